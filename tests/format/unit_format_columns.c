@@ -144,7 +144,7 @@ static void extreme_numbers_in_every_operation(void **state)
 }
 
 /* Operation 120 does not exist. A later version may define it. */
-static void unknown_operations_are_passed_over_by_their_class(void **state)
+static void unknown_operations_of_known_classes_are_skipped(void **state)
 {
     (void)state;
     static const unsigned known[] = { MPF_OP_ALLOC, MPF_OP_FREE, MPF_OP_MAP, MPF_OP_PUSH,
@@ -181,7 +181,7 @@ static void unknown_classes_are_damage(void **state)
     }
 }
 
-static void a_body_that_ends_in_its_head_is_damage(void **state)
+static void a_body_that_ends_in_its_header_is_damage(void **state)
 {
     (void)state;
     add(MPF_OP_MARK, 0, from.ticks, 77, 5, 2);
@@ -207,7 +207,7 @@ static void a_known_operation_of_another_class_is_damage(void **state)
     }
 }
 
-static void a_frame_has_room_for_a_limited_number_of_kinds(void **state)
+static void a_frame_can_have_a_limited_number_of_kinds(void **state)
 {
     (void)state;
     for (unsigned heap = 0; heap < 250; heap++) add(MPF_OP_MARK, heap, from.ticks, heap, 0, 1);
@@ -254,7 +254,7 @@ static void random_programs_frame_after_frame(void **state)
     }
 }
 
-static void last_in_first_out_takes_no_bytes_for_addresses(void **state)
+static void last_in_first_out_needs_no_bytes_for_addresses(void **state)
 {
     (void)state;
     for (int i = 0; i < 5000; i++) {
@@ -265,7 +265,7 @@ static void last_in_first_out_takes_no_bytes_for_addresses(void **state)
     assert_true(there_and_back() < 10000 + 10000 + 200);
 }
 
-static void growing_heap_takes_a_byte_for_an_address(void **state)
+static void a_growing_heap_needs_one_byte_per_address(void **state)
 {
     (void)state;
     for (uint64_t i = 0, at = 0x7f0000001000; i < 5000; i++) {
@@ -276,7 +276,7 @@ static void growing_heap_takes_a_byte_for_an_address(void **state)
     assert_true(there_and_back() < 5000 + 5000 + 2 * 5000 + 200);
 }
 
-static void a_place_that_comes_back_takes_no_more_than_its_age(void **state)
+static void a_reused_address_needs_no_more_bytes_than_its_age(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < 9000; i++)
@@ -285,7 +285,7 @@ static void a_place_that_comes_back_takes_no_more_than_its_age(void **state)
 }
 
 /* The age table grows many times. */
-static void a_block_of_a_large_frame_is_freed_by_its_age(void **state)
+static void blocks_of_a_large_frame_are_freed_by_their_age(void **state)
 {
     (void)state;
     enum { ALL = MOST / 2 };
@@ -298,7 +298,7 @@ static void a_block_of_a_large_frame_is_freed_by_its_age(void **state)
 }
 
 /* As many blocks as a frame can have. The age table fills its memory and does not exceed it. */
-static void a_frame_of_nothing_but_blocks(void **state)
+static void a_frame_of_only_blocks(void **state)
 {
     (void)state;
     enum { ALL = 2048, BEHIND = 64 };
@@ -316,7 +316,7 @@ static void a_frame_of_nothing_but_blocks(void **state)
 }
 
 /* The bytes of FORMAT.md, written by hand. */
-static void golden_bytes(void **state)
+static void encoded_events_have_the_documented_bytes(void **state)
 {
     (void)state;
     add(MPF_OP_ALLOC, 1, (uint64_t)3 << SHIFT, 0x1000, 24, 1);
@@ -350,20 +350,20 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_frame_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(one_event_is_a_frame, make, drop),
         cmocka_unit_test_setup_teardown(extreme_numbers_in_every_operation, make, drop),
-        cmocka_unit_test_setup_teardown(unknown_operations_are_passed_over_by_their_class, make,
+        cmocka_unit_test_setup_teardown(unknown_operations_of_known_classes_are_skipped, make,
                                         drop),
         cmocka_unit_test_setup_teardown(unknown_classes_are_damage, make, drop),
-        cmocka_unit_test_setup_teardown(a_body_that_ends_in_its_head_is_damage, make, drop),
+        cmocka_unit_test_setup_teardown(a_body_that_ends_in_its_header_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_known_operation_of_another_class_is_damage, make, drop),
-        cmocka_unit_test_setup_teardown(a_frame_has_room_for_a_limited_number_of_kinds, make, drop),
+        cmocka_unit_test_setup_teardown(a_frame_can_have_a_limited_number_of_kinds, make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
-        cmocka_unit_test_setup_teardown(last_in_first_out_takes_no_bytes_for_addresses, make, drop),
-        cmocka_unit_test_setup_teardown(growing_heap_takes_a_byte_for_an_address, make, drop),
-        cmocka_unit_test_setup_teardown(a_place_that_comes_back_takes_no_more_than_its_age, make,
+        cmocka_unit_test_setup_teardown(last_in_first_out_needs_no_bytes_for_addresses, make, drop),
+        cmocka_unit_test_setup_teardown(a_growing_heap_needs_one_byte_per_address, make, drop),
+        cmocka_unit_test_setup_teardown(a_reused_address_needs_no_more_bytes_than_its_age, make,
                                         drop),
-        cmocka_unit_test_setup_teardown(a_block_of_a_large_frame_is_freed_by_its_age, make, drop),
-        cmocka_unit_test_setup_teardown(a_frame_of_nothing_but_blocks, make, drop),
-        cmocka_unit_test_setup_teardown(golden_bytes, make, drop),
+        cmocka_unit_test_setup_teardown(blocks_of_a_large_frame_are_freed_by_their_age, make, drop),
+        cmocka_unit_test_setup_teardown(a_frame_of_only_blocks, make, drop),
+        cmocka_unit_test_setup_teardown(encoded_events_have_the_documented_bytes, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static uint64_t decode(const uint8_t *body, size_t bytes)
     return n;
 }
 
-static void mutated_columns(void **state)
+static void mutated_columns_do_no_harm(void **state)
 {
     (void)state;
     static uint8_t good[1 << 16];
@@ -87,7 +87,7 @@ static void mutated_columns(void **state)
     assert_true(whole > 0 && whole < ROUNDS); /* some mutations are harmless, others are detected */
 }
 
-static void a_reader_that_is_asked_again_stays_in_its_column(void **state)
+static void reading_on_after_an_error_stays_in_the_column(void **state)
 {
     (void)state;
     static uint8_t body[1 << 16];
@@ -125,7 +125,7 @@ static void valid_journal(uint8_t *image, uint64_t *seed)
     memcpy(image + HEAD, &chunk, sizeof chunk);
 }
 
-static void mutated_journals(void **state)
+static void mutated_journals_do_no_harm(void **state)
 {
     (void)state;
     static uint8_t image[BYTES];
@@ -158,9 +158,9 @@ static void mutated_journals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mutated_columns),
-        cmocka_unit_test(a_reader_that_is_asked_again_stays_in_its_column),
-        cmocka_unit_test(mutated_journals),
+        cmocka_unit_test(mutated_columns_do_no_harm),
+        cmocka_unit_test(reading_on_after_an_error_stays_in_the_column),
+        cmocka_unit_test(mutated_journals_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

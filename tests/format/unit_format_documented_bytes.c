@@ -23,7 +23,7 @@ static struct mpf_slot slot(unsigned op, unsigned heap, uint64_t step, uint64_t 
 }
 
 /* An event of each class except BLOCK, with numbers of more than one byte. */
-static void refs_regions_values_and_data(void **state)
+static void events_of_each_class_have_the_documented_bytes(void **state)
 {
     (void)state;
     void *memory = calloc(1, mpf_columns_memory(EVENTS));
@@ -67,7 +67,7 @@ static void refs_regions_values_and_data(void **state)
     assert_memory_equal(body, golden, sizeof golden);
 }
 
-static void the_head_of_a_frame(void **state)
+static void frame_headers_have_the_documented_bytes(void **state)
 {
     (void)state;
     uint8_t payload[MPF_FRAME_HEAD + 3], packed[256], back[sizeof payload];
@@ -88,7 +88,7 @@ static void the_head_of_a_frame(void **state)
     assert_int_equal(packed[4] >> 2 & 1, 1); /* Frame_Header_Descriptor: Content_Checksum_flag */
 }
 
-static void pairs_of_strings(void **state)
+static void string_pairs_have_the_documented_bytes(void **state)
 {
     (void)state;
     char bytes[64];
@@ -102,7 +102,7 @@ static void pairs_of_strings(void **state)
     assert_memory_equal(bytes, golden, sizeof golden);
 }
 
-static void places_in_a_journal(void **state)
+static void journal_fields_have_the_documented_offsets(void **state)
 {
     (void)state;
     // clang-format off
@@ -136,7 +136,7 @@ static void places_in_a_journal(void **state)
     // clang-format on
 }
 
-static void a_slot(void **state)
+static void slots_have_the_documented_bytes(void **state)
 {
     (void)state;
     const struct mpf_slot s = { 0x0807060504030201, 0x100f0e0d0c0b0a09,
@@ -148,7 +148,7 @@ static void a_slot(void **state)
     assert_memory_equal(&s, golden, sizeof golden);
 }
 
-static void codes_of_operations_and_their_classes(void **state)
+static void operations_have_the_documented_codes_and_classes(void **state)
 {
     (void)state;
     // clang-format off
@@ -196,7 +196,7 @@ static void codes_of_operations_and_their_classes(void **state)
     assert_int_equal(mpf_heap_named(""), MPF_HEAP_NONE);
 }
 
-static void places_of_samples_and_codes_of_losses(void **state)
+static void samples_and_losses_have_the_documented_numbers(void **state)
 {
     (void)state;
     const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE,          MPF_RSS_SHMEM, MPF_RSS_HWM,
@@ -229,13 +229,13 @@ static void places_of_samples_and_codes_of_losses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refs_regions_values_and_data),
-        cmocka_unit_test(the_head_of_a_frame),
-        cmocka_unit_test(pairs_of_strings),
-        cmocka_unit_test(places_in_a_journal),
-        cmocka_unit_test(a_slot),
-        cmocka_unit_test(codes_of_operations_and_their_classes),
-        cmocka_unit_test(places_of_samples_and_codes_of_losses),
+        cmocka_unit_test(events_of_each_class_have_the_documented_bytes),
+        cmocka_unit_test(frame_headers_have_the_documented_bytes),
+        cmocka_unit_test(string_pairs_have_the_documented_bytes),
+        cmocka_unit_test(journal_fields_have_the_documented_offsets),
+        cmocka_unit_test(slots_have_the_documented_bytes),
+        cmocka_unit_test(operations_have_the_documented_codes_and_classes),
+        cmocka_unit_test(samples_and_losses_have_the_documented_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

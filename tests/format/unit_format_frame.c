@@ -43,7 +43,7 @@ static size_t write_frame(uint8_t major)
     return (size_t)n;
 }
 
-static void a_frame_comes_back(void **state)
+static void a_frame_is_read_as_it_was_written(void **state)
 {
     (void)state;
     const size_t n = write_frame(MPF_MAJOR);
@@ -57,7 +57,7 @@ static void a_frame_comes_back(void **state)
     assert_memory_equal(f.body, payload + MPF_FRAME_HEAD, BODY);
 }
 
-static void a_cut_frame_is_truncated_at_every_byte(void **state)
+static void a_frame_cut_at_any_byte_is_reported_as_truncated(void **state)
 {
     (void)state;
     const size_t n = write_frame(MPF_MAJOR);
@@ -104,7 +104,7 @@ static void a_newer_major_version_is_refused(void **state)
     assert_int_equal(mpf_frame_read(dctx, out, n, back, CAP, &f), MPF_ERR_VERSION);
 }
 
-static void a_buffer_that_is_too_small_is_told(void **state)
+static void a_buffer_that_is_too_small_is_an_error(void **state)
 {
     (void)state;
     struct mpf_frame f;
@@ -128,7 +128,7 @@ static void a_huge_body_is_damage(void **state)
     free(small);
 }
 
-static void the_next_frame_is_found_behind_garbage(void **state)
+static void the_next_frame_is_found_after_garbage(void **state)
 {
     (void)state;
     uint8_t file[CAP + 64];
@@ -144,14 +144,14 @@ static void the_next_frame_is_found_behind_garbage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_comes_back),
-        cmocka_unit_test(a_cut_frame_is_truncated_at_every_byte),
+        cmocka_unit_test(a_frame_is_read_as_it_was_written),
+        cmocka_unit_test(a_frame_cut_at_any_byte_is_reported_as_truncated),
         cmocka_unit_test(no_flipped_bit_gives_a_wrong_body),
         cmocka_unit_test(a_frame_without_a_checksum_is_damage),
         cmocka_unit_test(a_newer_major_version_is_refused),
-        cmocka_unit_test(a_buffer_that_is_too_small_is_told),
+        cmocka_unit_test(a_buffer_that_is_too_small_is_an_error),
         cmocka_unit_test(a_huge_body_is_damage),
-        cmocka_unit_test(the_next_frame_is_found_behind_garbage),
+        cmocka_unit_test(the_next_frame_is_found_after_garbage),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

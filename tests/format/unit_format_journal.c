@@ -68,7 +68,7 @@ static void committed_slots_are_listed_in_order(void **state)
     }
 }
 
-static void what_the_log_holds_is_not_listed_again(void **state)
+static void slots_that_are_in_the_log_are_not_listed(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -82,7 +82,7 @@ static void what_the_log_holds_is_not_listed_again(void **state)
     assert_int_equal(found[0].slot, 8);
 }
 
-static void a_slot_of_an_earlier_use_is_empty(void **state)
+static void a_slot_of_an_earlier_use_of_the_chunk_is_empty(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -92,7 +92,7 @@ static void a_slot_of_an_earlier_use_is_empty(void **state)
     assert_int_equal(torn, 0);
 }
 
-static void a_slot_that_was_never_finished_is_torn(void **state)
+static void a_slot_that_was_not_committed_is_torn(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -102,7 +102,7 @@ static void a_slot_that_was_never_finished_is_torn(void **state)
     assert_int_equal(torn, 1);
 }
 
-static void time_never_runs_back_in_a_thread(void **state)
+static void times_in_a_thread_never_decrease(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -112,7 +112,7 @@ static void time_never_runs_back_in_a_thread(void **state)
     assert_int_equal(found[1].time, 500);
 }
 
-static void data_is_put_together_from_its_slots(void **state)
+static void data_is_joined_from_its_slots(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -133,7 +133,7 @@ static void data_is_put_together_from_its_slots(void **state)
     assert_int_equal(found[1].slot, 4);
 }
 
-static void a_torn_event_hides_none_behind_it(void **state)
+static void a_torn_event_hides_no_later_event(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -175,7 +175,7 @@ static void an_event_without_all_its_data_is_torn(void **state)
     assert_int_equal(torn, 1);
 }
 
-static void data_may_end_with_the_chunk_but_not_behind_it(void **state)
+static void data_may_end_with_the_chunk_but_not_after_it(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -205,7 +205,7 @@ static void an_unknown_operation_is_damage(void **state)
 
 /* Each truncated image is in a buffer of exactly its size, so that the asan preset detects a read
  * beyond it. */
-static void a_cut_image_holds_no_part_of_a_chunk(void **state)
+static void a_truncated_image_has_only_whole_chunks(void **state)
 {
     (void)state;
     struct mpf_journal h;
@@ -223,7 +223,7 @@ static void a_cut_image_holds_no_part_of_a_chunk(void **state)
     assert_int_equal(read_chunk(0, &torn), 1);
 }
 
-static void an_older_head_is_read_without_what_came_later(void **state)
+static void an_older_header_is_read_without_later_fields(void **state)
 {
     (void)state;
     struct mpf_journal h;
@@ -235,7 +235,7 @@ static void an_older_head_is_read_without_what_came_later(void **state)
     assert_int_equal(h.log.ino, 0);
 }
 
-static void a_head_that_ends_before_what_every_one_has_is_damage(void **state)
+static void a_header_without_the_mandatory_fields_is_damage(void **state)
 {
     (void)state;
     struct mpf_journal h;
@@ -245,7 +245,7 @@ static void a_head_that_ends_before_what_every_one_has_is_damage(void **state)
     assert_int_equal(mpf_journal_check(image, BYTES, &h), MPF_ERR_TRUNCATED);
 }
 
-static void a_free_chunk_holds_nothing(void **state)
+static void a_free_chunk_has_no_events(void **state)
 {
     (void)state;
     uint32_t torn;
@@ -254,7 +254,7 @@ static void a_free_chunk_holds_nothing(void **state)
     assert_int_equal(read_chunk(0, &torn), 0);
 }
 
-static void what_is_no_journal_is_refused(void **state)
+static void other_files_are_not_read_as_journals(void **state)
 {
     (void)state;
     struct mpf_journal h;
@@ -269,21 +269,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(committed_slots_are_listed_in_order, make),
-        cmocka_unit_test_setup(what_the_log_holds_is_not_listed_again, make),
-        cmocka_unit_test_setup(a_slot_of_an_earlier_use_is_empty, make),
-        cmocka_unit_test_setup(a_slot_that_was_never_finished_is_torn, make),
-        cmocka_unit_test_setup(time_never_runs_back_in_a_thread, make),
-        cmocka_unit_test_setup(data_is_put_together_from_its_slots, make),
-        cmocka_unit_test_setup(a_torn_event_hides_none_behind_it, make),
+        cmocka_unit_test_setup(slots_that_are_in_the_log_are_not_listed, make),
+        cmocka_unit_test_setup(a_slot_of_an_earlier_use_of_the_chunk_is_empty, make),
+        cmocka_unit_test_setup(a_slot_that_was_not_committed_is_torn, make),
+        cmocka_unit_test_setup(times_in_a_thread_never_decrease, make),
+        cmocka_unit_test_setup(data_is_joined_from_its_slots, make),
+        cmocka_unit_test_setup(a_torn_event_hides_no_later_event, make),
         cmocka_unit_test_setup(data_without_its_event_is_torn, make),
         cmocka_unit_test_setup(an_event_without_all_its_data_is_torn, make),
-        cmocka_unit_test_setup(data_may_end_with_the_chunk_but_not_behind_it, make),
+        cmocka_unit_test_setup(data_may_end_with_the_chunk_but_not_after_it, make),
         cmocka_unit_test_setup(an_unknown_operation_is_damage, make),
-        cmocka_unit_test_setup(a_cut_image_holds_no_part_of_a_chunk, make),
-        cmocka_unit_test_setup(an_older_head_is_read_without_what_came_later, make),
-        cmocka_unit_test_setup(a_head_that_ends_before_what_every_one_has_is_damage, make),
-        cmocka_unit_test_setup(a_free_chunk_holds_nothing, make),
-        cmocka_unit_test_setup(what_is_no_journal_is_refused, make),
+        cmocka_unit_test_setup(a_truncated_image_has_only_whole_chunks, make),
+        cmocka_unit_test_setup(an_older_header_is_read_without_later_fields, make),
+        cmocka_unit_test_setup(a_header_without_the_mandatory_fields_is_damage, make),
+        cmocka_unit_test_setup(a_free_chunk_has_no_events, make),
+        cmocka_unit_test_setup(other_files_are_not_read_as_journals, make),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

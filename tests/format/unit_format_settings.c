@@ -14,7 +14,7 @@
 #define SECOND       UINT64_C(1000000000)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void sizes_and_times_are_kept(void **state)
+static void valid_sizes_and_times_are_read(void **state)
 {
     (void)state;
     static const struct {
@@ -44,7 +44,7 @@ static void sizes_and_times_are_kept(void **state)
     }
 }
 
-static void what_is_no_size_or_time_is_refused(void **state)
+static void invalid_sizes_and_times_are_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = { "",
@@ -66,7 +66,7 @@ static void what_is_no_size_or_time_is_refused(void **state)
     for (size_t i = 0; i < COUNT(wrong); i++) assert_false(mpf_keep_read(wrong[i], &keep));
 }
 
-static void a_range_has_the_numbers_behind_its_name(void **state)
+static void a_range_has_the_numbers_that_follow_its_name(void **state)
 {
     (void)state;
     static const struct {
@@ -101,7 +101,7 @@ static void a_range_has_the_numbers_behind_its_name(void **state)
     }
 }
 
-static void a_window_of_time_begins_and_ends(void **state)
+static void a_time_window_has_a_delay_and_a_duration(void **state)
 {
     (void)state;
     static const struct {
@@ -122,7 +122,7 @@ static void a_window_of_time_begins_and_ends(void **state)
     }
 }
 
-static void the_profiler_and_two_signals_open_it(void **state)
+static void the_profiler_and_two_signals_open_a_window(void **state)
 {
     (void)state;
     struct mpf_window w;
@@ -135,7 +135,7 @@ static void the_profiler_and_two_signals_open_it(void **state)
     assert_int_equal(w.signal, SIGUSR2);
 }
 
-static void what_is_no_window_is_refused(void **state)
+static void invalid_windows_are_refused(void **state)
 {
     (void)state;
     static const char *const wrong[] = { "",
@@ -162,12 +162,12 @@ static void what_is_no_window_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_and_times_are_kept),
-        cmocka_unit_test(what_is_no_size_or_time_is_refused),
-        cmocka_unit_test(a_range_has_the_numbers_behind_its_name),
-        cmocka_unit_test(a_window_of_time_begins_and_ends),
-        cmocka_unit_test(the_profiler_and_two_signals_open_it),
-        cmocka_unit_test(what_is_no_window_is_refused),
+        cmocka_unit_test(valid_sizes_and_times_are_read),
+        cmocka_unit_test(invalid_sizes_and_times_are_refused),
+        cmocka_unit_test(a_range_has_the_numbers_that_follow_its_name),
+        cmocka_unit_test(a_time_window_has_a_delay_and_a_duration),
+        cmocka_unit_test(the_profiler_and_two_signals_open_a_window),
+        cmocka_unit_test(invalid_windows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "mpf/frame.h"
 #include "mpf/header.h"
 
-static void pairs_come_back_in_order(void **state)
+static void pairs_are_read_in_order(void **state)
 {
     (void)state;
     char buf[128];
@@ -31,7 +31,7 @@ static void pairs_come_back_in_order(void **state)
     assert_int_equal(mpf_pairs_next(&at, end, &key, &value), 0);
 }
 
-static void a_full_buffer_is_told(void **state)
+static void a_full_buffer_is_an_error(void **state)
 {
     (void)state;
     char buf[8];
@@ -54,7 +54,7 @@ static void an_unterminated_string_is_damage(void **state)
     }
 }
 
-static void an_identity_comes_back_whole_or_not_at_all(void **state)
+static void an_identity_is_read_completely_or_not_at_all(void **state)
 {
     (void)state;
     static const uint8_t bytes[16] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
@@ -88,10 +88,10 @@ static void an_identity_comes_back_whole_or_not_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_come_back_in_order),
-        cmocka_unit_test(a_full_buffer_is_told),
+        cmocka_unit_test(pairs_are_read_in_order),
+        cmocka_unit_test(a_full_buffer_is_an_error),
         cmocka_unit_test(an_unterminated_string_is_damage),
-        cmocka_unit_test(an_identity_comes_back_whole_or_not_at_all),
+        cmocka_unit_test(an_identity_is_read_completely_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

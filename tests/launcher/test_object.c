@@ -66,7 +66,7 @@ static void a_dynamic_program_names_what_it_needs(void **state)
     mpl_object_close(&o);
 }
 
-static void other_files_are_told_apart(void **state)
+static void other_kinds_of_files_are_recognised(void **state)
 {
     (void)state;
     struct mpl_object o;
@@ -105,7 +105,7 @@ static enum mpl_object_kind kind_with_loader(const char *loader)
     return kind;
 }
 
-static void a_program_of_musl_is_told_by_its_loader(void **state)
+static void a_musl_program_is_recognised_by_its_loader(void **state)
 {
     (void)state;
     assert_int_equal(kind_with_loader("/lib/ld-musl-x86_64.so.1"), MPL_OBJECT_MUSL);
@@ -143,8 +143,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dynamic_program_names_what_it_needs),
-        cmocka_unit_test(other_files_are_told_apart),
-        cmocka_unit_test(a_program_of_musl_is_told_by_its_loader),
+        cmocka_unit_test(other_kinds_of_files_are_recognised),
+        cmocka_unit_test(a_musl_program_is_recognised_by_its_loader),
         cmocka_unit_test(a_flipped_byte_anywhere_in_the_headers_does_no_harm),
         cmocka_unit_test(a_file_cut_anywhere_does_no_harm),
     };

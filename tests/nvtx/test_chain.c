@@ -31,7 +31,7 @@ static int inject(void **state)
     return !core || !extension || !seen;
 }
 
-static void both_see_a_push(void **state)
+static void memprof_and_the_tool_both_see_a_push(void **state)
 {
     (void)state;
     assert_int_equal(emit_core.RangePushA("a"), 0);
@@ -40,7 +40,7 @@ static void both_see_a_push(void **state)
     assert_int_equal(emit_core.RangePop(), 0);
 }
 
-static void the_program_holds_the_tools_handles(void **state)
+static void the_program_gets_the_handles_of_the_tool(void **state)
 {
     (void)state;
     void *domain = emit_core2.DomainCreateA("lib");
@@ -61,7 +61,7 @@ static void the_program_holds_the_tools_handles(void **state)
     assert_int_equal(double_last(MPF_OP_POP)->addr >> 32, double_id(MPF_OP_DOMAIN, "lib"));
 }
 
-static void a_handle_that_nobody_gave_is_refused(void **state)
+static void an_unknown_handle_is_refused(void **state)
 {
     (void)state;
     emit_core2.DomainCreateA("lib");
@@ -70,7 +70,7 @@ static void a_handle_that_nobody_gave_is_refused(void **state)
     assert_int_equal(double_count(MPF_OP_PUSH), 0);
 }
 
-static void range_ids_are_the_tools(void **state)
+static void range_ids_come_from_the_tool(void **state)
 {
     (void)state;
     assert_int_equal(emit_core.RangeStartA("r"), TOOL_RANGE);
@@ -80,7 +80,7 @@ static void range_ids_are_the_tools(void **state)
     assert_int_equal(double_last(MPF_OP_RANGE_START)->size, own);
 }
 
-static void what_memprof_does_not_need_is_the_tools(void **state)
+static void calls_that_memprof_does_not_record_reach_the_tool(void **state)
 {
     (void)state;
     emit_core.NameCategoryA(12, "io");
@@ -88,7 +88,7 @@ static void what_memprof_does_not_need_is_the_tools(void **state)
 }
 
 /* Its handles are not those of memprof. */
-static void memory_is_told_to_the_tool_alone(void **state)
+static void memory_calls_reach_only_the_tool(void **state)
 {
     (void)state;
     emitter_compatible = NVTX_MEMORY_COMPATIBLE;
@@ -102,12 +102,12 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     setenv("MEMPROF_NVTX_CHAIN", argv[1], 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(both_see_a_push, inject),
-        cmocka_unit_test_setup(the_program_holds_the_tools_handles, inject),
-        cmocka_unit_test_setup(a_handle_that_nobody_gave_is_refused, inject),
-        cmocka_unit_test_setup(range_ids_are_the_tools, inject),
-        cmocka_unit_test_setup(what_memprof_does_not_need_is_the_tools, inject),
-        cmocka_unit_test_setup(memory_is_told_to_the_tool_alone, inject),
+        cmocka_unit_test_setup(memprof_and_the_tool_both_see_a_push, inject),
+        cmocka_unit_test_setup(the_program_gets_the_handles_of_the_tool, inject),
+        cmocka_unit_test_setup(an_unknown_handle_is_refused, inject),
+        cmocka_unit_test_setup(range_ids_come_from_the_tool, inject),
+        cmocka_unit_test_setup(calls_that_memprof_does_not_record_reach_the_tool, inject),
+        cmocka_unit_test_setup(memory_calls_reach_only_the_tool, inject),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ struct longer {
     uint64_t more;
 };
 
-static void longer_elements_are_stepped_over(void **state)
+static void longer_elements_are_skipped_by_their_size(void **state)
 {
     (void)state;
     const struct longer element[] = { { { 10, AT(1) }, 0 }, { { 20, AT(2) }, 0 } };
@@ -144,7 +144,7 @@ static void regions_are_known_by_address_or_handle(void **state)
 }
 
 /* Ends one heap and empties another one. The process heap can only be emptied. */
-static void heaps_end(void **state)
+static void ended_heaps_free_their_regions(void **state)
 {
     (void)state;
     emit_memory.MemHeapReset(NULL, NULL);
@@ -156,7 +156,7 @@ static void heaps_end(void **state)
     assert_int_equal(double_last(MPF_OP_NVTX_HEAP_END)->size, 0);
 }
 
-static void descriptions_of_other_versions_are_left_alone(void **state)
+static void descriptions_of_other_versions_are_ignored(void **state)
 {
     (void)state;
     const struct nvtx_range range = { 30, AT(1) };
@@ -193,11 +193,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_heaps_handle_is_its_address, inject),
         cmocka_unit_test_setup(heaps_of_other_kinds_have_no_handle, inject),
-        cmocka_unit_test_setup(longer_elements_are_stepped_over, inject),
+        cmocka_unit_test_setup(longer_elements_are_skipped_by_their_size, inject),
         cmocka_unit_test_setup(a_resize_is_one_change, inject),
         cmocka_unit_test_setup(regions_are_known_by_address_or_handle, inject),
-        cmocka_unit_test_setup(heaps_end, inject),
-        cmocka_unit_test_setup(descriptions_of_other_versions_are_left_alone, inject),
+        cmocka_unit_test_setup(ended_heaps_free_their_regions, inject),
+        cmocka_unit_test_setup(descriptions_of_other_versions_are_ignored, inject),
         cmocka_unit_test_setup(another_version_of_the_extension_is_not_served, inject),
     };
     return cmocka_run_group_tests_name("nvtx_memory", tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void a_domain_and_a_name_of_one_text_differ(void **state)
     assert_int_equal(mp_domain_check(name), MP_NAME_NONE);
 }
 
-static void what_is_no_number_names_nothing(void **state)
+static void an_invalid_number_has_no_name(void **state)
 {
     (void)state;
     id("something");
@@ -69,14 +69,14 @@ static void a_long_name_is_cut_between_characters(void **state)
     assert_int_equal(double_last(MPF_OP_NAME)->size, MP_NAME_BYTES);
 }
 
-static void zeros_and_lengths_tell_names_apart(void **state)
+static void zero_bytes_and_lengths_distinguish_names(void **state)
 {
     (void)state;
     assert_int_not_equal(mp_name_id("a\0b", 3), mp_name_id("a\0c", 3));
     assert_int_not_equal(mp_name_id("", 0), mp_name_id("\0", 1));
 }
 
-static void a_thread_that_may_not_record_gets_busy(void **state)
+static void a_thread_that_may_not_record_gets_an_error(void **state)
 {
     (void)state;
     const uint32_t known = id("known");
@@ -95,7 +95,7 @@ static void child(uint32_t known)
     _exit(again && double_total() == 1 ? 0 : 1);
 }
 
-static void a_forked_child_records_its_names_anew(void **state)
+static void a_forked_child_records_its_names_again(void **state)
 {
     (void)state;
     if (emulator_lacks("MADV_WIPEONFORK")) skip();
@@ -108,7 +108,7 @@ static void a_forked_child_records_its_names_anew(void **state)
     assert_int_equal(double_count(MPF_OP_NAME), 1);
 }
 
-static void a_number_kept_by_the_program_is_recorded_anew(void **state)
+static void a_number_kept_by_the_program_is_recorded_again(void **state)
 {
     (void)state;
     const uint32_t kept = mp_domain_id("kept", 4);
@@ -136,7 +136,7 @@ static void *intern_all(void *arg)
     return NULL;
 }
 
-static void threads_that_meet_agree_on_the_number(void **state)
+static void concurrent_threads_get_the_same_number(void **state)
 {
     (void)state;
     pthread_t t[THREADS];
@@ -170,13 +170,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_name_is_recorded_once, forget),
         cmocka_unit_test_setup(a_domain_and_a_name_of_one_text_differ, forget),
-        cmocka_unit_test_setup(what_is_no_number_names_nothing, forget),
+        cmocka_unit_test_setup(an_invalid_number_has_no_name, forget),
         cmocka_unit_test_setup(a_long_name_is_cut_between_characters, forget),
-        cmocka_unit_test_setup(zeros_and_lengths_tell_names_apart, forget),
-        cmocka_unit_test_setup(a_thread_that_may_not_record_gets_busy, forget),
-        cmocka_unit_test_setup(a_forked_child_records_its_names_anew, forget),
-        cmocka_unit_test_setup(a_number_kept_by_the_program_is_recorded_anew, forget),
-        cmocka_unit_test_setup(threads_that_meet_agree_on_the_number, forget),
+        cmocka_unit_test_setup(zero_bytes_and_lengths_distinguish_names, forget),
+        cmocka_unit_test_setup(a_thread_that_may_not_record_gets_an_error, forget),
+        cmocka_unit_test_setup(a_forked_child_records_its_names_again, forget),
+        cmocka_unit_test_setup(a_number_kept_by_the_program_is_recorded_again, forget),
+        cmocka_unit_test_setup(concurrent_threads_get_the_same_number, forget),
         cmocka_unit_test_setup(a_million_names_are_bounded_and_counted, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void levels_count_from_zero(void **state)
     assert_int_equal(double_count(MPF_OP_POP), 2);
 }
 
-static void a_pop_of_nothing_is_an_error_and_no_event(void **state)
+static void a_pop_without_a_range_is_an_error_and_no_event(void **state)
 {
     (void)state;
     assert_true(emit_core.RangePop() < 0);
@@ -61,7 +61,7 @@ static void a_pop_of_nothing_is_an_error_and_no_event(void **state)
     assert_int_equal(emit_core.RangePop(), 0);
 }
 
-static void domains_keep_levels_of_their_own(void **state)
+static void domains_have_separate_levels(void **state)
 {
     (void)state;
     void *nccl = emit_core2.DomainCreateA("NCCL"), *blas = emit_core2.DomainCreateA("cuBLAS");
@@ -86,7 +86,7 @@ static void *push_once(void *level)
     return NULL;
 }
 
-static void threads_keep_levels_of_their_own(void **state)
+static void threads_have_separate_levels(void **state)
 {
     (void)state;
     emit_core.RangePushA("outer");
@@ -159,7 +159,7 @@ static void a_message_arrives_in_every_form(void **state)
     assert_int_equal(double_count(MPF_OP_NAME), 1);
 }
 
-static void wide_text_that_is_no_text_is_replaced(void **state)
+static void invalid_wide_text_is_replaced(void **state)
 {
     (void)state;
     const wchar_t bad[] = { 'a', 0xd800, 0x110000, (wchar_t)-1, 'b', 0 };
@@ -280,7 +280,7 @@ static void schemas_are_described(void **state)
 }
 
 /* The schemas of other tests are also recorded again. */
-static void schemas_are_told_again_after_a_lost_frame(void **state)
+static void schemas_are_recorded_again_after_a_lost_frame(void **state)
 {
     (void)state;
     const struct nvtx_schema_entry entry = { .type = 18, .name = "comm" };
@@ -333,7 +333,7 @@ static void errno_is_kept(void **state)
     assert_int_equal(errno, 4711);
 }
 
-static void a_copy_that_does_not_record_stays_out(void **state)
+static void a_copy_that_does_not_record_does_not_attach(void **state)
 {
     (void)state;
     double_active = 0;
@@ -355,7 +355,7 @@ static void an_old_nvtx_has_fewer_entries(void **state)
     assert_null(emit_core2.DomainCreateA);
 }
 
-static void an_unknown_extension_is_left_alone(void **state)
+static void an_unknown_extension_is_not_changed(void **state)
 {
     (void)state;
     assert_int_equal(emitter_inject_extension(InitializeInjectionNvtxExtension, 9), 0);
@@ -368,13 +368,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(levels_count_from_zero),
-        TEST(a_pop_of_nothing_is_an_error_and_no_event),
-        TEST(domains_keep_levels_of_their_own),
-        TEST(threads_keep_levels_of_their_own),
+        TEST(a_pop_without_a_range_is_an_error_and_no_event),
+        TEST(domains_have_separate_levels),
+        TEST(threads_have_separate_levels),
         TEST(a_domain_of_the_same_name_has_the_same_handle),
         TEST(unknown_handles_are_refused),
         TEST(a_message_arrives_in_every_form),
-        TEST(wide_text_that_is_no_text_is_replaced),
+        TEST(invalid_wide_text_is_replaced),
         TEST(a_missing_message_is_a_range_without_a_name),
         TEST(process_ranges_end_by_their_id),
         TEST(a_thread_is_named_by_its_kernel_id),
@@ -383,11 +383,11 @@ int main(void)
         TEST(a_payload_is_bounded),
         TEST(schemas_get_numbers),
         TEST(schemas_are_described),
-        TEST(schemas_are_told_again_after_a_lost_frame),
+        TEST(schemas_are_recorded_again_after_a_lost_frame),
         TEST(errno_is_kept),
-        TEST(a_copy_that_does_not_record_stays_out),
+        TEST(a_copy_that_does_not_record_does_not_attach),
         TEST(an_old_nvtx_has_fewer_entries),
-        TEST(an_unknown_extension_is_left_alone),
+        TEST(an_unknown_extension_is_not_changed),
         TEST(many_domains_are_recorded_without_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ static off_t log_bytes(void)
 
 /* ---- tests */
 
-static void a_whole_log(void **state)
+static void a_complete_log_is_the_same(void **state)
 {
     (void)state;
     make_log("exit");
@@ -161,7 +161,7 @@ static void a_whole_log(void **state)
     assert_int_equal(read_ahead(UINT64_MAX).events, EVENTS);
 }
 
-static void a_damaged_log(void **state)
+static void a_damaged_log_is_the_same(void **state)
 {
     (void)state;
     make_log("exit");
@@ -170,7 +170,7 @@ static void a_damaged_log(void **state)
     assert_int_not_equal(read_directly().status.damaged, 0);
 }
 
-static void a_log_that_is_cut(void **state)
+static void a_truncated_log_is_the_same(void **state)
 {
     (void)state;
     make_log(NULL);
@@ -179,7 +179,7 @@ static void a_log_that_is_cut(void **state)
     assert_true(read_directly().status.cut);
 }
 
-static void who_has_enough_stops_in_the_middle(void **state)
+static void a_reader_may_stop_in_the_middle(void **state)
 {
     (void)state;
     make_log("exit");
@@ -192,10 +192,10 @@ static void who_has_enough_stops_in_the_middle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_whole_log, remove_log),
-        cmocka_unit_test_teardown(a_damaged_log, remove_log),
-        cmocka_unit_test_teardown(a_log_that_is_cut, remove_log),
-        cmocka_unit_test_teardown(who_has_enough_stops_in_the_middle, remove_log),
+        cmocka_unit_test_teardown(a_complete_log_is_the_same, remove_log),
+        cmocka_unit_test_teardown(a_damaged_log_is_the_same, remove_log),
+        cmocka_unit_test_teardown(a_truncated_log_is_the_same, remove_log),
+        cmocka_unit_test_teardown(a_reader_may_stop_in_the_middle, remove_log),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -37,7 +37,7 @@ static void end(void) { longjmp(ended, 1); }
 
 /* ---- characters */
 
-static void what_xml_and_terminals_cannot_have_is_unsafe(void **state)
+static void characters_invalid_in_xml_or_terminals_are_unsafe(void **state)
 {
     (void)state;
     static const uint32_t unsafe[] = { 0, 0x1f, 0x7f, 0x9f, 0x202e, 0xfff9, 0xfffe, 0xffff };
@@ -49,7 +49,7 @@ static void what_xml_and_terminals_cannot_have_is_unsafe(void **state)
 
 /* ---- memory */
 
-static void memory_is_zeroed_and_there(void **state)
+static void allocated_memory_is_zeroed(void **state)
 {
     (void)state;
     static const char zeros[512];
@@ -83,7 +83,7 @@ static void texts_are_copied(void **state)
     free(written);
 }
 
-static void too_much_memory_ends(void **state)
+static void a_request_for_too_much_memory_ends_the_process(void **state)
 {
     (void)state;
     assert_true(ENDS(mpr_alloc(SIZE_MAX / 4, 2)));
@@ -121,7 +121,7 @@ static void an_array_grows_by_doubling(void **state)
 }
 
 /* The element count has 8 bits. */
-static void an_array_has_no_more_than_its_number_can_say(void **state)
+static void an_array_has_at_most_the_elements_that_its_count_can_represent(void **state)
 {
     (void)state;
     static uint32_t *array;
@@ -135,7 +135,7 @@ static void an_array_has_no_more_than_its_number_can_say(void **state)
     free(array);
 }
 
-static void an_array_stays_whole_when_it_cannot_grow(void **state)
+static void an_array_that_cannot_grow_keeps_its_elements(void **state)
 {
     (void)state;
     static char(*array)[1 << 20];
@@ -150,7 +150,7 @@ static void an_array_stays_whole_when_it_cannot_grow(void **state)
     free(array);
 }
 
-static void an_array_beside_another_reaches_as_far(void **state)
+static void parallel_arrays_have_the_same_capacity(void **state)
 {
     (void)state;
     uint32_t *array = NULL, count = 0;
@@ -207,7 +207,7 @@ static int plain_hash(void **state)
 
 /* Compares with an array, at random: runs of displaced entries, also around the end of the
  * table. */
-static void keys_that_collide_are_told_apart(void **state)
+static void keys_that_collide_are_distinguished(void **state)
 {
     (void)state;
     enum { KEYS = 30, STEPS = 100000 };
@@ -228,7 +228,7 @@ static void keys_that_collide_are_told_apart(void **state)
     mpr_index_free(&index);
 }
 
-static void entries_of_one_key_come_one_by_one(void **state)
+static void entries_with_one_key_are_returned_one_by_one(void **state)
 {
     (void)state;
     struct mpr_index index = { 0 };
@@ -269,7 +269,7 @@ static void words_are_quoted_for_a_shell(void **state)
 }
 
 /* bash reads the quoted word as the original. */
-static void bash_reads_the_word(void **state)
+static void bash_reads_a_quoted_word_unchanged(void **state)
 {
     (void)state;
     static const char *const word[] = { "a b",
@@ -294,7 +294,7 @@ static void bash_reads_the_word(void **state)
     mpr_arena_free(&arena);
 }
 
-static void the_middle_of_a_long_text_goes(void **state)
+static void the_middle_of_a_long_text_is_cut(void **state)
 {
     struct mpr_arena arena = { 0 };
     (void)state;
@@ -330,21 +330,21 @@ static void a_name_that_begins_like_the_text_is_nearer_than_a_similar_name(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_xml_and_terminals_cannot_have_is_unsafe),
-        cmocka_unit_test(the_middle_of_a_long_text_goes),
-        cmocka_unit_test(memory_is_zeroed_and_there),
+        cmocka_unit_test(characters_invalid_in_xml_or_terminals_are_unsafe),
+        cmocka_unit_test(the_middle_of_a_long_text_is_cut),
+        cmocka_unit_test(allocated_memory_is_zeroed),
         cmocka_unit_test(texts_are_copied),
-        cmocka_unit_test(too_much_memory_ends),
+        cmocka_unit_test(a_request_for_too_much_memory_ends_the_process),
         cmocka_unit_test(the_message_can_name_a_file),
         cmocka_unit_test(an_array_grows_by_doubling),
-        cmocka_unit_test(an_array_has_no_more_than_its_number_can_say),
-        cmocka_unit_test(an_array_stays_whole_when_it_cannot_grow),
-        cmocka_unit_test(an_array_beside_another_reaches_as_far),
+        cmocka_unit_test(an_array_has_at_most_the_elements_that_its_count_can_represent),
+        cmocka_unit_test(an_array_that_cannot_grow_keeps_its_elements),
+        cmocka_unit_test(parallel_arrays_have_the_same_capacity),
         cmocka_unit_test(numbers_are_found_by_key),
-        cmocka_unit_test_setup(keys_that_collide_are_told_apart, plain_hash),
+        cmocka_unit_test_setup(keys_that_collide_are_distinguished, plain_hash),
         cmocka_unit_test(words_are_quoted_for_a_shell),
-        cmocka_unit_test(bash_reads_the_word),
-        cmocka_unit_test_setup(entries_of_one_key_come_one_by_one, plain_hash),
+        cmocka_unit_test(bash_reads_a_quoted_word_unchanged),
+        cmocka_unit_test_setup(entries_with_one_key_are_returned_one_by_one, plain_hash),
         cmocka_unit_test(a_name_that_begins_like_the_text_is_nearer_than_a_similar_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

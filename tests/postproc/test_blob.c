@@ -78,7 +78,7 @@ static size_t decode(uint8_t *text, size_t count)
 
 static const size_t sizes[] = { 0, 1, 3 << 18, (3 << 18) + 1, 4000000 };
 
-static void gzip_of_any_size_is_whole(void **state)
+static void gzip_of_any_size_is_complete(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -90,7 +90,7 @@ static void gzip_of_any_size_is_whole(void **state)
     }
 }
 
-static void base64_of_any_size_is_whole(void **state)
+static void base64_of_any_size_is_complete(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -106,8 +106,8 @@ static void base64_of_any_size_is_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gzip_of_any_size_is_whole),
-        cmocka_unit_test(base64_of_any_size_is_whole),
+        cmocka_unit_test(gzip_of_any_size_is_complete),
+        cmocka_unit_test(base64_of_any_size_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void toggle(struct mpr_blocks *b, uint32_t *live, uint32_t n, uint32_t si
 
 /* On average half of the keys are live, so the first table is as full as possible without
  * growing. */
-static void at_random(void **state)
+static void random_changes_agree_with_an_array(void **state)
 {
     (void)state;
     static uint32_t live[KEYS];
@@ -54,6 +54,6 @@ static void at_random(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(at_random) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_changes_agree_with_an_array) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

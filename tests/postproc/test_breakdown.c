@@ -178,7 +178,7 @@ static void train(uint64_t number, bool first)
     drop(MAIN, GRADIENT);
 }
 
-static void each_role_is_told_at_the_peak(void **state)
+static void each_role_is_known_at_the_peak(void **state)
 {
     (void)state;
     begin();
@@ -199,7 +199,7 @@ static void each_role_is_told_at_the_peak(void **state)
     mpr_breakdown_free(&result);
 }
 
-static void a_chosen_instant_has_its_own_blocks(void **state)
+static void a_chosen_instant_has_its_live_blocks(void **state)
 {
     (void)state;
     begin();
@@ -256,7 +256,7 @@ static void a_pass_may_be_inside_the_optimizer_s_step(void **state)
 }
 
 /* A part of the graph runs on the program's own thread, which allocates in between. */
-static void a_backward_pass_goes_on_until_there_is_work(void **state)
+static void a_backward_pass_continues_after_allocations_of_another_thread(void **state)
 {
     (void)state;
     begin();
@@ -302,7 +302,7 @@ static void the_first_batch_is_an_input(void **state)
 }
 
 /* set_to_none=False. GRADIENT and WEIGHT differ by less than the allocator splits off. */
-static void gradients_that_are_kept_are_as_large_as_parameters(void **state)
+static void kept_gradients_are_found_by_the_size_of_parameters(void **state)
 {
     (void)state;
     begin();
@@ -326,7 +326,7 @@ static void gradients_that_are_kept_are_as_large_as_parameters(void **state)
 
 /* A sequence number after a backward pass that is no larger than the pass's nodes does not start a
  * forward pass: the next blocks are the next batch. */
-static void what_a_pass_ran_is_no_new_forward_pass(void **state)
+static void an_old_sequence_number_starts_no_forward_pass(void **state)
 {
     (void)state;
     begin();
@@ -348,7 +348,7 @@ static void what_a_pass_ran_is_no_new_forward_pass(void **state)
     mpr_breakdown_free(&result);
 }
 
-static void wrappers_have_roles_of_their_own(void **state)
+static void memory_of_wrappers_has_separate_roles(void **state)
 {
     (void)state;
     begin();
@@ -372,7 +372,7 @@ static void wrappers_have_roles_of_their_own(void **state)
     mpr_breakdown_free(&result);
 }
 
-static void only_calls_of_a_key_value_cache_make_one(void **state)
+static void only_calls_of_a_kv_cache_make_a_kv_cache(void **state)
 {
     (void)state;
     begin();
@@ -415,7 +415,7 @@ static void without_passes_there_are_parameters_caches_and_temporaries(void **st
 
 /* No pass ends, and no block is allocated after these were freed: the end of the interpreter freed
  * them. */
-static void what_the_end_of_the_program_frees_is_no_temporary(void **state)
+static void blocks_freed_at_the_end_of_the_program_are_not_temporary(void **state)
 {
     (void)state;
     begin();
@@ -440,7 +440,7 @@ static void what_the_end_of_the_program_frees_is_no_temporary(void **state)
 
 /* Validation after training, without torch.no_grad(), until the interpreter frees the kept
  * blocks. */
-static void the_end_of_a_training_program_frees_no_temporary(void **state)
+static void blocks_freed_at_the_end_of_training_are_not_temporary(void **state)
 {
     (void)state;
     begin();
@@ -460,7 +460,7 @@ static void the_end_of_a_training_program_frees_no_temporary(void **state)
 }
 
 /* Validation without torch.no_grad() keeps the graph of each batch. */
-static void what_each_call_or_a_later_pass_keeps_is_no_workspace(void **state)
+static void kept_blocks_are_not_workspaces(void **state)
 {
     (void)state;
     begin();
@@ -495,7 +495,7 @@ static void a_block_whose_free_was_lost_is_gone(void **state)
 
 /* If there is only one pass, a block that outlives it may be an output, a gradient or a workspace.
  * A module's weight is recognised by its stack, its gradient by its size. */
-static void one_pass_alone_tells_no_workspaces(void **state)
+static void a_single_pass_shows_no_workspaces(void **state)
 {
     (void)state;
     begin();
@@ -525,7 +525,7 @@ static void one_pass_alone_tells_no_workspaces(void **state)
 
 /* The process is killed in its first backward pass, before activations of the forward pass are
  * freed. */
-static void a_pass_that_broke_off_has_its_activations(void **state)
+static void an_unfinished_pass_has_its_activations(void **state)
 {
     (void)state;
     begin();
@@ -541,7 +541,7 @@ static void a_pass_that_broke_off_has_its_activations(void **state)
     mpr_breakdown_free(&result);
 }
 
-static void what_outlives_a_capture_is_the_graph_s(void **state)
+static void blocks_that_outlive_a_capture_belong_to_the_graph(void **state)
 {
     (void)state;
     begin();
@@ -568,23 +568,23 @@ static void what_outlives_a_capture_is_the_graph_s(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_role_is_told_at_the_peak),
-        cmocka_unit_test(a_chosen_instant_has_its_own_blocks),
+        cmocka_unit_test(each_role_is_known_at_the_peak),
+        cmocka_unit_test(a_chosen_instant_has_its_live_blocks),
         cmocka_unit_test(a_pass_may_be_inside_the_optimizer_s_step),
-        cmocka_unit_test(a_backward_pass_goes_on_until_there_is_work),
+        cmocka_unit_test(a_backward_pass_continues_after_allocations_of_another_thread),
         cmocka_unit_test(the_first_batch_is_an_input),
-        cmocka_unit_test(gradients_that_are_kept_are_as_large_as_parameters),
-        cmocka_unit_test(what_a_pass_ran_is_no_new_forward_pass),
-        cmocka_unit_test(wrappers_have_roles_of_their_own),
+        cmocka_unit_test(kept_gradients_are_found_by_the_size_of_parameters),
+        cmocka_unit_test(an_old_sequence_number_starts_no_forward_pass),
+        cmocka_unit_test(memory_of_wrappers_has_separate_roles),
         cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
-        cmocka_unit_test(only_calls_of_a_key_value_cache_make_one),
-        cmocka_unit_test(what_the_end_of_the_program_frees_is_no_temporary),
-        cmocka_unit_test(the_end_of_a_training_program_frees_no_temporary),
-        cmocka_unit_test(what_each_call_or_a_later_pass_keeps_is_no_workspace),
+        cmocka_unit_test(only_calls_of_a_kv_cache_make_a_kv_cache),
+        cmocka_unit_test(blocks_freed_at_the_end_of_the_program_are_not_temporary),
+        cmocka_unit_test(blocks_freed_at_the_end_of_training_are_not_temporary),
+        cmocka_unit_test(kept_blocks_are_not_workspaces),
         cmocka_unit_test(a_block_whose_free_was_lost_is_gone),
-        cmocka_unit_test(one_pass_alone_tells_no_workspaces),
-        cmocka_unit_test(a_pass_that_broke_off_has_its_activations),
-        cmocka_unit_test(what_outlives_a_capture_is_the_graph_s),
+        cmocka_unit_test(a_single_pass_shows_no_workspaces),
+        cmocka_unit_test(an_unfinished_pass_has_its_activations),
+        cmocka_unit_test(blocks_that_outlive_a_capture_belong_to_the_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

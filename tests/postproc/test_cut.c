@@ -63,7 +63,7 @@ static void cuts(const char *text, size_t width, const char *expected)
     cut_to(&of, width, expected);
 }
 
-static void columns_of_a_terminal(void **state)
+static void widths_are_those_of_a_terminal(void **state)
 {
     (void)state;
     assert_int_equal(mpr_utf8_columns("layer"), 5);
@@ -77,7 +77,7 @@ static size_t escaped(uint32_t code) { return code < 0x80 ? 1 : strlen("\\u{00}"
 
 /* In ASCII output a byte that is not UTF-8 is written as \xff, even if a character has this
  * number. */
-static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
+static void an_invalid_byte_has_the_width_of_its_escape(void **state)
 {
     (void)state;
     assert_int_equal(mpr_utf8_columns("a\xff"), 2);
@@ -89,7 +89,7 @@ static void a_byte_alone_is_as_wide_as_it_is_written(void **state)
 
 /* Folders are removed from the longest word first, from the first of equally long words, and only
  * as many as necessary. */
-static void folders_of_a_command_go_before_its_words(void **state)
+static void folders_in_a_command_are_cut_before_its_words(void **state)
 {
     const struct mpr_cut command = {
         .text = "python3 /home/me/job/train.py --data=/data/long/folder/of/a/set --to /var/x/out",
@@ -123,7 +123,7 @@ static void the_middle_is_cut(void **state)
 }
 
 /* "<-" stays with the end of the caller. */
-static void callers_stay_callers(void **state)
+static void callers_are_marked_after_a_cut(void **state)
 {
     (void)state;
     const struct mpr_cut alike[] = {
@@ -161,7 +161,7 @@ static void check(const struct mpr_cut *path, size_t paths, size_t width,
 }
 
 /* Grouped numbers, the place and the method are kept. At most one piece is left out. */
-static void what_tells_is_not_cut(void **state)
+static void distinguishing_parts_are_not_cut(void **state)
 {
     (void)state;
     cuts("warm up > capture bs={1..512} > layer {0..15}", 36,
@@ -171,7 +171,7 @@ static void what_tells_is_not_cut(void **state)
     cuts("LlamaForCausalLM.forward (modeling.py:7)", 30, "Llam…M.forward (modeling.py:7)");
 }
 
-static void a_place_goes_before_what_it_called(void **state)
+static void a_place_is_cut_before_the_function_that_it_called(void **state)
 {
     (void)state;
     const struct mpr_cut some[] = {
@@ -192,7 +192,7 @@ static void a_place_goes_before_what_it_called(void **state)
 }
 
 /* The names of classes are removed before the function, but not template arguments. */
-static void a_function_stays_without_its_classes(void **state)
+static void a_function_is_kept_without_its_classes(void **state)
 {
     (void)state;
     const struct mpr_cut some[] = {
@@ -214,7 +214,7 @@ static void a_function_stays_without_its_classes(void **state)
 
 /* The module and the line of code are kept. The function between them is removed first, then the
  * beginning. */
-static void the_end_of_a_path_of_modules_stays(void **state)
+static void the_end_of_a_module_path_is_kept(void **state)
 {
     (void)state;
     const struct mpr_cut some[] = {
@@ -230,7 +230,7 @@ static void the_end_of_a_path_of_modules_stays(void **state)
     check(some, 1, 36, (const char *const[]){ "[mode….mlp.up_proj] (generate.py:25)" });
 }
 
-static void lines_that_would_look_alike_are_cut_elsewhere(void **state)
+static void lines_that_would_look_alike_are_cut_at_another_place(void **state)
 {
     (void)state;
     const struct mpr_cut some[] = {
@@ -248,14 +248,14 @@ static void lines_that_would_look_alike_are_cut_elsewhere(void **state)
           (const char *const[]){ whole(&some[0]), whole(&some[1]), whole(&some[2]), "short" });
 }
 
-static void a_layer_stays_in_front(void **state)
+static void a_layer_is_kept_at_the_start(void **state)
 {
     (void)state;
     cuts("main (t.py:1) > Linear._apply [0] (module.py:965) > cuda.<lambda> (module.py:1097)", 40,
          "[0] main… cuda.<lambda> (module.py:1097)");
 }
 
-static void a_lead_stays_where_there_is_room_behind_it(void **state)
+static void the_start_of_a_path_is_kept_if_there_is_room(void **state)
 {
     (void)state;
     const struct mpr_cut command = {
@@ -270,7 +270,7 @@ static void a_lead_stays_where_there_is_room_behind_it(void **state)
     free(text);
 }
 
-static void callers_go_first_but_where_they_tell(void **state)
+static void callers_are_cut_first_unless_they_differ(void **state)
 {
     (void)state;
     const struct mpr_cut roomy[] = { path_as("build_index (srv.cpp:19)", "main"),
@@ -284,7 +284,7 @@ static void callers_go_first_but_where_they_tell(void **state)
 }
 
 /* A hundred paths that each differ at another place, with too few columns to show it. */
-static void any_number_of_them(void **state)
+static void any_number_of_similar_paths_is_distinguished(void **state)
 {
     (void)state;
     char name[MOST][200];
@@ -299,7 +299,7 @@ static void any_number_of_them(void **state)
     check(some, MOST, 20, NULL);
 }
 
-static void nothing_to_cut(void **state)
+static void paths_without_frames_are_not_cut(void **state)
 {
     (void)state;
     free(mpr_cut_paths(NULL, 0, 40));
@@ -308,21 +308,21 @@ static void nothing_to_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_a_terminal),
-        cmocka_unit_test(a_byte_alone_is_as_wide_as_it_is_written),
-        cmocka_unit_test(folders_of_a_command_go_before_its_words),
+        cmocka_unit_test(widths_are_those_of_a_terminal),
+        cmocka_unit_test(an_invalid_byte_has_the_width_of_its_escape),
+        cmocka_unit_test(folders_in_a_command_are_cut_before_its_words),
         cmocka_unit_test(the_middle_is_cut),
-        cmocka_unit_test(callers_stay_callers),
-        cmocka_unit_test(what_tells_is_not_cut),
-        cmocka_unit_test(a_place_goes_before_what_it_called),
-        cmocka_unit_test(a_function_stays_without_its_classes),
-        cmocka_unit_test(the_end_of_a_path_of_modules_stays),
-        cmocka_unit_test(lines_that_would_look_alike_are_cut_elsewhere),
-        cmocka_unit_test(a_layer_stays_in_front),
-        cmocka_unit_test(a_lead_stays_where_there_is_room_behind_it),
-        cmocka_unit_test(callers_go_first_but_where_they_tell),
-        cmocka_unit_test(any_number_of_them),
-        cmocka_unit_test(nothing_to_cut),
+        cmocka_unit_test(callers_are_marked_after_a_cut),
+        cmocka_unit_test(distinguishing_parts_are_not_cut),
+        cmocka_unit_test(a_place_is_cut_before_the_function_that_it_called),
+        cmocka_unit_test(a_function_is_kept_without_its_classes),
+        cmocka_unit_test(the_end_of_a_module_path_is_kept),
+        cmocka_unit_test(lines_that_would_look_alike_are_cut_at_another_place),
+        cmocka_unit_test(a_layer_is_kept_at_the_start),
+        cmocka_unit_test(the_start_of_a_path_is_kept_if_there_is_room),
+        cmocka_unit_test(callers_are_cut_first_unless_they_differ),
+        cmocka_unit_test(any_number_of_similar_paths_is_distinguished),
+        cmocka_unit_test(paths_without_frames_are_not_cut),
     };
     return cmocka_run_group_tests(tests, in_utf8, free_arena);
 }

@@ -36,7 +36,7 @@ static int64_t size_of(const char *path)
 }
 
 /* Another user who may write to the folder can replace the file between two calls. */
-static void what_is_written_is_the_descriptor_not_the_name(void **state)
+static void sqlite_writes_to_the_descriptor_and_not_to_the_name(void **state)
 {
     char mine[64], other[64];
     sqlite3 *db;
@@ -62,7 +62,7 @@ static void what_is_written_is_the_descriptor_not_the_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_the_descriptor_not_the_name),
+        cmocka_unit_test(sqlite_writes_to_the_descriptor_and_not_to_the_name),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -43,7 +43,7 @@ static void names_of_rust_lose_their_hash_and_escapes(void **state)
 }
 
 /* The examples of RFC 2603, and one of each kind in its grammar. */
-static void names_of_rust_in_its_own_scheme(void **state)
+static void names_of_rust_in_the_v0_scheme_are_demangled(void **state)
 {
     (void)state;
     becomes("_RNvC6_123foo3bar", "123foo::bar");
@@ -76,7 +76,7 @@ static void names_of_rust_in_its_own_scheme(void **state)
 
 static void stays(const char *name) { becomes(name, name); }
 
-static void what_rust_cannot_have_made_stays(void **state)
+static void invalid_names_of_rust_are_unchanged(void **state)
 {
     (void)state;
     stays("_R");
@@ -111,7 +111,7 @@ static void what_rust_cannot_have_made_stays(void **state)
 
 /* Random letters of the grammar, and valid names with one letter changed, give a result or the name
  * itself. */
-static void any_letters(void **state)
+static void random_names_do_no_harm(void **state)
 {
     (void)state;
     static const char letters[] = "CMXYNIBsuvtLKpGETADRQPOFSUabchjlz0123456789__._";
@@ -134,7 +134,7 @@ static void any_letters(void **state)
     }
 }
 
-static void other_names_stay(void **state)
+static void other_names_are_kept(void **state)
 {
     (void)state;
     becomes("malloc", "malloc");
@@ -148,10 +148,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_cxx_lose_their_parameters),
         cmocka_unit_test(names_of_rust_lose_their_hash_and_escapes),
-        cmocka_unit_test(names_of_rust_in_its_own_scheme),
-        cmocka_unit_test(what_rust_cannot_have_made_stays),
-        cmocka_unit_test(any_letters),
-        cmocka_unit_test(other_names_stay),
+        cmocka_unit_test(names_of_rust_in_the_v0_scheme_are_demangled),
+        cmocka_unit_test(invalid_names_of_rust_are_unchanged),
+        cmocka_unit_test(random_names_do_no_harm),
+        cmocka_unit_test(other_names_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void check(enum mpr_group by, struct mpr_value *value, size_t values,
     mpr_user_frames_free(user_frames);
 }
 
-static void what_is_told_already_or_is_no_path_stays(void **state)
+static void single_calls_and_ranges_are_unchanged(void **state)
 {
     (void)state;
     struct mpr_value value[] = { PATH("main (t.py:1)", "f (t.py:2)"), mpr_value_unknown };
@@ -51,7 +51,7 @@ static void what_is_told_already_or_is_no_path_stays(void **state)
 }
 
 /* A path of ranges is shown in full. */
-static void all_names_of_native_stacks_are_calls(void **state)
+static void all_names_of_native_stacks_are_shown_as_calls(void **state)
 {
     (void)state;
     struct mpr_value stack[] = { PATH("main (a.c:1)", "fill (a.c:2)", "xmalloc (a.c:3)") };
@@ -60,7 +60,7 @@ static void all_names_of_native_stacks_are_calls(void **state)
     check(MPR_GROUP_RANGE, ranges, 1, (const char *const[]){ "step > fill > xmalloc" });
 }
 
-static void stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_differ(void **state)
+static void stacks_that_look_alike_show_the_call_in_which_they_differ(void **state)
 {
     (void)state;
     struct mpr_value value[] = {
@@ -74,7 +74,7 @@ static void stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_d
 }
 
 /* It did not call itself. */
-static void what_differs_in_the_call_that_ends_them_is_told_there(void **state)
+static void stacks_that_differ_in_their_last_call_show_it(void **state)
 {
     (void)state;
     struct mpr_value value[] = {
@@ -96,7 +96,7 @@ static void rows_of_one_stack_may_look_alike(void **state)
 }
 
 /* Each differs from the first in the same call, and from the others elsewhere. */
-static void the_last_resort_is_a_number(void **state)
+static void a_number_is_added_if_nothing_else_differs(void **state)
 {
     (void)state;
     struct mpr_value value[] = {
@@ -114,12 +114,12 @@ static void the_last_resort_is_a_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_told_already_or_is_no_path_stays),
-        cmocka_unit_test(all_names_of_native_stacks_are_calls),
-        cmocka_unit_test(stacks_that_tell_the_same_are_told_apart_by_the_call_in_which_they_differ),
-        cmocka_unit_test(what_differs_in_the_call_that_ends_them_is_told_there),
+        cmocka_unit_test(single_calls_and_ranges_are_unchanged),
+        cmocka_unit_test(all_names_of_native_stacks_are_shown_as_calls),
+        cmocka_unit_test(stacks_that_look_alike_show_the_call_in_which_they_differ),
+        cmocka_unit_test(stacks_that_differ_in_their_last_call_show_it),
         cmocka_unit_test(rows_of_one_stack_may_look_alike),
-        cmocka_unit_test(the_last_resort_is_a_number),
+        cmocka_unit_test(a_number_is_added_if_nothing_else_differs),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     mpr_arena_free(&arena);

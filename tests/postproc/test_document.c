@@ -136,7 +136,7 @@ static void text_has_unknown_values_as_a_dash_and_absent_ones_as_nothing(void **
     mpr_doc_free(&doc);
 }
 
-static void a_text_that_was_never_set_is_none(void **state)
+static void a_text_that_was_never_set_is_absent(void **state)
 {
     (void)state;
     static const struct row row = { .name = NULL };
@@ -266,7 +266,7 @@ static void people_see_twenty_rows_and_the_sum_of_the_rest(void **state)
     ends(mpr_html_document, &t, 0, 2 + 20 + 2, "<p>(10 more, 55.00 KiB)</p>\n");
 }
 
-static void a_table_says_itself_how_many_rows_people_see(void **state)
+static void a_table_may_set_the_number_of_rows_for_people(void **state)
 {
     (void)state;
     struct mpr_table t = { .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .top = 3 };
@@ -280,7 +280,7 @@ static void a_table_says_itself_how_many_rows_people_see(void **state)
     ends(mpr_text_document, &t, 0, 2 + 5 + 1, "\n  (25 more, 325.00 KiB)\n");
 }
 
-static void json_says_what_top_left_out(void **state)
+static void json_has_the_number_of_rows_that_top_left_out(void **state)
 {
     (void)state;
     struct mpr_table t = { .key = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY) };
@@ -308,7 +308,7 @@ static void csv_has_all_records_or_the_top_ones(void **state)
     ends(mpr_csv_report, &t, 2, 1 + 2, "\"step > loss\",30720\n\"step > loss\",29696\n");
 }
 
-static void nobody_knows_how_many_rows_a_part_leaves_out(void **state)
+static void a_partial_table_does_not_count_the_rows_left_out(void **state)
 {
     (void)state;
     const struct mpr_table t = {
@@ -318,7 +318,7 @@ static void nobody_knows_how_many_rows_a_part_leaves_out(void **state)
     ends(mpr_html_document, &t, 2, 2 + 2 + 1, "</tr>\n</tbody></table>\n");
 }
 
-static void several_sums_stand_in_their_columns(void **state)
+static void several_sums_are_in_their_columns(void **state)
 {
     (void)state;
     const struct mpr_table t = {
@@ -328,7 +328,7 @@ static void several_sums_stand_in_their_columns(void **state)
          "\n  (2 more)                                    3.00 KiB   -1.00 KiB\n");
 }
 
-static void a_total_is_of_all_rows_and_leaves_unknown_ones_out(void **state)
+static void a_total_has_all_rows_except_unknown_values(void **state)
 {
     (void)state;
     static const struct row row[] = { { .path = { step, 1 }, .bytes = 1024 },
@@ -407,7 +407,7 @@ static const struct mpr_column narrow[] = {
     { .title = "", .type = MPR_TEXT, OF(name), .below = true },
 };
 
-static void what_is_too_wide_moves_no_other_column(void **state)
+static void wide_values_move_no_other_column(void **state)
 {
     (void)state;
     static const struct row row[] = { { .name = "a", .bytes = 1 },
@@ -435,7 +435,7 @@ static const struct mpr_column estimates[] = {
     { .title = "at", .type = MPR_TIME, OF(time) },
 };
 
-static void estimates_are_marked_times_are_as_fine_as_wanted_and_places_have_names(void **state)
+static void estimates_times_and_places_are_formatted(void **state)
 {
     (void)state;
     static const struct row row[] = {
@@ -456,7 +456,7 @@ static void estimates_are_marked_times_are_as_fine_as_wanted_and_places_have_nam
     mpr_doc_free(&doc);
 }
 
-static void people_see_rows_in_an_order_of_their_own(void **state)
+static void people_may_see_rows_in_another_order(void **state)
 {
     (void)state;
     static const struct row row[] = { { .name = "a" }, { .name = "b" } };
@@ -474,7 +474,7 @@ static void people_see_rows_in_an_order_of_their_own(void **state)
     mpr_doc_free(&doc);
 }
 
-static void lines_have_tones_where_there_is_color(void **state)
+static void lines_have_tones_if_color_is_on(void **state)
 {
     (void)state;
     struct mpr_document doc = { 0 };
@@ -528,7 +528,7 @@ static void json_has_objects_lists_pairs_and_members(void **state)
     mpr_doc_free(&doc);
 }
 
-static void an_empty_table_is_an_empty_list_a_header_and_nothing_for_readers_of_text(void **state)
+static void an_empty_table_is_valid_in_each_format(void **state)
 {
     (void)state;
     struct mpr_document doc = { 0 };
@@ -599,7 +599,7 @@ static struct mpr_row row_of_site(const void *row)
 
 static bool is_estimated_site(const void *row) { return ((const struct site *)row)->estimated; }
 
-static void rows_of_one_path_are_one_line_for_people(void **state)
+static void rows_with_one_path_are_one_line_for_people(void **state)
 {
     (void)state;
     static const struct site row[] = {
@@ -723,7 +723,7 @@ static const struct mpr_column arranged[] = {
       .sums_in = MPR_IN_JSON },
 };
 
-static void columns_for_people_have_another_order_and_other_values(void **state)
+static void columns_for_people_may_have_another_order_and_other_values(void **state)
 {
     (void)state;
     static const struct row row[] = { { .name = "a", .blocks = 2, .growth = 1 },
@@ -752,27 +752,27 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_each_type),
         cmocka_unit_test(text_has_unknown_values_as_a_dash_and_absent_ones_as_nothing),
-        cmocka_unit_test(a_text_that_was_never_set_is_none),
+        cmocka_unit_test(a_text_that_was_never_set_is_absent),
         cmocka_unit_test(json_has_each_type),
         cmocka_unit_test(csv_has_each_type),
         cmocka_unit_test(a_page_has_each_type),
         cmocka_unit_test(people_see_twenty_rows_and_the_sum_of_the_rest),
-        cmocka_unit_test(a_table_says_itself_how_many_rows_people_see),
-        cmocka_unit_test(json_says_what_top_left_out),
+        cmocka_unit_test(a_table_may_set_the_number_of_rows_for_people),
+        cmocka_unit_test(json_has_the_number_of_rows_that_top_left_out),
         cmocka_unit_test(csv_has_all_records_or_the_top_ones),
-        cmocka_unit_test(nobody_knows_how_many_rows_a_part_leaves_out),
-        cmocka_unit_test(several_sums_stand_in_their_columns),
-        cmocka_unit_test(a_total_is_of_all_rows_and_leaves_unknown_ones_out),
+        cmocka_unit_test(a_partial_table_does_not_count_the_rows_left_out),
+        cmocka_unit_test(several_sums_are_in_their_columns),
+        cmocka_unit_test(a_total_has_all_rows_except_unknown_values),
         cmocka_unit_test(names_are_harmless_in_each_format),
-        cmocka_unit_test(what_is_too_wide_moves_no_other_column),
-        cmocka_unit_test(estimates_are_marked_times_are_as_fine_as_wanted_and_places_have_names),
-        cmocka_unit_test(people_see_rows_in_an_order_of_their_own),
-        cmocka_unit_test(lines_have_tones_where_there_is_color),
+        cmocka_unit_test(wide_values_move_no_other_column),
+        cmocka_unit_test(estimates_times_and_places_are_formatted),
+        cmocka_unit_test(people_may_see_rows_in_another_order),
+        cmocka_unit_test(lines_have_tones_if_color_is_on),
         cmocka_unit_test(json_has_objects_lists_pairs_and_members),
-        cmocka_unit_test(an_empty_table_is_an_empty_list_a_header_and_nothing_for_readers_of_text),
-        cmocka_unit_test(rows_of_one_path_are_one_line_for_people),
+        cmocka_unit_test(an_empty_table_is_valid_in_each_format),
+        cmocka_unit_test(rows_with_one_path_are_one_line_for_people),
         cmocka_unit_test(lines_are_joined_sorted_and_ranked),
-        cmocka_unit_test(columns_for_people_have_another_order_and_other_values),
+        cmocka_unit_test(columns_for_people_may_have_another_order_and_other_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

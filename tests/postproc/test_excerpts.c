@@ -159,7 +159,7 @@ static void around_the_peak_every_change_is_kept(void **unused)
     }
 }
 
-static void a_peak_that_the_first_change_makes_has_one(void **unused)
+static void the_peak_of_the_first_change_has_an_excerpt(void **unused)
 {
     (void)unused;
     event(1, MPF_OP_ALLOC, 0x10000, 1000);
@@ -178,7 +178,7 @@ static void a_peak_that_the_first_change_makes_has_one(void **unused)
 }
 
 /* The excerpt of a failure has the states before and after it, whatever happens later. */
-static void around_a_failure_too(void **unused)
+static void around_a_failure_every_change_is_kept(void **unused)
 {
     (void)unused;
     seed = 3;
@@ -193,7 +193,7 @@ static void around_a_failure_too(void **unused)
     mpr_series_free(&e.series);
 }
 
-static void of_many_failures_the_newest_are_kept(void **unused)
+static void the_newest_of_many_failures_are_kept(void **unused)
 {
     (void)unused;
     uint64_t last = 0;
@@ -236,9 +236,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(around_the_peak_every_change_is_kept, begin, end),
-        cmocka_unit_test_setup_teardown(a_peak_that_the_first_change_makes_has_one, begin, end),
-        cmocka_unit_test_setup_teardown(around_a_failure_too, begin, end),
-        cmocka_unit_test_setup_teardown(of_many_failures_the_newest_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(the_peak_of_the_first_change_has_an_excerpt, begin, end),
+        cmocka_unit_test_setup_teardown(around_a_failure_every_change_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(the_newest_of_many_failures_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_short_log_is_kept_from_end_to_end, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static struct mpr_finding communicators(uint64_t count)
     };
 }
 
-static void one_and_several_have_their_own_words(void **state)
+static void one_and_several_use_singular_and_plural(void **state)
 {
     struct mpr_finding f = communicators(1);
     (void)state;
@@ -105,7 +105,7 @@ static void a_part_without_its_value_is_left_out(void **state)
 }
 
 /* A variant number beyond the last alternative of a sentence selects the last one. */
-static void variants_choose_sentences(void **state)
+static void variants_select_sentences(void **state)
 {
     struct mpr_finding f = {
         .kind = MPR_FINDING_GROWTH,
@@ -147,10 +147,10 @@ static void templates_are_well_formed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(one_and_several_have_their_own_words, end),
+        cmocka_unit_test_teardown(one_and_several_use_singular_and_plural, end),
         cmocka_unit_test_teardown(a_range_of_equal_values_is_one_value, end),
         cmocka_unit_test_teardown(a_part_without_its_value_is_left_out, end),
-        cmocka_unit_test_teardown(variants_choose_sentences, end),
+        cmocka_unit_test_teardown(variants_select_sentences, end),
         cmocka_unit_test_teardown(templates_are_well_formed, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

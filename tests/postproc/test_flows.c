@@ -32,7 +32,7 @@ static uint64_t bytes_of(const struct mpr_alloc_free_matrix *flows, uint32_t cel
     return sum;
 }
 
-static void each_change_has_a_slice_while_they_are_few(void **state)
+static void few_changes_have_a_slice_each(void **state)
 {
     struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     (void)state;
@@ -77,7 +77,7 @@ static void joined_slices_hold_the_same_bytes(void **state)
 }
 
 /* The same for blocks that were known before. */
-static void a_heap_that_is_left_out_has_no_flows(void **state)
+static void an_excluded_heap_has_no_counts(void **state)
 {
     struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     (void)state;
@@ -90,7 +90,7 @@ static void a_heap_that_is_left_out_has_no_flows(void **state)
     mpr_alloc_free_matrix_free(flows);
 }
 
-static void where_no_block_came_there_are_no_flows(void **state)
+static void a_heap_without_blocks_has_no_counts(void **state)
 {
     struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
     (void)state;
@@ -102,10 +102,10 @@ static void where_no_block_came_there_are_no_flows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_change_has_a_slice_while_they_are_few),
+        cmocka_unit_test(few_changes_have_a_slice_each),
         cmocka_unit_test(joined_slices_hold_the_same_bytes),
-        cmocka_unit_test(a_heap_that_is_left_out_has_no_flows),
-        cmocka_unit_test(where_no_block_came_there_are_no_flows),
+        cmocka_unit_test(an_excluded_heap_has_no_counts),
+        cmocka_unit_test(a_heap_without_blocks_has_no_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void is_whole(const struct followed *f)
 
 /* ---- tests */
 
-static void it_is_read_on_wherever_it_was_cut(void **state)
+static void reading_continues_wherever_the_log_was_cut(void **state)
 {
     (void)state;
     static uint8_t bytes[1 << 16];
@@ -171,7 +171,7 @@ static void it_is_read_on_wherever_it_was_cut(void **state)
     }
 }
 
-static void an_idle_process_has_more_some_time(void **state)
+static void an_idle_process_may_continue_later(void **state)
 {
     (void)state;
     static uint8_t bytes[1 << 16];
@@ -206,7 +206,7 @@ static void a_killed_process_ends_with_its_journal(void **state)
     mpr_log_close(f.log);
 }
 
-static void another_file_of_its_name_is_told(void **state)
+static void another_file_with_the_same_name_is_detected(void **state)
 {
     (void)state;
     static uint8_t bytes[1 << 16];
@@ -222,10 +222,10 @@ static void another_file_of_its_name_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_is_read_on_wherever_it_was_cut, begin, end),
-        cmocka_unit_test_setup_teardown(an_idle_process_has_more_some_time, begin, end),
+        cmocka_unit_test_setup_teardown(reading_continues_wherever_the_log_was_cut, begin, end),
+        cmocka_unit_test_setup_teardown(an_idle_process_may_continue_later, begin, end),
         cmocka_unit_test_setup_teardown(a_killed_process_ends_with_its_journal, begin, end),
-        cmocka_unit_test_setup_teardown(another_file_of_its_name_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(another_file_with_the_same_name_is_detected, begin, end),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -24,7 +24,7 @@ static void reads(struct mpr_frame fields, const char *text)
     assert_string_equal(mpr_frame_new(&arena, fields)->text, text);
 }
 
-static void the_text_has_what_is_known(void **state)
+static void the_text_has_the_known_parts(void **state)
 {
     (void)state;
     const struct mpr_frame call = {
@@ -46,7 +46,7 @@ static void the_text_has_what_is_known(void **state)
 }
 
 /* Another text gives another name only if the name is the whole text. */
-static void numbers_are_replaced_where_they_count(void **state)
+static void numbers_are_replaced_if_they_are_counted(void **state)
 {
     (void)state;
     const struct mpr_frame *range = mpr_frame_named(&arena, MPR_FRAME_RANGE, "step 3"),
@@ -65,7 +65,7 @@ static void numbers_are_replaced_where_they_count(void **state)
 }
 
 /* Tables of frames outlive the frames' arena, and other frames may get the same addresses. */
-static void no_frame_has_the_id_of_one_that_is_gone(void **state)
+static void ids_of_removed_frames_are_not_reused(void **state)
 {
     (void)state;
     struct mpr_arena first = { 0 }, second = { 0 };
@@ -93,9 +93,9 @@ static void a_frame_of_many_paths_is_copied_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_has_what_is_known),
-        cmocka_unit_test(numbers_are_replaced_where_they_count),
-        cmocka_unit_test(no_frame_has_the_id_of_one_that_is_gone),
+        cmocka_unit_test(the_text_has_the_known_parts),
+        cmocka_unit_test(numbers_are_replaced_if_they_are_counted),
+        cmocka_unit_test(ids_of_removed_frames_are_not_reused),
         cmocka_unit_test(a_frame_of_many_paths_is_copied_once),
     };
     return cmocka_run_group_tests(tests, NULL, free_arena);

@@ -63,7 +63,7 @@ static void a_block_may_sleep_in_part(void **state)
     over();
 }
 
-static void a_block_outside_of_what_was_seen_does_not_sleep(void **state)
+static void a_block_outside_of_known_mappings_does_not_sleep(void **state)
 {
     (void)state;
     begin();
@@ -74,7 +74,7 @@ static void a_block_outside_of_what_was_seen_does_not_sleep(void **state)
     over();
 }
 
-static void any_memory_wakes_a_block(void **state)
+static void any_new_mapping_wakes_a_block(void **state)
 {
     (void)state;
     begin();
@@ -86,7 +86,7 @@ static void any_memory_wakes_a_block(void **state)
     over();
 }
 
-static void a_picture_shows_what_slept_at_its_instant(void **state)
+static void a_snapshot_has_the_blocks_that_slept_at_its_instant(void **state)
 {
     struct mpr_device_snapshot *p = &replay.gpu.device[0].peak;
     (void)state;
@@ -189,7 +189,7 @@ static bool is_segment(uint64_t at)
     return segment;
 }
 
-static void a_plug_ins_memory_is_pytorchs_where_pytorch_asked(void **state)
+static void the_memory_of_a_plug_in_belongs_to_pytorch_if_pytorch_requested_it(void **state)
 {
     static const struct {
         uint64_t stack;
@@ -206,7 +206,7 @@ static void a_plug_ins_memory_is_pytorchs_where_pytorch_asked(void **state)
     over();
 }
 
-static void memory_that_wakes_is_whose_it_was(void **state)
+static void memory_that_wakes_keeps_its_owner(void **state)
 {
     (void)state;
     begin();
@@ -231,12 +231,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_sleeps_until_its_memory_is_mapped_again),
         cmocka_unit_test(a_block_may_sleep_in_part),
-        cmocka_unit_test(a_block_outside_of_what_was_seen_does_not_sleep),
-        cmocka_unit_test(any_memory_wakes_a_block),
-        cmocka_unit_test(a_picture_shows_what_slept_at_its_instant),
+        cmocka_unit_test(a_block_outside_of_known_mappings_does_not_sleep),
+        cmocka_unit_test(any_new_mapping_wakes_a_block),
+        cmocka_unit_test(a_snapshot_has_the_blocks_that_slept_at_its_instant),
         cmocka_unit_test(random_traces_agree_with_pages),
-        cmocka_unit_test(a_plug_ins_memory_is_pytorchs_where_pytorch_asked),
-        cmocka_unit_test(memory_that_wakes_is_whose_it_was),
+        cmocka_unit_test(the_memory_of_a_plug_in_belongs_to_pytorch_if_pytorch_requested_it),
+        cmocka_unit_test(memory_that_wakes_keeps_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

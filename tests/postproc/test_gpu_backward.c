@@ -77,7 +77,7 @@ static void block_at(uint64_t stack, uint64_t addr)
     alloc(T, addr, MIB);
 }
 
-static void a_node_is_of_the_ranges_that_were_open_when_it_was_made(void **state)
+static void a_node_belongs_to_the_ranges_open_at_its_creation(void **state)
 {
     (void)state;
     begin_backward(MPR_GROUP_RANGE);
@@ -103,7 +103,7 @@ static void a_node_is_of_the_ranges_that_were_open_when_it_was_made(void **state
     over();
 }
 
-static void without_being_asked_for_nothing_changes(void **state)
+static void without_the_option_nothing_changes(void **state)
 {
     (void)state;
     begin();
@@ -116,7 +116,7 @@ static void without_being_asked_for_nothing_changes(void **state)
 }
 
 /* Blocks of an unknown thread, from before the first number, and outside of nodes. */
-static void what_is_not_known_stays_where_it_was(void **state)
+static void unknown_nodes_are_unchanged(void **state)
 {
     (void)state;
     begin_backward(MPR_GROUP_RANGE);
@@ -136,7 +136,7 @@ static void what_is_not_known_stays_where_it_was(void **state)
     over();
 }
 
-static void each_thread_has_numbers_of_its_own(void **state)
+static void each_thread_has_separate_numbers(void **state)
 {
     enum { SECOND = 3 };
     (void)state;
@@ -156,7 +156,7 @@ static void each_thread_has_numbers_of_its_own(void **state)
 
 /* A checkpoint's backward runs its forward again, and then the backward of that, on its own
  * thread. */
-static void a_forward_inside_a_backward_is_of_the_first_forward(void **state)
+static void a_recomputed_forward_belongs_to_the_first_forward(void **state)
 {
     (void)state;
     begin_backward(MPR_GROUP_RANGE);
@@ -228,11 +228,11 @@ static void the_newest_nodes_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_is_of_the_ranges_that_were_open_when_it_was_made),
-        cmocka_unit_test(without_being_asked_for_nothing_changes),
-        cmocka_unit_test(what_is_not_known_stays_where_it_was),
-        cmocka_unit_test(each_thread_has_numbers_of_its_own),
-        cmocka_unit_test(a_forward_inside_a_backward_is_of_the_first_forward),
+        cmocka_unit_test(a_node_belongs_to_the_ranges_open_at_its_creation),
+        cmocka_unit_test(without_the_option_nothing_changes),
+        cmocka_unit_test(unknown_nodes_are_unchanged),
+        cmocka_unit_test(each_thread_has_separate_numbers),
+        cmocka_unit_test(a_recomputed_forward_belongs_to_the_first_forward),
         cmocka_unit_test(an_operator_has_the_python_stack_of_its_result),
         cmocka_unit_test(the_newest_nodes_are_known),
     };

@@ -19,7 +19,7 @@ static void a_block_counts_until_the_driver_has_freed_it(void **state)
 }
 
 /* Whichever thread frees it. */
-static void what_is_being_freed_is_in_a_picture(void **state)
+static void blocks_that_are_being_freed_are_in_a_snapshot(void **state)
 {
     (void)state;
     for (uint32_t thread = 0; thread < 3; thread++) {
@@ -54,7 +54,7 @@ static void a_failed_free_leaves_the_block(void **state)
     over();
 }
 
-static void an_address_may_be_handed_out_while_its_free_returns(void **state)
+static void an_address_may_be_reused_before_its_free_returns(void **state)
 {
     (void)state;
     begin();
@@ -70,7 +70,7 @@ static void an_address_may_be_handed_out_while_its_free_returns(void **state)
     over();
 }
 
-static void a_free_finds_the_block_whatever_heap_it_names(void **state)
+static void a_free_finds_the_block_in_any_heap(void **state)
 {
     (void)state;
     begin();
@@ -100,7 +100,7 @@ static void a_free_on_one_gpu_finds_a_block_of_another(void **state)
     over();
 }
 
-static void a_free_of_what_was_never_seen_is_unmatched(void **state)
+static void a_free_of_an_unknown_block_is_unmatched(void **state)
 {
     (void)state;
     begin();
@@ -123,7 +123,7 @@ static void reuse_without_a_free_is_missed(void **state)
     over();
 }
 
-static void pytorchs_blocks_are_a_space_of_their_own(void **state)
+static void pytorchs_blocks_have_a_separate_address_space(void **state)
 {
     (void)state;
     begin();
@@ -136,7 +136,7 @@ static void pytorchs_blocks_are_a_space_of_their_own(void **state)
     over();
 }
 
-static void blocks_go_with_their_context(void **state)
+static void the_end_of_a_context_frees_its_blocks(void **state)
 {
     (void)state;
     begin();
@@ -200,7 +200,7 @@ static void retain_adds_a_reference_to_what_is_mapped_there(void **state)
     over();
 }
 
-static void retain_may_bring_back_memory_whose_handle_was_dropped(void **state)
+static void retain_may_restore_memory_whose_handle_was_released(void **state)
 {
     (void)state;
     begin();
@@ -215,7 +215,7 @@ static void retain_may_bring_back_memory_whose_handle_was_dropped(void **state)
     over();
 }
 
-static void imported_memory_is_no_bytes_of_this_process(void **state)
+static void imported_memory_does_not_count_for_this_process(void **state)
 {
     (void)state;
     begin();
@@ -241,7 +241,7 @@ static void show(void *arg, const struct mpr_large_block *block)
     s->count++;
 }
 
-static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
+static void memory_with_a_handle_is_a_block_at_its_mapping(void **state)
 {
     (void)state;
     struct shown live = { 0 }, all = { 0 };
@@ -276,7 +276,7 @@ static void memory_with_a_handle_is_a_block_where_it_is_mapped(void **state)
 }
 
 /* The driver reuses the number for new memory while the old memory is still mapped. */
-static void a_handle_may_be_used_again(void **state)
+static void a_handle_may_be_reused(void **state)
 {
     (void)state;
     begin();
@@ -293,7 +293,7 @@ static void a_handle_may_be_used_again(void **state)
 }
 
 /* The last release by thread 1 is recorded after thread 2 got the same number for new memory. */
-static void a_late_drop_is_not_taken_for_one_of_the_new_memory(void **state)
+static void a_late_release_is_not_applied_to_the_new_memory(void **state)
 {
     (void)state;
     begin();
@@ -368,23 +368,23 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_counts_until_the_driver_has_freed_it),
-        cmocka_unit_test(what_is_being_freed_is_in_a_picture),
+        cmocka_unit_test(blocks_that_are_being_freed_are_in_a_snapshot),
         cmocka_unit_test(a_failed_free_leaves_the_block),
-        cmocka_unit_test(an_address_may_be_handed_out_while_its_free_returns),
-        cmocka_unit_test(a_free_finds_the_block_whatever_heap_it_names),
+        cmocka_unit_test(an_address_may_be_reused_before_its_free_returns),
+        cmocka_unit_test(a_free_finds_the_block_in_any_heap),
         cmocka_unit_test(a_free_on_one_gpu_finds_a_block_of_another),
-        cmocka_unit_test(a_free_of_what_was_never_seen_is_unmatched),
+        cmocka_unit_test(a_free_of_an_unknown_block_is_unmatched),
         cmocka_unit_test(reuse_without_a_free_is_missed),
-        cmocka_unit_test(pytorchs_blocks_are_a_space_of_their_own),
-        cmocka_unit_test(blocks_go_with_their_context),
+        cmocka_unit_test(pytorchs_blocks_have_a_separate_address_space),
+        cmocka_unit_test(the_end_of_a_context_frees_its_blocks),
         cmocka_unit_test(a_context_that_is_still_active_keeps_its_blocks),
         cmocka_unit_test(memory_with_a_handle_lives_by_references_and_mappings),
         cmocka_unit_test(retain_adds_a_reference_to_what_is_mapped_there),
-        cmocka_unit_test(retain_may_bring_back_memory_whose_handle_was_dropped),
-        cmocka_unit_test(imported_memory_is_no_bytes_of_this_process),
-        cmocka_unit_test(memory_with_a_handle_is_a_block_where_it_is_mapped),
-        cmocka_unit_test(a_handle_may_be_used_again),
-        cmocka_unit_test(a_late_drop_is_not_taken_for_one_of_the_new_memory),
+        cmocka_unit_test(retain_may_restore_memory_whose_handle_was_released),
+        cmocka_unit_test(imported_memory_does_not_count_for_this_process),
+        cmocka_unit_test(memory_with_a_handle_is_a_block_at_its_mapping),
+        cmocka_unit_test(a_handle_may_be_reused),
+        cmocka_unit_test(a_late_release_is_not_applied_to_the_new_memory),
         cmocka_unit_test(one_unmap_may_end_several_mappings),
         cmocka_unit_test(memory_with_a_handle_survives_a_context),
         cmocka_unit_test(a_pools_level_is_absolute),

@@ -5,7 +5,7 @@
 
 /* ---- hidden memory */
 
-static void growth_around_a_call_is_booked_under_its_name(void **state)
+static void growth_around_a_call_counts_for_that_call(void **state)
 {
     (void)state;
     begin();
@@ -21,7 +21,7 @@ static void growth_around_a_call_is_booked_under_its_name(void **state)
     over();
 }
 
-static void what_is_tracked_is_not_hidden(void **state)
+static void tracked_memory_is_not_counted_as_hidden(void **state)
 {
     (void)state;
     begin();
@@ -32,7 +32,7 @@ static void what_is_tracked_is_not_hidden(void **state)
     over();
 }
 
-static void shrinking_is_booked_as_negative(void **state)
+static void shrinking_counts_as_negative(void **state)
 {
     (void)state;
     begin();
@@ -44,7 +44,7 @@ static void shrinking_is_booked_as_negative(void **state)
 
 /* Thread 2 measures inside thread 1's call. Thread 1 does not count the growth that thread 2 has
  * counted. */
-static void overlapping_calls_book_growth_once(void **state)
+static void overlapping_calls_count_growth_once(void **state)
 {
     (void)state;
     begin();
@@ -72,7 +72,7 @@ static void the_launch_after_a_limit_grows_the_stacks(void **state)
     over();
 }
 
-static void a_launch_and_a_later_look_tell_of_local_memory(void **state)
+static void local_memory_is_measured_at_a_launch_and_later(void **state)
 {
     (void)state;
     begin();
@@ -89,7 +89,7 @@ static void a_launch_and_a_later_look_tell_of_local_memory(void **state)
     over();
 }
 
-static void a_launch_tells_of_no_more_local_memory_than_was_measured(void **state)
+static void a_launch_counts_at_most_the_measured_local_memory(void **state)
 {
     (void)state;
     begin();
@@ -120,7 +120,7 @@ static void pools_and_blocks_are_never_more_than_the_device_has(void **state)
     over();
 }
 
-static void a_call_that_was_not_measured_books_nothing(void **state)
+static void a_call_that_was_not_measured_counts_nothing(void **state)
 {
     (void)state;
     begin();
@@ -134,7 +134,7 @@ static void a_call_that_was_not_measured_books_nothing(void **state)
 }
 
 /* Eight ranks create their contexts on one GPU at the same time. */
-static void growth_that_other_processes_caused_is_no_context(void **state)
+static void growth_of_other_processes_is_not_a_context(void **state)
 {
     (void)state;
     begin();
@@ -217,7 +217,7 @@ static void pool_grows(uint64_t pool, uint64_t stack, uint64_t bytes)
     event(1, MPF_OP_GPU_LEVEL, D, pool, bytes);
 }
 
-static void who_used_pools_is_told_of_the_peak(void **state)
+static void owners_of_pools_are_those_at_the_peak(void **state)
 {
     (void)state;
     begin();
@@ -249,7 +249,7 @@ static void growth_over_several_measurements_counts_once(void **state)
     over();
 }
 
-static void growth_of_long_ago_explains_nothing(void **state)
+static void old_growth_does_not_explain_an_event(void **state)
 {
     (void)state;
     begin();
@@ -262,7 +262,7 @@ static void growth_of_long_ago_explains_nothing(void **state)
     over();
 }
 
-static void little_growth_of_the_measurement_before_explains_nothing(void **state)
+static void small_growth_of_the_previous_measurement_does_not_explain_an_event(void **state)
 {
     (void)state;
     begin();
@@ -291,7 +291,7 @@ static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)
 
 /* The block that the driver is about to free is not in the table of addresses any more, but it
  * still exists. */
-static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
+static void the_snapshot_of_the_peak_has_the_block_that_is_freed_next(void **state)
 {
     (void)state;
     begin();
@@ -306,7 +306,7 @@ static void the_peaks_picture_holds_the_block_that_is_freed_next(void **state)
 }
 
 /* The bytes of a process and the bytes used in total are measured one after the other. */
-static void a_process_never_uses_more_than_all_do(void **state)
+static void a_process_never_uses_more_than_all_processes(void **state)
 {
     (void)state;
     begin();
@@ -319,7 +319,7 @@ static void a_process_never_uses_more_than_all_do(void **state)
 }
 
 /* PyTorch's sleep mode, for example, releases memory of blocks that stay live. */
-static void freed_bytes_that_were_not_in_use_are_no_peak(void **state)
+static void frees_of_unused_bytes_make_no_peak(void **state)
 {
     (void)state;
     begin();
@@ -355,7 +355,7 @@ static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void 
 
 /* A measurement that is less than 1/32 higher is a new peak if all blocks still exist, and not if
  * some were freed. */
-static void a_measurement_moves_the_peak_to_where_no_less_is_tracked(void **state)
+static void a_measurement_moves_the_peak_if_no_less_is_tracked(void **state)
 {
     (void)state;
     for (int gone = 0; gone < 2; gone++) {
@@ -375,7 +375,7 @@ static void a_measurement_moves_the_peak_to_where_no_less_is_tracked(void **stat
     }
 }
 
-static void a_picture_is_of_its_own_device(void **state)
+static void a_snapshot_has_only_its_device(void **state)
 {
     const unsigned second = mpf_heap_gpu(MPF_HEAP_DEVICE, 1);
     (void)state;
@@ -391,7 +391,7 @@ static void a_picture_is_of_its_own_device(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_chosen_instant_stands_for_the_peak(void **state)
+static void a_chosen_instant_replaces_the_peak(void **state)
 {
     (void)state;
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(2500000) });
@@ -427,7 +427,7 @@ static void over_window(uint64_t tracked, size_t blocks)
     mpr_replay_free(&replay);
 }
 
-static void a_window_has_a_peak_of_its_own(void **state)
+static void a_time_window_has_a_separate_peak(void **state)
 {
     (void)state;
     begin_window(2, 3);
@@ -438,7 +438,7 @@ static void a_window_has_a_peak_of_its_own(void **state)
     over_window(35 * MIB, 3);
 }
 
-static void what_a_window_begins_with_may_be_its_peak(void **state)
+static void the_state_at_the_start_of_a_window_may_be_its_peak(void **state)
 {
     (void)state;
     begin_window(3, 6);
@@ -448,7 +448,7 @@ static void what_a_window_begins_with_may_be_its_peak(void **state)
     over_window(10 * MIB, 1);
 }
 
-static void a_window_without_events_has_what_was_live(void **state)
+static void a_window_without_events_has_the_live_blocks(void **state)
 {
     (void)state;
     begin_window(2, 3);
@@ -459,7 +459,7 @@ static void a_window_without_events_has_what_was_live(void **state)
     over_window(10 * MIB, 1);
 }
 
-static void a_window_in_which_the_device_holds_nothing_has_no_picture(void **state)
+static void a_window_in_which_the_device_is_empty_has_no_snapshot(void **state)
 {
     (void)state;
     begin_window(0, 1);
@@ -471,35 +471,35 @@ static void a_window_in_which_the_device_holds_nothing_has_no_picture(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(growth_around_a_call_is_booked_under_its_name),
-        cmocka_unit_test(what_is_tracked_is_not_hidden),
-        cmocka_unit_test(shrinking_is_booked_as_negative),
-        cmocka_unit_test(overlapping_calls_book_growth_once),
+        cmocka_unit_test(growth_around_a_call_counts_for_that_call),
+        cmocka_unit_test(tracked_memory_is_not_counted_as_hidden),
+        cmocka_unit_test(shrinking_counts_as_negative),
+        cmocka_unit_test(overlapping_calls_count_growth_once),
         cmocka_unit_test(the_launch_after_a_limit_grows_the_stacks),
-        cmocka_unit_test(a_launch_and_a_later_look_tell_of_local_memory),
-        cmocka_unit_test(a_launch_tells_of_no_more_local_memory_than_was_measured),
+        cmocka_unit_test(local_memory_is_measured_at_a_launch_and_later),
+        cmocka_unit_test(a_launch_counts_at_most_the_measured_local_memory),
         cmocka_unit_test(pools_and_blocks_are_never_more_than_the_device_has),
-        cmocka_unit_test(a_call_that_was_not_measured_books_nothing),
-        cmocka_unit_test(growth_that_other_processes_caused_is_no_context),
+        cmocka_unit_test(a_call_that_was_not_measured_counts_nothing),
+        cmocka_unit_test(growth_of_other_processes_is_not_a_context),
         cmocka_unit_test(a_context_is_no_larger_than_the_bytes_of_its_process),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
-        cmocka_unit_test(who_used_pools_is_told_of_the_peak),
+        cmocka_unit_test(owners_of_pools_are_those_at_the_peak),
         cmocka_unit_test(growth_over_several_measurements_counts_once),
-        cmocka_unit_test(growth_of_long_ago_explains_nothing),
-        cmocka_unit_test(little_growth_of_the_measurement_before_explains_nothing),
+        cmocka_unit_test(old_growth_does_not_explain_an_event),
+        cmocka_unit_test(small_growth_of_the_previous_measurement_does_not_explain_an_event),
         cmocka_unit_test(without_measurements_the_peak_is_that_of_tracked_bytes),
-        cmocka_unit_test(the_peaks_picture_holds_the_block_that_is_freed_next),
-        cmocka_unit_test(a_process_never_uses_more_than_all_do),
-        cmocka_unit_test(freed_bytes_that_were_not_in_use_are_no_peak),
+        cmocka_unit_test(the_snapshot_of_the_peak_has_the_block_that_is_freed_next),
+        cmocka_unit_test(a_process_never_uses_more_than_all_processes),
+        cmocka_unit_test(frees_of_unused_bytes_make_no_peak),
         cmocka_unit_test(of_equally_full_instants_the_one_with_most_tensors_is_the_peak),
-        cmocka_unit_test(a_measurement_moves_the_peak_to_where_no_less_is_tracked),
-        cmocka_unit_test(a_picture_is_of_its_own_device),
-        cmocka_unit_test(a_chosen_instant_stands_for_the_peak),
-        cmocka_unit_test(a_window_has_a_peak_of_its_own),
-        cmocka_unit_test(what_a_window_begins_with_may_be_its_peak),
-        cmocka_unit_test(a_window_without_events_has_what_was_live),
-        cmocka_unit_test(a_window_in_which_the_device_holds_nothing_has_no_picture),
+        cmocka_unit_test(a_measurement_moves_the_peak_if_no_less_is_tracked),
+        cmocka_unit_test(a_snapshot_has_only_its_device),
+        cmocka_unit_test(a_chosen_instant_replaces_the_peak),
+        cmocka_unit_test(a_time_window_has_a_separate_peak),
+        cmocka_unit_test(the_state_at_the_start_of_a_window_may_be_its_peak),
+        cmocka_unit_test(a_window_without_events_has_the_live_blocks),
+        cmocka_unit_test(a_window_in_which_the_device_is_empty_has_no_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 /* ---- captures and graphs */
 
-static void a_capture_counts_what_is_made_in_its_window(void **state)
+static void a_capture_counts_blocks_allocated_during_it(void **state)
 {
     (void)state;
     begin();
@@ -54,7 +54,7 @@ static void a_segment_that_holds_a_block_of_a_capture_belongs_to_its_pool(void *
 
 /* PyTorch allocates the tensors of its random numbers before its allocator uses the graph's
  * pool. */
-static void what_pytorch_makes_before_the_driver_begins_is_no_graphs(void **state)
+static void blocks_before_the_driver_begins_the_capture_do_not_belong_to_the_graph(void **state)
 {
     (void)state;
     begin();
@@ -100,7 +100,7 @@ static void captures_close_to_each_other_are_one_burst(void **state)
     over();
 }
 
-static void an_executable_knows_its_capture_and_what_it_took(void **state)
+static void an_executable_has_its_capture_and_its_bytes(void **state)
 {
     (void)state;
     begin();
@@ -125,7 +125,7 @@ static void an_executable_knows_its_capture_and_what_it_took(void **state)
 }
 
 /* PyTorch instantiates before its capture_end returns. */
-static void an_executable_may_be_made_while_the_capture_is_open(void **state)
+static void an_executable_may_be_created_while_the_capture_is_open(void **state)
 {
     (void)state;
     begin();
@@ -145,7 +145,7 @@ static void an_executable_may_be_made_while_the_capture_is_open(void **state)
     over();
 }
 
-static void a_handle_of_a_destroyed_executable_may_be_used_again(void **state)
+static void the_handle_of_a_destroyed_executable_may_be_reused(void **state)
 {
     (void)state;
     begin();
@@ -195,7 +195,7 @@ static void a_pool_is_held_until_its_last_graph_is_reset(void **state)
     over();
 }
 
-static void graphs_of_unknown_pools_hold_their_own(void **state)
+static void graphs_of_unknown_pools_have_separate_pools(void **state)
 {
     (void)state;
     begin();
@@ -207,7 +207,7 @@ static void graphs_of_unknown_pools_hold_their_own(void **state)
     over();
 }
 
-static void a_graph_that_captures_again_is_another_one(void **state)
+static void a_second_capture_makes_another_graph(void **state)
 {
     (void)state;
     begin();
@@ -232,17 +232,17 @@ static void a_capture_without_pytorch_is_never_reset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_counts_what_is_made_in_its_window),
+        cmocka_unit_test(a_capture_counts_blocks_allocated_during_it),
         cmocka_unit_test(a_segment_that_holds_a_block_of_a_capture_belongs_to_its_pool),
-        cmocka_unit_test(what_pytorch_makes_before_the_driver_begins_is_no_graphs),
+        cmocka_unit_test(blocks_before_the_driver_begins_the_capture_do_not_belong_to_the_graph),
         cmocka_unit_test(a_capture_without_the_drivers_calls_begins_with_pytorchs),
         cmocka_unit_test(captures_close_to_each_other_are_one_burst),
-        cmocka_unit_test(an_executable_knows_its_capture_and_what_it_took),
-        cmocka_unit_test(an_executable_may_be_made_while_the_capture_is_open),
-        cmocka_unit_test(a_handle_of_a_destroyed_executable_may_be_used_again),
+        cmocka_unit_test(an_executable_has_its_capture_and_its_bytes),
+        cmocka_unit_test(an_executable_may_be_created_while_the_capture_is_open),
+        cmocka_unit_test(the_handle_of_a_destroyed_executable_may_be_reused),
         cmocka_unit_test(a_pool_is_held_until_its_last_graph_is_reset),
-        cmocka_unit_test(graphs_of_unknown_pools_hold_their_own),
-        cmocka_unit_test(a_graph_that_captures_again_is_another_one),
+        cmocka_unit_test(graphs_of_unknown_pools_have_separate_pools),
+        cmocka_unit_test(a_second_capture_makes_another_graph),
         cmocka_unit_test(a_capture_without_pytorch_is_never_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static struct mpr_device_snapshots *run_with_instants(unsigned seed)
     return in;
 }
 
-static void each_picture_is_that_of_a_replay_to_its_instant(void **state)
+static void each_snapshot_is_that_of_a_replay_to_its_instant(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 8; seed++) {
@@ -174,7 +174,7 @@ static void instants_are_spread_over_the_run(void **state)
 
 /* A run that is idle for a long time and busy for a short time at its end, like warm-up and
  * training. */
-static void what_was_long_is_not_forgotten_for_what_was_busy(void **state)
+static void long_idle_times_keep_their_share_of_instants(void **state)
 {
     enum { SLOW = 100, BUSY = 2000 };
     const uint64_t apart = UINT64_C(10000000000);
@@ -204,10 +204,10 @@ static void what_was_long_is_not_forgotten_for_what_was_busy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_picture_is_that_of_a_replay_to_its_instant),
+        cmocka_unit_test(each_snapshot_is_that_of_a_replay_to_its_instant),
         cmocka_unit_test(graphs_and_the_peak_of_PyTorch_stay),
         cmocka_unit_test(instants_are_spread_over_the_run),
-        cmocka_unit_test(what_was_long_is_not_forgotten_for_what_was_busy),
+        cmocka_unit_test(long_idle_times_keep_their_share_of_instants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

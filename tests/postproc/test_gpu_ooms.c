@@ -16,7 +16,7 @@ static void torch_refused(uint64_t free)
     refuse(1, 20 * MIB, 2, free, 0);
 }
 
-static void a_refusal_that_pytorch_gets_over_is_soft(void **state)
+static void a_refusal_that_pytorch_recovers_from_is_soft(void **state)
 {
     (void)state;
     begin();
@@ -107,7 +107,7 @@ static void pytorch_may_give_up_without_asking_the_driver(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_probe_is_no_failure(void **state)
+static void a_probe_is_not_a_failure(void **state)
 {
     (void)state;
     begin();
@@ -117,7 +117,7 @@ static void a_probe_is_no_failure(void **state)
     over();
 }
 
-static void another_error_is_a_failure_and_no_lack_of_memory(void **state)
+static void another_error_is_a_failure_but_not_out_of_memory(void **state)
 {
     (void)state;
     begin();
@@ -127,7 +127,7 @@ static void another_error_is_a_failure_and_no_lack_of_memory(void **state)
     over();
 }
 
-static void a_failure_keeps_what_was_live_then(void **state)
+static void a_failure_keeps_the_blocks_that_were_live(void **state)
 {
     (void)state;
     begin();
@@ -151,7 +151,7 @@ static void refuse_for_good(uint64_t bytes)
     WORDS(1, MPF_OP_TORCH_OOM, T, bytes, 40 * MIB, 64 * MIB, MPF_UNKNOWN, MPF_UNKNOWN);
 }
 
-static void what_was_live_is_kept_of_the_newest_failures(void **state)
+static void live_blocks_are_kept_for_the_newest_failures(void **state)
 {
     (void)state;
     begin();
@@ -168,7 +168,7 @@ static void what_was_live_is_kept_of_the_newest_failures(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_failure_that_was_got_over_makes_room_first(void **state)
+static void recovered_failures_are_dropped_first(void **state)
 {
     (void)state;
     begin();
@@ -208,7 +208,7 @@ static void pytorch_asks_the_driver_for_segments(void **state)
     }
 }
 
-static void pytorchs_own_totals_are_kept(void **state)
+static void totals_reported_by_pytorch_are_kept(void **state)
 {
     (void)state;
     begin();
@@ -222,18 +222,18 @@ static void pytorchs_own_totals_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_refusal_that_pytorch_gets_over_is_soft),
+        cmocka_unit_test(a_refusal_that_pytorch_recovers_from_is_soft),
         cmocka_unit_test(the_free_bytes_of_a_refusal_are_newer_than_a_sample),
         cmocka_unit_test(a_refusal_after_another_allocation_is_another_failure),
         cmocka_unit_test(a_second_refusal_and_pytorchs_report_are_one_hard_failure),
         cmocka_unit_test(pytorch_may_give_up_without_asking_the_driver),
-        cmocka_unit_test(a_probe_is_no_failure),
-        cmocka_unit_test(another_error_is_a_failure_and_no_lack_of_memory),
-        cmocka_unit_test(a_failure_keeps_what_was_live_then),
-        cmocka_unit_test(what_was_live_is_kept_of_the_newest_failures),
-        cmocka_unit_test(a_failure_that_was_got_over_makes_room_first),
+        cmocka_unit_test(a_probe_is_not_a_failure),
+        cmocka_unit_test(another_error_is_a_failure_but_not_out_of_memory),
+        cmocka_unit_test(a_failure_keeps_the_blocks_that_were_live),
+        cmocka_unit_test(live_blocks_are_kept_for_the_newest_failures),
+        cmocka_unit_test(recovered_failures_are_dropped_first),
         cmocka_unit_test(pytorch_asks_the_driver_for_segments),
-        cmocka_unit_test(pytorchs_own_totals_are_kept),
+        cmocka_unit_test(totals_reported_by_pytorch_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void the_owner_is_the_first_file_outside_cuda(void **state)
     over();
 }
 
-static void a_call_stack_is_of_the_next_event_only(void **state)
+static void a_call_stack_applies_only_to_the_next_event(void **state)
 {
     (void)state;
     begin();
@@ -38,7 +38,7 @@ static void a_call_stack_is_of_the_next_event_only(void **state)
     over();
 }
 
-static void a_call_stack_is_of_its_own_thread(void **state)
+static void a_call_stack_applies_only_to_its_thread(void **state)
 {
     (void)state;
     begin();
@@ -61,7 +61,7 @@ static uint32_t depth_of(uint64_t addr)
     return depth;
 }
 
-static void frames_that_listen_to_the_driver_are_no_part_of_a_stack(void **state)
+static void frames_of_driver_callbacks_are_removed_from_a_stack(void **state)
 {
     (void)state;
     begin();
@@ -83,7 +83,7 @@ static void frames_that_listen_to_the_driver_are_no_part_of_a_stack(void **state
 }
 
 /* The address of an unloaded file is reused for another file. */
-static void a_newer_file_takes_the_place_of_an_unloaded_one(void **state)
+static void a_newer_file_replaces_an_unloaded_one(void **state)
 {
     (void)state;
     begin();
@@ -112,7 +112,7 @@ static const char *name_of(uint32_t name)
     return mpr_texts_get(&replay.ranges.names, name, &bytes);
 }
 
-static void python_stacks_are_paths_of_the_next_event_only(void **state)
+static void python_stacks_apply_only_to_the_next_event(void **state)
 {
     (void)state;
     begin();
@@ -171,7 +171,7 @@ static uint64_t host_bytes_of(const struct mpr_node *node)
     return bytes;
 }
 
-static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
+static void the_range_of_a_wrapper_is_extended_by_the_frames_inside_it(void **state)
 {
     (void)state;
     const struct mpr_node *n = node_in_wrapper(MPR_GROUP_AUTO, "torch", "Wrapper.forward", false);
@@ -182,7 +182,7 @@ static void a_wrappers_range_goes_on_with_the_frames_inside_it(void **state)
     over();
 }
 
-static void other_ranges_do_not(void **state)
+static void other_ranges_are_not_extended(void **state)
 {
     (void)state;
     static const struct {
@@ -207,7 +207,7 @@ static void other_ranges_do_not(void **state)
     }
 }
 
-static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
+static void the_range_of_a_wrapper_may_end_a_path(void **state)
 {
     enum { TORCH = 7, WRAPPER = 1, OTHER, FRAMES = 60 };
     uint64_t stack[FRAMES + 1];
@@ -229,7 +229,7 @@ static void a_wrapper_goes_on_to_the_end_of_a_path(void **state)
 
 /* Blocks of 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104
  * times. */
-static void sampled_blocks_of_pytorch_stand_for_others(void **state)
+static void sampled_blocks_of_pytorch_represent_other_blocks(void **state)
 {
     enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
     uint64_t samples, more = 0;
@@ -300,7 +300,7 @@ static void nccl_alloc(uint32_t thread, uint64_t addr)
     event(thread, MPF_OP_ALLOC, D, addr, MIB);
 }
 
-static void nccls_memory_belongs_to_the_communicator_at_work(void **state)
+static void nccls_memory_belongs_to_the_active_communicator(void **state)
 {
     (void)state;
     begin();
@@ -326,7 +326,7 @@ static void nccls_memory_belongs_to_the_communicator_at_work(void **state)
     over();
 }
 
-static void communicators_are_told_apart(void **state)
+static void communicators_are_distinguished(void **state)
 {
     (void)state;
     begin();
@@ -383,7 +383,7 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
 
 /* ncclCommSuspend releases memory and keeps the addresses. ncclCommResume does not report whose
  * memory it maps. */
-static void memory_that_a_communicator_gets_back_is_its_own(void **state)
+static void memory_of_a_resumed_communicator_belongs_to_it(void **state)
 {
     (void)state;
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_COMM, .at = MPR_INSTANT_PEAK });
@@ -427,7 +427,7 @@ static void after_an_init_a_range_names_its_own_communicator(void **state)
     over();
 }
 
-static void a_payload_that_is_too_short_names_nobody(void **state)
+static void a_payload_that_is_too_short_is_ignored(void **state)
 {
     const uint32_t half = 5;
     (void)state;
@@ -444,21 +444,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_owner_is_the_first_file_outside_cuda),
-        cmocka_unit_test(frames_that_listen_to_the_driver_are_no_part_of_a_stack),
-        cmocka_unit_test(a_call_stack_is_of_the_next_event_only),
-        cmocka_unit_test(a_call_stack_is_of_its_own_thread),
-        cmocka_unit_test(a_newer_file_takes_the_place_of_an_unloaded_one),
-        cmocka_unit_test(python_stacks_are_paths_of_the_next_event_only),
-        cmocka_unit_test(a_wrappers_range_goes_on_with_the_frames_inside_it),
-        cmocka_unit_test(other_ranges_do_not),
-        cmocka_unit_test(a_wrapper_goes_on_to_the_end_of_a_path),
-        cmocka_unit_test(sampled_blocks_of_pytorch_stand_for_others),
-        cmocka_unit_test(nccls_memory_belongs_to_the_communicator_at_work),
-        cmocka_unit_test(communicators_are_told_apart),
+        cmocka_unit_test(frames_of_driver_callbacks_are_removed_from_a_stack),
+        cmocka_unit_test(a_call_stack_applies_only_to_the_next_event),
+        cmocka_unit_test(a_call_stack_applies_only_to_its_thread),
+        cmocka_unit_test(a_newer_file_replaces_an_unloaded_one),
+        cmocka_unit_test(python_stacks_apply_only_to_the_next_event),
+        cmocka_unit_test(the_range_of_a_wrapper_is_extended_by_the_frames_inside_it),
+        cmocka_unit_test(other_ranges_are_not_extended),
+        cmocka_unit_test(the_range_of_a_wrapper_may_end_a_path),
+        cmocka_unit_test(sampled_blocks_of_pytorch_represent_other_blocks),
+        cmocka_unit_test(nccls_memory_belongs_to_the_active_communicator),
+        cmocka_unit_test(communicators_are_distinguished),
         cmocka_unit_test(what_an_init_allocated_belongs_to_the_communicator_of_its_pop),
-        cmocka_unit_test(memory_that_a_communicator_gets_back_is_its_own),
+        cmocka_unit_test(memory_of_a_resumed_communicator_belongs_to_it),
         cmocka_unit_test(after_an_init_a_range_names_its_own_communicator),
-        cmocka_unit_test(a_payload_that_is_too_short_names_nobody),
+        cmocka_unit_test(a_payload_that_is_too_short_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

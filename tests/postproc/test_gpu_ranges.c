@@ -53,7 +53,7 @@ static void inherited_bytes_are_those_at_the_peak(void **state)
     mpr_replay_free(&replay);
 }
 
-static void what_a_library_opened_is_appended_to_what_is_inherited(void **state)
+static void ranges_of_a_library_are_appended_to_inherited_ones(void **state)
 {
     (void)state;
     begin();
@@ -67,7 +67,7 @@ static void what_a_library_opened_is_appended_to_what_is_inherited(void **state)
     over();
 }
 
-static void a_library_domain_gives_nobody_a_path(void **state)
+static void ranges_of_a_library_domain_are_not_inherited(void **state)
 {
     (void)state;
     begin();
@@ -97,7 +97,7 @@ static void the_newest_stack_of_ranges_is_inherited(void **state)
 }
 
 /* The thread has the same stack, but the other thread's stack has changed. */
-static void inheritance_follows_the_other_threads_ranges(void **state)
+static void inherited_ranges_follow_those_of_the_other_thread(void **state)
 {
     (void)state;
     begin();
@@ -123,7 +123,7 @@ static void the_host_heap_does_not_inherit(void **state)
     over();
 }
 
-static void a_path_has_an_end_whoever_puts_it_together(void **state)
+static void combined_paths_are_bounded(void **state)
 {
     enum { TORCH = 7, DEEP = 2 * MPR_PATH_MAX };
     (void)state;
@@ -151,7 +151,7 @@ static void inheritance_can_be_switched_off(void **state)
     over();
 }
 
-static void a_pool_is_held_by_who_made_it_grow_and_shrinks_from_the_newest(void **state)
+static void a_pool_belongs_to_the_calls_that_grew_it(void **state)
 {
     (void)state;
     begin();
@@ -176,14 +176,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_without_ranges_inherits),
         cmocka_unit_test(inherited_bytes_are_those_at_the_peak),
-        cmocka_unit_test(what_a_library_opened_is_appended_to_what_is_inherited),
-        cmocka_unit_test(a_library_domain_gives_nobody_a_path),
+        cmocka_unit_test(ranges_of_a_library_are_appended_to_inherited_ones),
+        cmocka_unit_test(ranges_of_a_library_domain_are_not_inherited),
         cmocka_unit_test(the_newest_stack_of_ranges_is_inherited),
-        cmocka_unit_test(inheritance_follows_the_other_threads_ranges),
+        cmocka_unit_test(inherited_ranges_follow_those_of_the_other_thread),
         cmocka_unit_test(the_host_heap_does_not_inherit),
-        cmocka_unit_test(a_path_has_an_end_whoever_puts_it_together),
+        cmocka_unit_test(combined_paths_are_bounded),
         cmocka_unit_test(inheritance_can_be_switched_off),
-        cmocka_unit_test(a_pool_is_held_by_who_made_it_grow_and_shrinks_from_the_newest),
+        cmocka_unit_test(a_pool_belongs_to_the_calls_that_grew_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static bool is_estimate(uint32_t cell)
 
 /* ---- values */
 
-static void an_instant_has_the_values_of_then(void **state)
+static void an_instant_has_the_values_of_its_time(void **state)
 {
     (void)state;
     begin_threads(0, UINT64_MAX);
@@ -104,7 +104,7 @@ static void an_instant_has_the_values_of_then(void **state)
     end();
 }
 
-static void a_cell_that_nobody_saw_held_nothing(void **state)
+static void an_unknown_cell_has_no_bytes(void **state)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
     (void)state;
@@ -119,7 +119,7 @@ static void a_cell_that_nobody_saw_held_nothing(void **state)
 /* ---- too many instants */
 
 /* Thread 1 allocates a block before each instant, thread 2 before every third one. */
-static void those_that_stay_are_as_they_were(void **state)
+static void instants_that_are_kept_are_unchanged(void **state)
 {
     enum { INSTANTS = 1000 };
     (void)state;
@@ -144,7 +144,7 @@ static void those_that_stay_are_as_they_were(void **state)
 
 /* ---- by the clock */
 
-static void the_clock_takes_what_was_before_its_tick(void **state)
+static void a_tick_has_the_state_before_it(void **state)
 {
     (void)state;
     begin_threads(100, UINT64_MAX);
@@ -164,7 +164,7 @@ static void the_clock_takes_what_was_before_its_tick(void **state)
 }
 
 /* A process lives on after the last change. Other events in the log show until when. */
-static void the_clock_goes_on_until_the_log_ends(void **state)
+static void ticks_continue_until_the_log_ends(void **state)
 {
     (void)state;
     begin_threads(100, 350);
@@ -181,7 +181,7 @@ static void the_clock_goes_on_until_the_log_ends(void **state)
 }
 
 /* The beginning of a log may be thinned. */
-static void the_clock_starts_where_it_may(void **state)
+static void ticks_may_start_later(void **state)
 {
     static const uint64_t from[] = { 350, 400 };
     (void)state;
@@ -216,7 +216,7 @@ static void a_short_interval_is_thinned_at_once(void **state)
 }
 
 /* Events after `until` are unknown at an instant before it. */
-static void the_clock_ends(void **state)
+static void ticks_end_at_a_given_time(void **state)
 {
     static const uint64_t until[] = { 250, 700, 99 };
     static const size_t count[] = { 2, 7, 0 };
@@ -289,7 +289,7 @@ static void estimates_sum_to_the_heap(void **state)
 }
 
 /* By chance, samples may represent more than was counted. */
-static void estimates_are_no_more_than_there_is(void **state)
+static void estimates_are_at_most_the_counted_sum(void **state)
 {
     (void)state;
     begin_samples(MPR_GROUP_STACK);
@@ -313,7 +313,7 @@ static void estimates_are_no_more_than_there_is(void **state)
 
 /* When grouped by Python stack, a block with a native stack is in the group without stacks, and its
  * estimate belongs to that group. */
-static void samples_without_a_name_stand_for_their_like(void **state)
+static void samples_without_a_name_represent_blocks_without_a_name(void **state)
 {
     (void)state;
     begin_samples(MPR_GROUP_PYTHON);
@@ -332,7 +332,7 @@ static void count_marked(void *arg, const struct mpr_live_block *birth)
     ++*(unsigned *)arg;
 }
 
-static void a_tick_comes_before_the_change(void **state)
+static void a_tick_precedes_a_change_at_its_time(void **state)
 {
     unsigned marked = 0;
     (void)state;
@@ -373,7 +373,7 @@ static void samples_among_other_blocks_do_not_count(void **state)
 }
 
 /* Every block counts by ranges or threads. */
-static void who_is_known_exactly_is_no_estimate(void **state)
+static void exactly_counted_cells_are_not_estimates(void **state)
 {
     (void)state;
     begin_samples(MPR_GROUP_THREAD);
@@ -417,7 +417,7 @@ static void totals(uint64_t time, uint64_t bytes, uint64_t blocks)
 }
 
 /* Estimates of blocks since the last total, some of which were freed. */
-static void what_was_made_and_freed_since_the_last_total_counts(void **state)
+static void blocks_since_the_last_total_count(void **state)
 {
     (void)state;
     begin_threads(10, UINT64_MAX);
@@ -434,7 +434,7 @@ static void what_was_made_and_freed_since_the_last_total_counts(void **state)
 }
 
 /* Counted blocks arrive in large numbers at a time. */
-static void the_clock_takes_bytes_and_blocks_of_one_instant(void **state)
+static void a_tick_has_bytes_and_blocks_of_one_instant(void **state)
 {
     (void)state;
     begin_threads(10, UINT64_MAX);
@@ -498,7 +498,7 @@ static void samples_are_newer_than_totals(void **state)
 }
 
 /* There are as many blocks before as after that are allocated and freed between two totals. */
-static void what_comes_and_goes_hides_no_burst(void **state)
+static void temporary_blocks_hide_no_burst(void **state)
 {
     enum { MANY = 60, ROUNDS = 400, COUNTED = 1000000 };
     const struct mpr_heap *heap = &replay.accounts.heap[H];
@@ -535,25 +535,25 @@ static void a_burst_ends_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_instant_has_the_values_of_then),
-        cmocka_unit_test(a_cell_that_nobody_saw_held_nothing),
-        cmocka_unit_test(those_that_stay_are_as_they_were),
-        cmocka_unit_test(the_clock_takes_what_was_before_its_tick),
-        cmocka_unit_test(the_clock_goes_on_until_the_log_ends),
-        cmocka_unit_test(the_clock_starts_where_it_may),
+        cmocka_unit_test(an_instant_has_the_values_of_its_time),
+        cmocka_unit_test(an_unknown_cell_has_no_bytes),
+        cmocka_unit_test(instants_that_are_kept_are_unchanged),
+        cmocka_unit_test(a_tick_has_the_state_before_it),
+        cmocka_unit_test(ticks_continue_until_the_log_ends),
+        cmocka_unit_test(ticks_may_start_later),
         cmocka_unit_test(a_short_interval_is_thinned_at_once),
-        cmocka_unit_test(the_clock_ends),
-        cmocka_unit_test(what_was_made_and_freed_since_the_last_total_counts),
-        cmocka_unit_test(the_clock_takes_bytes_and_blocks_of_one_instant),
+        cmocka_unit_test(ticks_end_at_a_given_time),
+        cmocka_unit_test(blocks_since_the_last_total_count),
+        cmocka_unit_test(a_tick_has_bytes_and_blocks_of_one_instant),
         cmocka_unit_test(samples_are_newer_than_totals),
-        cmocka_unit_test(what_comes_and_goes_hides_no_burst),
+        cmocka_unit_test(temporary_blocks_hide_no_burst),
         cmocka_unit_test(a_burst_ends_once),
         cmocka_unit_test(estimates_sum_to_the_heap),
-        cmocka_unit_test(estimates_are_no_more_than_there_is),
-        cmocka_unit_test(samples_without_a_name_stand_for_their_like),
-        cmocka_unit_test(a_tick_comes_before_the_change),
+        cmocka_unit_test(estimates_are_at_most_the_counted_sum),
+        cmocka_unit_test(samples_without_a_name_represent_blocks_without_a_name),
+        cmocka_unit_test(a_tick_precedes_a_change_at_its_time),
         cmocka_unit_test(samples_among_other_blocks_do_not_count),
-        cmocka_unit_test(who_is_known_exactly_is_no_estimate),
+        cmocka_unit_test(exactly_counted_cells_are_not_estimates),
         cmocka_unit_test(python_is_estimated_by_every_grouping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

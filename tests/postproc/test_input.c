@@ -141,7 +141,7 @@ static void journal_is_joined_in_order_of_time(void **state)
 }
 
 /* The log was cut between two frames, which only the journal shows. */
-static void frames_that_the_journal_names_are_missed(void **state)
+static void missing_frames_are_known_from_the_journal(void **state)
 {
     (void)state;
     struct seen seen;
@@ -177,7 +177,7 @@ static void make_killed(void)
     testjournal_close(j);
 }
 
-static void recovered_log_says_the_same(void **state)
+static void a_recovered_log_has_the_same_events(void **state)
 {
     (void)state;
     struct seen before, after;
@@ -201,7 +201,7 @@ static void recovered_log_says_the_same(void **state)
     assert_int_equal(recovery.outcome, MPR_RECOVER_WHOLE);
 }
 
-static void torn_tail_is_cut_off_by_recovery(void **state)
+static void recovery_removes_a_torn_tail(void **state)
 {
     (void)state;
     struct seen seen;
@@ -222,7 +222,7 @@ static void torn_tail_is_cut_off_by_recovery(void **state)
     assert_int_equal(seen.events, 60);
 }
 
-static void journal_of_another_log_is_not_taken(void **state)
+static void the_journal_of_another_log_is_ignored(void **state)
 {
     (void)state;
     struct seen seen;
@@ -274,7 +274,7 @@ static enum mpr_life life_of_log(void)
 }
 
 /* Not even a clock that is ten years fast. */
-static void clocks_do_not_say_who_lives(void **state)
+static void wrong_clocks_do_not_affect_liveness(void **state)
 {
     (void)state;
     static const char *const real[] = { "1", "2015532800000000000" };
@@ -288,7 +288,7 @@ static void clocks_do_not_say_who_lives(void **state)
     }
 }
 
-static void a_number_that_is_used_again_is_another_process(void **state)
+static void a_reused_process_id_is_another_process(void **state)
 {
     (void)state;
     struct mpr_recovery recovery;
@@ -374,7 +374,7 @@ static void any_flipped_byte_is_noticed(void **state)
     free(data);
 }
 
-static void journal_of_noise_never_crashes(void **state)
+static void a_journal_of_random_bytes_does_not_crash_the_reader(void **state)
 {
     (void)state;
     struct seen seen;
@@ -428,7 +428,7 @@ static void write_run(const char *text)
 
 /* A log that began at 1 s of the clock, and records with its process ID in this boot and in
  * others. */
-static void the_runs_record_is_taken_for_the_process_that_it_means(void **state)
+static void the_run_record_is_matched_to_the_right_process(void **state)
 {
     (void)state;
     static const struct {
@@ -515,7 +515,7 @@ static void a_header_of_more_than_a_mebibyte_is_damage(void **state)
     free(body);
 }
 
-static void no_log_is_an_error(void **state)
+static void a_missing_log_is_an_error(void **state)
 {
     (void)state;
     struct seen seen;
@@ -532,25 +532,25 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(whole_log_is_complete, remove_files),
         cmocka_unit_test_teardown(journal_is_joined_in_order_of_time, remove_files),
-        cmocka_unit_test_teardown(frames_that_the_journal_names_are_missed, remove_files),
-        cmocka_unit_test_teardown(recovered_log_says_the_same, remove_files),
-        cmocka_unit_test_teardown(torn_tail_is_cut_off_by_recovery, remove_files),
-        cmocka_unit_test_teardown(journal_of_another_log_is_not_taken, remove_files),
+        cmocka_unit_test_teardown(missing_frames_are_known_from_the_journal, remove_files),
+        cmocka_unit_test_teardown(a_recovered_log_has_the_same_events, remove_files),
+        cmocka_unit_test_teardown(recovery_removes_a_torn_tail, remove_files),
+        cmocka_unit_test_teardown(the_journal_of_another_log_is_ignored, remove_files),
         cmocka_unit_test_teardown(lone_journal_is_read_and_incomplete, remove_files),
-        cmocka_unit_test_teardown(clocks_do_not_say_who_lives, remove_files),
-        cmocka_unit_test_teardown(a_number_that_is_used_again_is_another_process, remove_files),
+        cmocka_unit_test_teardown(wrong_clocks_do_not_affect_liveness, remove_files),
+        cmocka_unit_test_teardown(a_reused_process_id_is_another_process, remove_files),
         cmocka_unit_test_teardown(a_header_names_no_file_to_remove, remove_files),
         cmocka_unit_test_teardown(log_cut_at_any_byte_is_incomplete, remove_files),
         cmocka_unit_test_teardown(any_flipped_byte_is_noticed, remove_files),
-        cmocka_unit_test_teardown(journal_of_noise_never_crashes, remove_files),
-        cmocka_unit_test_teardown(bytes_between_frames_are_damage, remove_files),
-        cmocka_unit_test_teardown(the_runs_record_is_taken_for_the_process_that_it_means,
+        cmocka_unit_test_teardown(a_journal_of_random_bytes_does_not_crash_the_reader,
                                   remove_files),
+        cmocka_unit_test_teardown(bytes_between_frames_are_damage, remove_files),
+        cmocka_unit_test_teardown(the_run_record_is_matched_to_the_right_process, remove_files),
         cmocka_unit_test_teardown(missing_frame_is_noticed, remove_files),
         cmocka_unit_test_teardown(a_frame_that_begins_before_the_last_one_ended_keeps_the_order,
                                   remove_files),
         cmocka_unit_test(a_header_of_more_than_a_mebibyte_is_damage),
-        cmocka_unit_test_teardown(no_log_is_an_error, remove_files),
+        cmocka_unit_test_teardown(a_missing_log_is_an_error, remove_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -27,7 +27,7 @@ static void find(const struct mpr_summary *all, size_t count, struct mpr_process
 }
 
 /* In any order of the logs. */
-static void a_parent_is_the_newest_of_its_number_before_the_child(void **state)
+static void the_parent_is_the_newest_process_with_its_id_before_the_child(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[4];
@@ -38,7 +38,7 @@ static void a_parent_is_the_newest_of_its_number_before_the_child(void **state)
     for (size_t i = 1; i < 4; i++) assert_int_equal(kin[i].parent, MPR_NO_PROCESS);
 }
 
-static void a_log_that_is_named_comes_before_numbers(void **state)
+static void a_named_log_has_priority_over_process_ids(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[3];
@@ -52,7 +52,7 @@ static void a_log_that_is_named_comes_before_numbers(void **state)
     assert_int_equal(kin[2].parent, MPR_NO_PROCESS);
 }
 
-static void numbers_of_other_hosts_are_others(void **state)
+static void process_ids_of_other_hosts_do_not_match(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[2];
@@ -62,7 +62,7 @@ static void numbers_of_other_hosts_are_others(void **state)
     assert_int_equal(kin[1].parent, MPR_NO_PROCESS);
 }
 
-static void numbers_of_other_runs_are_others(void **state)
+static void process_ids_of_other_runs_do_not_match(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[2];
@@ -84,7 +84,7 @@ static void numbers_of_other_runs_are_others(void **state)
     }
 }
 
-static void what_it_executed_has_its_parent(void **state)
+static void an_executed_program_has_the_same_parent(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[4];
@@ -98,7 +98,7 @@ static void what_it_executed_has_its_parent(void **state)
     assert_int_equal(kin[3].image_of, MPR_NO_PROCESS);
 }
 
-static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **state)
+static void the_parent_of_a_process_whose_parent_has_no_log_is_the_root_of_its_host(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[5];
@@ -121,7 +121,7 @@ static void above_one_whose_parent_left_no_log_is_the_root_of_its_host(void **st
 }
 
 /* The process ID of the root may be reused for another process, which is not the root. */
-static void a_root_is_not_its_number(void **state)
+static void a_reused_process_id_of_the_root_does_not_match(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[3];
@@ -137,7 +137,7 @@ static void a_root_is_not_its_number(void **state)
     assert_int_equal(kin[2].above, MPR_NO_PROCESS);
 }
 
-static void claims_make_no_circle(void **state)
+static void contradictory_logs_make_no_cycle(void **state)
 {
     (void)state;
     struct mpr_process_tree kin[2];
@@ -153,14 +153,14 @@ static void claims_make_no_circle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parent_is_the_newest_of_its_number_before_the_child),
-        cmocka_unit_test(a_log_that_is_named_comes_before_numbers),
-        cmocka_unit_test(numbers_of_other_hosts_are_others),
-        cmocka_unit_test(numbers_of_other_runs_are_others),
-        cmocka_unit_test(what_it_executed_has_its_parent),
-        cmocka_unit_test(above_one_whose_parent_left_no_log_is_the_root_of_its_host),
-        cmocka_unit_test(a_root_is_not_its_number),
-        cmocka_unit_test(claims_make_no_circle),
+        cmocka_unit_test(the_parent_is_the_newest_process_with_its_id_before_the_child),
+        cmocka_unit_test(a_named_log_has_priority_over_process_ids),
+        cmocka_unit_test(process_ids_of_other_hosts_do_not_match),
+        cmocka_unit_test(process_ids_of_other_runs_do_not_match),
+        cmocka_unit_test(an_executed_program_has_the_same_parent),
+        cmocka_unit_test(the_parent_of_a_process_whose_parent_has_no_log_is_the_root_of_its_host),
+        cmocka_unit_test(a_reused_process_id_of_the_root_does_not_match),
+        cmocka_unit_test(contradictory_logs_make_no_cycle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void is(uint32_t name, uint32_t domain, const char *expected)
     assert_string_equal(mpr_label_name(&arena, &replay, name, domain), expected);
 }
 
-static void names_that_the_log_does_not_define_have_a_number(void **state)
+static void undefined_names_are_shown_as_numbers(void **state)
 {
     (void)state;
     is(10, 0, "step");
@@ -45,7 +45,7 @@ static void names_that_the_log_does_not_define_have_a_number(void **state)
 }
 
 /* A reader could not find the numbers of such frames in the log. */
-static void python_frames_beyond_the_limit_say_so(void **state)
+static void python_frames_beyond_the_limit_are_marked(void **state)
 {
     (void)state;
     is(MPR_FRAME_NAME + 7, 0, "(names beyond the limit)");
@@ -54,8 +54,8 @@ static void python_frames_beyond_the_limit_say_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_the_log_does_not_define_have_a_number),
-        cmocka_unit_test(python_frames_beyond_the_limit_say_so),
+        cmocka_unit_test(undefined_names_are_shown_as_numbers),
+        cmocka_unit_test(python_frames_beyond_the_limit_are_marked),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -91,7 +91,7 @@ static void fill(void)
     mpr_numbering_free(&numbering);
 }
 
-static void one_thread_is_halved(void **state)
+static void the_boxes_of_one_thread_are_halved(void **state)
 {
     (void)state;
     for (int i = 0; i <= BOXES; i++) once(1);
@@ -102,7 +102,7 @@ static void one_thread_is_halved(void **state)
 }
 
 /* Each thread has a box that cannot be removed, and together these are more than half. */
-static void a_lane_keeps_its_detail_beside_many_threads(void **state)
+static void a_lane_keeps_its_detail_among_many_threads(void **state)
 {
     enum { MANY = BOXES / 8 * 5, MORE = 20000 };
     (void)state;
@@ -115,7 +115,7 @@ static void a_lane_keeps_its_detail_beside_many_threads(void **state)
 }
 
 /* If each new range examined all boxes, this would not end. */
-static void what_has_no_room_is_left_out(void **state)
+static void boxes_that_do_not_fit_are_left_out(void **state)
 {
     enum { ROUNDS = 300 };
     (void)state;
@@ -130,9 +130,9 @@ static void what_has_no_room_is_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_thread_is_halved, begin, end),
-        cmocka_unit_test_setup_teardown(a_lane_keeps_its_detail_beside_many_threads, begin, end),
-        cmocka_unit_test_setup_teardown(what_has_no_room_is_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(the_boxes_of_one_thread_are_halved, begin, end),
+        cmocka_unit_test_setup_teardown(a_lane_keeps_its_detail_among_many_threads, begin, end),
+        cmocka_unit_test_setup_teardown(boxes_that_do_not_fit_are_left_out, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

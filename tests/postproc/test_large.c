@@ -71,7 +71,7 @@ static struct search find(uint64_t addr)
     return s;
 }
 
-static void a_block_is_kept_from_birth_to_end(void **state)
+static void a_block_is_kept_from_allocation_to_free(void **state)
 {
     (void)state;
     event(MPF_OP_ALLOC, 0x1000, 500);
@@ -130,7 +130,7 @@ static void the_largest_of_any_time_are_kept(void **state)
 }
 
 /* A time with large blocks does not hide the smaller ones of a later time. */
-static void after_many_large_blocks_smaller_ones_are_looked_at_again(void **state)
+static void smaller_blocks_are_examined_again_after_many_large_ones(void **state)
 {
     (void)state;
     enum { LARGE = 3 * MPR_LARGE_LIVE, ROUNDS = 20 * MPR_LARGE_TICK };
@@ -146,7 +146,7 @@ static void after_many_large_blocks_smaller_ones_are_looked_at_again(void **stat
 
 /* A sample of equally large blocks is examined, all the time and at little cost. Each of the rare
  * larger ones is examined. */
-static void of_one_size_a_sample_is_looked_at_and_of_larger_ones_each(void **state)
+static void equal_blocks_are_sampled_and_larger_ones_all_examined(void **state)
 {
     (void)state;
     enum { LIVE = 5000, ROUNDS = 600000, RARE = 3000 };
@@ -178,7 +178,7 @@ static void among_many_live_blocks_the_largest_are_kept(void **state)
 }
 
 /* If there is one block too many, the smaller half is removed, including its largest block. */
-static void of_one_too_many_the_larger_half_stays(void **state)
+static void one_block_too_many_removes_the_smaller_half(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i <= MPR_LARGE_LIVE; i++)
@@ -203,7 +203,7 @@ static size_t of_size(const struct mpr_large_block *block, size_t count, uint64_
     return n;
 }
 
-static void at_the_peak_many_are_kept_beside_larger_ones(void **state)
+static void many_blocks_of_the_peak_are_kept_next_to_larger_ones(void **state)
 {
     (void)state;
     enum { LARGE = 100, SMALL = 40, KEEP = 33 };
@@ -215,7 +215,7 @@ static void at_the_peak_many_are_kept_beside_larger_ones(void **state)
     assert_int_equal(of_size(block, KEEP, 10), 32);
 }
 
-static void one_that_lives_long_is_kept_beside_larger_ones(void **state)
+static void a_long_lived_block_is_kept_next_to_larger_ones(void **state)
 {
     (void)state;
     enum { LARGE = 41 * MPR_NOTABLE_CELLS, KEEP = MPR_NOTABLE_CELLS + 1 };
@@ -232,19 +232,19 @@ static void one_that_lives_long_is_kept_beside_larger_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_block_is_kept_from_birth_to_end, begin, end),
+        cmocka_unit_test_setup_teardown(a_block_is_kept_from_allocation_to_free, begin, end),
         cmocka_unit_test_setup_teardown(realloc_ends_a_block_and_begins_another, begin, end),
         cmocka_unit_test_setup_teardown(blocks_of_the_peak_survive_any_number_of_later_ones, begin,
                                         end),
         cmocka_unit_test_setup_teardown(the_largest_of_any_time_are_kept, begin, end),
-        cmocka_unit_test_setup_teardown(after_many_large_blocks_smaller_ones_are_looked_at_again,
+        cmocka_unit_test_setup_teardown(smaller_blocks_are_examined_again_after_many_large_ones,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(of_one_size_a_sample_is_looked_at_and_of_larger_ones_each,
+        cmocka_unit_test_setup_teardown(equal_blocks_are_sampled_and_larger_ones_all_examined,
                                         begin, end),
         cmocka_unit_test_setup_teardown(among_many_live_blocks_the_largest_are_kept, begin, end),
-        cmocka_unit_test_setup_teardown(of_one_too_many_the_larger_half_stays, begin, end),
-        cmocka_unit_test(at_the_peak_many_are_kept_beside_larger_ones),
-        cmocka_unit_test(one_that_lives_long_is_kept_beside_larger_ones),
+        cmocka_unit_test_setup_teardown(one_block_too_many_removes_the_smaller_half, begin, end),
+        cmocka_unit_test(many_blocks_of_the_peak_are_kept_next_to_larger_ones),
+        cmocka_unit_test(a_long_lived_block_is_kept_next_to_larger_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

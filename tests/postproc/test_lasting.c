@@ -12,7 +12,7 @@
 
 enum { CELL = 3, OTHER = 7 };
 
-static void a_block_counts_in_the_cell_that_made_it(void **state)
+static void a_block_counts_in_the_cell_that_allocated_it(void **state)
 {
     struct mpr_lifetime_histogram lasting = { .within = 1000 };
     (void)state;
@@ -35,7 +35,7 @@ static void a_block_counts_in_the_cell_that_made_it(void **state)
 
 /* Blocks at the same address are distinguished, and a block whose allocation was not seen is
  * ignored. */
-static void an_address_is_used_again(void **state)
+static void an_address_may_be_reused(void **state)
 {
     struct mpr_lifetime_histogram lasting = { .within = 10 };
     (void)state;
@@ -72,7 +72,7 @@ static void the_median_is_the_middle_of_its_class(void **state)
     assert_int_equal(mpr_lifetime_stats_median(&sum), 0);
 }
 
-static void lives_have_classes(void **state)
+static void lifetimes_have_classes(void **state)
 {
     static const struct {
         uint64_t life;
@@ -126,10 +126,10 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_counts_in_the_cell_that_made_it),
-        cmocka_unit_test(an_address_is_used_again),
+        cmocka_unit_test(a_block_counts_in_the_cell_that_allocated_it),
+        cmocka_unit_test(an_address_may_be_reused),
         cmocka_unit_test(the_median_is_the_middle_of_its_class),
-        cmocka_unit_test(lives_have_classes),
+        cmocka_unit_test(lifetimes_have_classes),
         cmocka_unit_test(ages_are_those_of_blocks_at_the_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

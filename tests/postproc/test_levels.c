@@ -215,7 +215,7 @@ static void a_spike_of_one_event_survives(void **unused)
     release();
 }
 
-static void few_changes_are_all_kept(void **unused)
+static void all_changes_are_kept_if_they_are_few(void **unused)
 {
     (void)unused;
     begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 40, .changes = 1000 });
@@ -227,7 +227,7 @@ static void few_changes_are_all_kept(void **unused)
     release();
 }
 
-static void realloc_is_no_minimum(void **unused)
+static void realloc_makes_no_minimum(void **unused)
 {
     (void)unused;
     begin(&(struct mpr_levels_options){ .to = UINT64_MAX, .buckets = 4, .changes = 1000 });
@@ -245,7 +245,7 @@ static void realloc_is_no_minimum(void **unused)
 }
 
 /* A window begins with the state at its start, and ends. */
-static void only_the_window_is_looked_at(void **unused)
+static void only_the_time_window_is_recorded(void **unused)
 {
     (void)unused;
     begin(
@@ -298,9 +298,9 @@ int main(void)
         cmocka_unit_test(few_buckets_are_as_exact_as_many),
         cmocka_unit_test(pauses_show_the_level_that_lasts),
         cmocka_unit_test(a_spike_of_one_event_survives),
-        cmocka_unit_test(few_changes_are_all_kept),
-        cmocka_unit_test(realloc_is_no_minimum),
-        cmocka_unit_test(only_the_window_is_looked_at),
+        cmocka_unit_test(all_changes_are_kept_if_they_are_few),
+        cmocka_unit_test(realloc_makes_no_minimum),
+        cmocka_unit_test(only_the_time_window_is_recorded),
         cmocka_unit_test(a_group_changes_once_in_a_bucket),
         cmocka_unit_test(memory_is_bounded),
     };

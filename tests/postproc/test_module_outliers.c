@@ -61,7 +61,7 @@ static void find(struct fixture *f)
     f->tree = mpr_module_outliers(&f->arena, f->row, f->rows, f->whole, &f->found);
 }
 
-static void all_below_a_module_is_one_sum(void **state)
+static void all_memory_below_a_module_is_one_sum(void **state)
 {
     struct fixture *f = *state;
     layers(f, 6, "layers.%d.up", 128);
@@ -78,7 +78,7 @@ static void all_below_a_module_is_one_sum(void **state)
     assert_int_equal(f->tree->sibling_most, 192 * MIB);
 }
 
-static void what_holds_twice_the_median_does_not_stand_out(void **state)
+static void twice_the_median_is_not_an_outlier(void **state)
 {
     struct fixture *f = *state;
     layers(f, 4, "layers.%d", 64);
@@ -87,7 +87,7 @@ static void what_holds_twice_the_median_does_not_stand_out(void **state)
     assert_int_equal(f->found, 0);
 }
 
-static void two_modules_say_themselves_which_is_larger(void **state)
+static void of_two_modules_none_is_an_outlier(void **state)
 {
     struct fixture *f = *state;
     layers(f, 2, "layers.%d", 64);
@@ -96,7 +96,7 @@ static void two_modules_say_themselves_which_is_larger(void **state)
     assert_int_equal(f->found, 0);
 }
 
-static void what_is_little_of_the_heap_is_not_told(void **state)
+static void small_parts_of_the_heap_are_not_reported(void **state)
 {
     struct fixture *f = *state;
     layers(f, 4, "layers.%d", 1);
@@ -109,7 +109,7 @@ static void what_is_little_of_the_heap_is_not_told(void **state)
 }
 
 /* An expert is compared with the experts of its own layer. */
-static void a_second_number_has_siblings_of_its_own(void **state)
+static void modules_are_compared_within_their_own_layer(void **state)
 {
     struct fixture *f = *state;
     layers(f, 4, "layers.0.experts.%d", 10);
@@ -124,7 +124,7 @@ static void a_second_number_has_siblings_of_its_own(void **state)
     assert_int_equal(f->tree[1].sibling_most, 30 * MIB);
 }
 
-static void numbers_that_are_no_modules_are_none(void **state)
+static void numbers_outside_of_modules_are_ignored(void **state)
 {
     struct fixture *f = *state;
     static const char *const name[][2] = { { "layer 1" },
@@ -143,12 +143,12 @@ static void numbers_that_are_no_modules_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(all_below_a_module_is_one_sum),
-        TEST(what_holds_twice_the_median_does_not_stand_out),
-        TEST(two_modules_say_themselves_which_is_larger),
-        TEST(what_is_little_of_the_heap_is_not_told),
-        TEST(a_second_number_has_siblings_of_its_own),
-        TEST(numbers_that_are_no_modules_are_none),
+        TEST(all_memory_below_a_module_is_one_sum),
+        TEST(twice_the_median_is_not_an_outlier),
+        TEST(of_two_modules_none_is_an_outlier),
+        TEST(small_parts_of_the_heap_are_not_reported),
+        TEST(modules_are_compared_within_their_own_layer),
+        TEST(numbers_outside_of_modules_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

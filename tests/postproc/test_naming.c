@@ -100,7 +100,7 @@ static void check(struct mpr_arena *arena, const struct mpr_naming *naming, enum
     assert_int_equal(after.inherited, before.inherited);
 }
 
-static void sums_stay_and_no_lines_look_alike(void **unused)
+static void sums_are_kept_and_no_two_lines_look_alike(void **unused)
 {
     (void)unused;
     struct mpr_arena arena = { 0 };
@@ -116,7 +116,7 @@ static void sums_stay_and_no_lines_look_alike(void **unused)
     mpr_arena_free(&arena);
 }
 
-static void of_nothing_all_rows_are_shown(void **unused)
+static void all_rows_are_shown_if_no_row_has_bytes(void **unused)
 {
     (void)unused;
     struct mpr_arena arena = { 0 };
@@ -137,7 +137,7 @@ static void of_nothing_all_rows_are_shown(void **unused)
 }
 
 /* At the peak its line has those bytes, and all allocations with that text. */
-static void a_row_of_nothing_is_in_its_line(void **unused)
+static void a_row_without_bytes_is_in_its_line(void **unused)
 {
     (void)unused;
     struct mpr_arena arena = { 0 };
@@ -159,8 +159,8 @@ static void a_row_of_nothing_is_in_its_line(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_stay_and_no_lines_look_alike),
-                                        cmocka_unit_test(of_nothing_all_rows_are_shown),
-                                        cmocka_unit_test(a_row_of_nothing_is_in_its_line) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_are_kept_and_no_two_lines_look_alike),
+                                        cmocka_unit_test(all_rows_are_shown_if_no_row_has_bytes),
+                                        cmocka_unit_test(a_row_without_bytes_is_in_its_line) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static const struct mpr_line *line_of(const struct fixture *f, const char *path)
     return NULL;
 }
 
-static void sets(void **state)
+static void sets_of_numbers_are_abbreviated(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t all[] = { 0, 1, 2, 3 }, some[] = { 0, 2, 5 },
@@ -104,7 +104,7 @@ static void sets(void **state)
     assert_string_equal(mpr_number_set(&f->arena, many, 8), "{1..128, 8 of them}");
 }
 
-static void one_place_folds(void **state)
+static void lines_that_differ_in_one_number_are_grouped(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 16; i++) add_numbered(f, "model > layers.%d.mlp", i, 22 * MIB);
@@ -120,7 +120,7 @@ static void one_place_folds(void **state)
     assert_int_equal(line->sibling_most, 0);
 }
 
-static void two_lines_fold_where_neither_stands_out(void **state)
+static void two_similar_lines_are_grouped(void **state)
 {
     struct fixture *f = *state;
     add(f, "layers.0", 2 * MIB);
@@ -134,7 +134,7 @@ static void two_lines_fold_where_neither_stands_out(void **state)
     assert_int_equal(line_of(f, "capture 256")->sibling_most, 0); /* it is next to it, not in it */
 }
 
-static void what_stands_out_is_told_apart(void **state)
+static void an_outlier_has_its_own_line(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 8; i++) add_numbered(f, "layers.%d", i, i == 5 ? 1700 : 256 + (uint64_t)i);
@@ -147,7 +147,7 @@ static void what_stands_out_is_told_apart(void **state)
     assert_int_equal(line_of(f, "layers.{0..4, 6, 7}")->rows, 7);
 }
 
-static void one_of_three_stands_out(void **state)
+static void one_of_three_lines_may_be_an_outlier(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) add_numbered(f, "layers.%d", i, i == 1 ? 1700 : 256);
@@ -159,7 +159,7 @@ static void one_of_three_stands_out(void **state)
     assert_int_equal(line_of(f, "heads.{0..2}")->row.bytes, 1012);
 }
 
-static void many_that_stand_out_are_one_line(void **state)
+static void many_outliers_are_one_line(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 12; i++) add_numbered(f, "layers.%d", i, i % 4 ? 10 : 100);
@@ -169,7 +169,7 @@ static void many_that_stand_out_are_one_line(void **state)
     assert_int_equal(line_of(f, "layers.{0,4,8}")->sibling_most, 10);
 }
 
-static void a_number_that_repeats_is_one_place(void **state)
+static void a_repeated_number_is_one_number(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 4; i++) {
@@ -182,7 +182,7 @@ static void a_number_that_repeats_is_one_place(void **state)
     assert_int_equal(f->live, 1);
 }
 
-static void two_places_fold_where_each_pair_is_there(void **state)
+static void two_numbers_are_grouped_if_every_pair_exists(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 4; i++)
@@ -198,7 +198,7 @@ static void two_places_fold_where_each_pair_is_there(void **state)
 
 /* Each pair of two layers and two batches exists. Lines that vary only with the batch are shown
  * separately. */
-static void the_place_in_which_nothing_stands_out_folds(void **state)
+static void the_number_without_outliers_is_grouped(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 4; i++) {
@@ -228,7 +228,7 @@ static void pairs_that_are_missing_are_not_made_up(void **state)
 }
 
 /* They would be shown with the same text: "{0..20, 8 of them}". */
-static void sets_that_differ_between_their_ends_are_not_one(void **state)
+static void sets_with_equal_ends_are_not_merged(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 4; i++) {
@@ -245,7 +245,7 @@ static void sets_that_differ_between_their_ends_are_not_one(void **state)
     line_of(f, "step 3 > layer {0..20, 8 of them}");
 }
 
-static void the_place_that_leaves_fewest_lines_folds(void **state)
+static void the_number_that_leaves_fewest_lines_is_grouped(void **state)
 {
     struct fixture *f = *state;
     for (int k = 0; k < 8; k++) add_numbered(f, "capture > batch 131072 > layer %d", k, 7);
@@ -256,7 +256,7 @@ static void the_place_that_leaves_fewest_lines_folds(void **state)
     line_of(f, "capture > batch 65536 > layer 0");
 }
 
-static void three_places_leave_one_as_it_is(void **state)
+static void of_three_numbers_one_is_not_grouped(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 27; i++) {
@@ -283,7 +283,7 @@ static void other_paths_are_not_merged(void **state)
 }
 
 /* Names may have any bytes, including those that mark the place of a number. */
-static void names_of_any_bytes(void **state)
+static void names_of_any_bytes_are_grouped(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 4; i++) add_numbered(f, "a\1 > b\2 %d", i, 7);
@@ -293,7 +293,7 @@ static void names_of_any_bytes(void **state)
     assert_int_equal(f->live, 12);
 }
 
-static void largest_first(void **state)
+static void lines_are_ordered_by_size(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) add_numbered(f, "small %d", i, 10);
@@ -308,22 +308,22 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(sets),
-        TEST(one_place_folds),
-        TEST(two_lines_fold_where_neither_stands_out),
-        TEST(what_stands_out_is_told_apart),
-        TEST(one_of_three_stands_out),
-        TEST(many_that_stand_out_are_one_line),
-        TEST(a_number_that_repeats_is_one_place),
-        TEST(two_places_fold_where_each_pair_is_there),
-        TEST(the_place_in_which_nothing_stands_out_folds),
+        TEST(sets_of_numbers_are_abbreviated),
+        TEST(lines_that_differ_in_one_number_are_grouped),
+        TEST(two_similar_lines_are_grouped),
+        TEST(an_outlier_has_its_own_line),
+        TEST(one_of_three_lines_may_be_an_outlier),
+        TEST(many_outliers_are_one_line),
+        TEST(a_repeated_number_is_one_number),
+        TEST(two_numbers_are_grouped_if_every_pair_exists),
+        TEST(the_number_without_outliers_is_grouped),
         TEST(pairs_that_are_missing_are_not_made_up),
-        TEST(sets_that_differ_between_their_ends_are_not_one),
-        TEST(the_place_that_leaves_fewest_lines_folds),
-        TEST(three_places_leave_one_as_it_is),
+        TEST(sets_with_equal_ends_are_not_merged),
+        TEST(the_number_that_leaves_fewest_lines_is_grouped),
+        TEST(of_three_numbers_one_is_not_grouped),
         TEST(other_paths_are_not_merged),
-        TEST(names_of_any_bytes),
-        TEST(largest_first),
+        TEST(names_of_any_bytes_are_grouped),
+        TEST(lines_are_ordered_by_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

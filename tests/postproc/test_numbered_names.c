@@ -39,7 +39,7 @@ static void stays(const char *name) { becomes(name, name); }
 /* Checks that the call has no number to group. */
 static void has_none(const char *call) { becomes(call, ""); }
 
-static void indices_are_places(void **state)
+static void indices_of_modules_are_grouped(void **state)
 {
     (void)state;
     becomes("layers.3", "layers.#");
@@ -62,7 +62,7 @@ static void indices_are_places(void **state)
     becomes("FSDP::all_gather (model.layers.3.mlp)", "FSDP::all_gather (model.layers.#.mlp)");
 }
 
-static void a_module_is_told_by_its_index(void **state)
+static void a_module_is_grouped_by_its_index(void **state)
 {
     (void)state;
     becomes("Linear.forward [layers.3.mlp] (linear.py:134)", "layers.#.mlp");
@@ -70,7 +70,7 @@ static void a_module_is_told_by_its_index(void **state)
     becomes("[0.1] f2 (x.py:3)", "#.#");
 }
 
-static void numbers_that_are_names_are_not(void **state)
+static void numbers_that_are_names_are_not_grouped(void **state)
 {
     (void)state;
     stays("torch:AddmmBackward0");
@@ -93,7 +93,7 @@ static void numbers_that_are_names_are_not(void **state)
     stays("read 3rd");
 }
 
-static void calls_outside_modules_have_none(void **state)
+static void calls_outside_of_modules_have_no_grouped_numbers(void **state)
 {
     (void)state;
     has_none("torch::f (libtorch.so.3)");
@@ -111,10 +111,10 @@ static void calls_outside_modules_have_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(indices_are_places),
-        cmocka_unit_test(a_module_is_told_by_its_index),
-        cmocka_unit_test(numbers_that_are_names_are_not),
-        cmocka_unit_test(calls_outside_modules_have_none),
+        cmocka_unit_test(indices_of_modules_are_grouped),
+        cmocka_unit_test(a_module_is_grouped_by_its_index),
+        cmocka_unit_test(numbers_that_are_names_are_not_grouped),
+        cmocka_unit_test(calls_outside_of_modules_have_no_grouped_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

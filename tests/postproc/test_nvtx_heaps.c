@@ -61,7 +61,7 @@ static const struct mpr_cell *cell(uint32_t heap_id, uint32_t region_id)
     return &nvtx()->accounts->cell[mpr_accounts_cell(nvtx()->accounts, region_id, 0, (uint8_t)row)];
 }
 
-static void regions_are_a_space_of_their_own(void **state)
+static void regions_have_a_separate_address_space(void **state)
 {
     (void)state;
     alloc(D, A, 64 * MIB);
@@ -88,7 +88,7 @@ static void no_byte_of_a_device_is_counted_twice(void **state)
     assert_int_equal(gpu()->driver.live, 1);
 }
 
-static void a_reset_frees_all_of_its_heap_and_no_other(void **state)
+static void a_reset_frees_only_the_regions_of_its_heap(void **state)
 {
     (void)state;
     heap_at(A, MIB, ARENA);
@@ -110,7 +110,7 @@ static void a_reset_frees_all_of_its_heap_and_no_other(void **state)
     assert_int_equal(told(MPR_NVTX_PROCESS).peak_bytes, 40);
 }
 
-static void a_reset_finds_the_neighbours_of_one_that_went(void **state)
+static void a_reset_finds_regions_next_to_a_removed_one(void **state)
 {
     (void)state;
     for (uint64_t gone = 0; gone < 3; gone++) {
@@ -160,7 +160,7 @@ static void wrong_calls_change_nothing(void **state)
     assert_int_equal(heap(R)->bytes, 50);
 }
 
-static void a_region_told_twice_counts_once(void **state)
+static void a_region_reported_twice_counts_once(void **state)
 {
     (void)state;
     heap_at(A, MIB, ARENA);
@@ -186,7 +186,7 @@ static void regions_of_unknown_heaps_count(void **state)
     assert_int_equal(heap(R)->bytes, 0);
 }
 
-static void heaps_of_one_name_are_one_row(void **state)
+static void heaps_with_the_same_name_are_one_row(void **state)
 {
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -205,7 +205,7 @@ static void heaps_of_one_name_are_one_row(void **state)
 }
 
 /* One row contains the remaining heaps. */
-static void there_are_no_more_rows_than_heaps_of_the_books(void **state)
+static void the_number_of_rows_is_bounded(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < 2 * MPR_NVTX_ROWS; i++) {
@@ -252,7 +252,7 @@ static const char *path_of_first_region(void)
     return NULL;
 }
 
-static void regions_outside_ranges_have_their_heaps_name(void **state)
+static void regions_outside_of_ranges_have_the_name_of_their_heap(void **state)
 {
     (void)state;
     over();
@@ -309,7 +309,7 @@ static void a_region_with_a_sampled_stack_stands_for_others(void **state)
 }
 
 /* A child's log begins with the parent's reports. */
-static void a_fork_frees_what_its_parent_told(void **state)
+static void a_fork_removes_the_regions_of_the_parent(void **state)
 {
     (void)state;
     over();
@@ -324,21 +324,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
     const struct CMUnitTest tests[] = {
-        TEST(regions_are_a_space_of_their_own),
+        TEST(regions_have_a_separate_address_space),
         TEST(no_byte_of_a_device_is_counted_twice),
-        TEST(a_reset_frees_all_of_its_heap_and_no_other),
-        TEST(a_reset_finds_the_neighbours_of_one_that_went),
+        TEST(a_reset_frees_only_the_regions_of_its_heap),
+        TEST(a_reset_finds_regions_next_to_a_removed_one),
         TEST(a_resize_keeps_heap_and_name),
         TEST(wrong_calls_change_nothing),
-        TEST(a_region_told_twice_counts_once),
+        TEST(a_region_reported_twice_counts_once),
         TEST(regions_of_unknown_heaps_count),
-        TEST(heaps_of_one_name_are_one_row),
-        TEST(there_are_no_more_rows_than_heaps_of_the_books),
+        TEST(heaps_with_the_same_name_are_one_row),
+        TEST(the_number_of_rows_is_bounded),
         TEST(a_region_has_its_name_at_the_peak),
-        TEST(regions_outside_ranges_have_their_heaps_name),
+        TEST(regions_outside_of_ranges_have_the_name_of_their_heap),
         TEST(an_event_of_a_library_leaves_no_stack_for_the_next),
         TEST(a_region_with_a_sampled_stack_stands_for_others),
-        TEST(a_fork_frees_what_its_parent_told),
+        TEST(a_fork_removes_the_regions_of_the_parent),
     };
     return cmocka_run_group_tests_name("nvtx_heaps", tests, NULL, NULL);
 }

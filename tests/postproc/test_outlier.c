@@ -57,7 +57,7 @@ static void the_farthest_in_any_heap_is_found(void **state)
     assert_int_equal(out.heap, MPF_HEAP_MMAP);
 }
 
-static void a_fork_among_independent_runs_hides_no_outlier(void **state)
+static void a_fork_in_one_of_several_runs_hides_no_outlier(void **state)
 {
     struct mpr_outlier out;
     (void)state;
@@ -83,7 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_farthest_in_any_heap_is_found, alone),
-        cmocka_unit_test_setup(a_fork_among_independent_runs_hides_no_outlier, alone),
+        cmocka_unit_test_setup(a_fork_in_one_of_several_runs_hides_no_outlier, alone),
         cmocka_unit_test_setup(workers_are_compared_without_their_parent, alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

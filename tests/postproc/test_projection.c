@@ -69,7 +69,7 @@ static void assert_same(const struct mpr_replay *a, const struct mpr_replay *b, 
     }
 }
 
-static void peaks_are_those_of_the_grouping(void **state)
+static void projected_peaks_are_those_of_the_grouping(void **state)
 {
     (void)state;
     for (size_t log = 0; log < LOGS; log++) {
@@ -186,7 +186,7 @@ static void snapshots_after_the_end_are_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(peaks_are_those_of_the_grouping),
+        cmocka_unit_test(projected_peaks_are_those_of_the_grouping),
         cmocka_unit_test(own_peaks_are_those_of_the_grouping),
         cmocka_unit_test(snapshots_are_the_chosen_instants),
         cmocka_unit_test(snapshots_after_the_end_are_the_end),

@@ -23,7 +23,7 @@ static uint64_t readings_since(uint64_t before) { return mpr_readings_so_far().r
 
 /* One reading for the peaks and the instances, and one for the owners at the peaks of two
  * instances. */
-static void findings_of_an_outlier_take_two(void **state)
+static void findings_of_an_outlier_take_two_readings(void **state)
 {
     struct mpr_insights in;
     const uint64_t before = mpr_readings_so_far().readings;
@@ -35,7 +35,7 @@ static void findings_of_an_outlier_take_two(void **state)
     mpr_insights_free(&in);
 }
 
-static void the_page_takes_no_more(void **state)
+static void the_page_takes_no_more_readings(void **state)
 {
     const struct mpr_naming naming = { 0 };
     const struct mpr_timeline_options options = { .by = MPR_GROUP_ALL,
@@ -62,7 +62,7 @@ static void the_page_takes_no_more(void **state)
     mpr_timeline_free(&t);
 }
 
-static void steps_with_an_outlier_take_two(void **state)
+static void steps_with_an_outlier_take_two_readings(void **state)
 {
     struct mpr_steps steps;
     const struct mpr_steps_options options = { .by = MPR_GROUP_AUTO };
@@ -76,7 +76,7 @@ static void steps_with_an_outlier_take_two(void **state)
 }
 
 /* One reading by ranges and one by call stacks. */
-static void leaks_take_two(void **state)
+static void leaks_take_two_readings(void **state)
 {
     struct mpr_leaks leaks;
     const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO, .at_end = true };
@@ -91,10 +91,10 @@ static void leaks_take_two(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_of_an_outlier_take_two),
-        cmocka_unit_test(the_page_takes_no_more),
-        cmocka_unit_test(steps_with_an_outlier_take_two),
-        cmocka_unit_test(leaks_take_two),
+        cmocka_unit_test(findings_of_an_outlier_take_two_readings),
+        cmocka_unit_test(the_page_takes_no_more_readings),
+        cmocka_unit_test(steps_with_an_outlier_take_two_readings),
+        cmocka_unit_test(leaks_take_two_readings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static const char *outermost(struct fixture *f)
     return repeat ? mpr_repeats_name(f->repeats, &f->arena, repeat) : "";
 }
 
-static void numbers_do_not_tell_ranges_apart(void **state)
+static void ranges_that_differ_in_a_number_are_one(void **state)
 {
     static const char *const names[][3] = { { "step", "step", "step" },
                                             { "step 0", "step 1", "step 2" },
@@ -103,7 +103,7 @@ static void numbers_do_not_tell_ranges_apart(void **state)
     }
 }
 
-static void profilers_steps_are_such_ranges(void **state)
+static void steps_of_the_profiler_are_one_range(void **state)
 {
     struct fixture *f = *state;
     event(f, 1, MPF_OP_DOMAIN, TORCH, 0, "torch");
@@ -116,7 +116,7 @@ static void profilers_steps_are_such_ranges(void **state)
     assert_string_equal(outermost(f), "torch:ProfilerStep");
 }
 
-static void twice_is_not_repeated(void **state)
+static void a_range_that_occurs_twice_is_not_repeated(void **state)
 {
     struct fixture *f = *state;
     range(f, "step", 1);
@@ -124,7 +124,7 @@ static void twice_is_not_repeated(void **state)
     assert_string_equal(outermost(f), "");
 }
 
-static void the_outer_one_comes_first(void **state)
+static void the_outermost_range_is_first(void **state)
 {
     struct fixture *f = *state;
     push(f, "main");
@@ -138,7 +138,7 @@ static void the_outer_one_comes_first(void **state)
 }
 
 /* A range that repeats while the program starts is not its main loop. */
-static void one_that_covers_little_is_not_meant(void **state)
+static void a_range_that_covers_little_time_is_not_the_main_loop(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) range(f, "load", 1);
@@ -149,7 +149,7 @@ static void one_that_covers_little_is_not_meant(void **state)
 }
 
 /* Instances that overlap are requests of a server: they are not consecutive. */
-static void overlapping_ones_count_in_turn(void **state)
+static void overlapping_ranges_do_not_repeat(void **state)
 {
     struct fixture *f = *state;
     for (uint32_t thread = 1; thread <= 5; thread++) push_in(f, thread, 0, "request");
@@ -160,7 +160,7 @@ static void overlapping_ones_count_in_turn(void **state)
 }
 
 /* A thread that ends inside a range has left it. */
-static void a_threads_end_ends_its_ranges(void **state)
+static void the_end_of_a_thread_closes_its_ranges(void **state)
 {
     struct fixture *f = *state;
     for (uint32_t thread = 1; thread <= 3; thread++) {
@@ -170,7 +170,7 @@ static void a_threads_end_ends_its_ranges(void **state)
     assert_string_equal(outermost(f), "job");
 }
 
-static void as_much_of_the_path_as_tells_it(void **state)
+static void paths_are_shown_as_far_as_necessary(void **state)
 {
     struct fixture *f = *state;
     push(f, "eval");
@@ -201,7 +201,7 @@ static void the_peak_is_in_an_instance(void **state)
         mpr_repeats_label(f->repeats, &f->replay, &f->arena, found->node, "step", 4), "step:4");
 }
 
-static void a_peak_outside_is_in_none(void **state)
+static void a_peak_outside_of_instances_is_in_none(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) range(f, "step", 10);
@@ -211,7 +211,7 @@ static void a_peak_outside_is_in_none(void **state)
 }
 
 /* The peak may be the last event. */
-static void a_peak_in_the_last_instance(void **state)
+static void the_peak_may_be_in_the_last_instance(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) range(f, "step", 10);
@@ -223,7 +223,7 @@ static void a_peak_in_the_last_instance(void **state)
 
 /* Requests in a server's threads: the peak is in all open ones, of which MPR_FOLLOW_MAX are
  * followed. */
-static void a_peak_with_many_open(void **state)
+static void a_peak_may_be_in_many_open_instances(void **state)
 {
     struct fixture *f = *state;
     const struct mpr_followed *found;
@@ -245,7 +245,7 @@ static void a_peak_with_many_open(void **state)
 }
 
 /* If there are a few epochs of many steps, growth is measured by steps. */
-static void growth_is_told_by_a_range_that_repeats_often(void **state)
+static void growth_is_measured_by_the_range_that_repeats_most(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) {
@@ -264,7 +264,7 @@ static void growth_is_told_by_a_range_that_repeats_often(void **state)
     assert_string_equal(mpr_repeats_outermost_name_with(f->repeats, &f->arena, 13), "epoch");
 }
 
-static void names_mean_ranges(void **state)
+static void names_are_matched_to_ranges(void **state)
 {
     static const struct {
         const char *name;
@@ -290,7 +290,7 @@ static void names_mean_ranges(void **state)
 }
 
 /* Many more than are followed are open at a time. */
-static void many_open_ones_cost_no_more(void **state)
+static void many_open_instances_cost_no_more(void **state)
 {
     struct fixture *f = *state;
     for (uint32_t thread = 1; thread <= 3000; thread++) push_in(f, thread, 0, "stuck");
@@ -304,21 +304,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(numbers_do_not_tell_ranges_apart),
-        TEST(profilers_steps_are_such_ranges),
-        TEST(twice_is_not_repeated),
-        TEST(the_outer_one_comes_first),
-        TEST(one_that_covers_little_is_not_meant),
-        TEST(overlapping_ones_count_in_turn),
-        TEST(a_threads_end_ends_its_ranges),
-        TEST(as_much_of_the_path_as_tells_it),
+        TEST(ranges_that_differ_in_a_number_are_one),
+        TEST(steps_of_the_profiler_are_one_range),
+        TEST(a_range_that_occurs_twice_is_not_repeated),
+        TEST(the_outermost_range_is_first),
+        TEST(a_range_that_covers_little_time_is_not_the_main_loop),
+        TEST(overlapping_ranges_do_not_repeat),
+        TEST(the_end_of_a_thread_closes_its_ranges),
+        TEST(paths_are_shown_as_far_as_necessary),
         TEST(the_peak_is_in_an_instance),
-        TEST(a_peak_outside_is_in_none),
-        TEST(a_peak_in_the_last_instance),
-        TEST(growth_is_told_by_a_range_that_repeats_often),
-        TEST(a_peak_with_many_open),
-        TEST(names_mean_ranges),
-        TEST(many_open_ones_cost_no_more),
+        TEST(a_peak_outside_of_instances_is_in_none),
+        TEST(the_peak_may_be_in_the_last_instance),
+        TEST(growth_is_measured_by_the_range_that_repeats_most),
+        TEST(a_peak_may_be_in_many_open_instances),
+        TEST(names_are_matched_to_ranges),
+        TEST(many_open_instances_cost_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void failed_realloc_leaves_the_block(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_handlers_mmap_that_is_refused_ends_no_realloc(void **state)
+static void a_refused_mmap_of_a_handler_ends_no_realloc(void **state)
 {
     (void)state;
     begin();
@@ -51,7 +51,7 @@ static void a_handlers_mmap_that_is_refused_ends_no_realloc(void **state)
     mpr_replay_free(&replay);
 }
 
-static void realloc_to_nothing_frees(void **state)
+static void a_realloc_to_0_bytes_frees(void **state)
 {
     (void)state;
     begin();
@@ -65,7 +65,7 @@ static void realloc_to_nothing_frees(void **state)
     mpr_replay_free(&replay);
 }
 
-static void address_handed_out_during_realloc(void **state)
+static void an_address_may_be_reused_during_realloc(void **state)
 {
     (void)state;
     begin();
@@ -115,7 +115,7 @@ static void pop_takes_the_newest_range_of_its_domain(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_thread_that_ends_is_over_from_then_on(void **state)
+static void a_thread_number_may_be_reused_after_its_end(void **state)
 {
     (void)state;
     begin();
@@ -179,7 +179,7 @@ static void samples_around_the_peak(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_million_live_blocks(void **state)
+static void a_million_live_blocks_are_summed(void **state)
 {
     (void)state;
     enum { BLOCKS = 1000000 };
@@ -200,16 +200,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(realloc_is_no_peak_of_both_sizes),
         cmocka_unit_test(failed_realloc_leaves_the_block),
-        cmocka_unit_test(a_handlers_mmap_that_is_refused_ends_no_realloc),
-        cmocka_unit_test(realloc_to_nothing_frees),
-        cmocka_unit_test(address_handed_out_during_realloc),
+        cmocka_unit_test(a_refused_mmap_of_a_handler_ends_no_realloc),
+        cmocka_unit_test(a_realloc_to_0_bytes_frees),
+        cmocka_unit_test(an_address_may_be_reused_during_realloc),
         cmocka_unit_test(a_childs_frees_of_unknown_blocks_are_its_parents),
         cmocka_unit_test(pop_takes_the_newest_range_of_its_domain),
-        cmocka_unit_test(a_thread_that_ends_is_over_from_then_on),
+        cmocka_unit_test(a_thread_number_may_be_reused_after_its_end),
         cmocka_unit_test(at_shows_the_state_of_that_instant),
         cmocka_unit_test(size_classes_are_powers_of_two),
         cmocka_unit_test(samples_around_the_peak),
-        cmocka_unit_test(a_million_live_blocks),
+        cmocka_unit_test(a_million_live_blocks_are_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Only writable bytes of mappings count, wherever they are moved. */
 #include "replay_test.h"
 
-static void reservations_are_no_memory(void **state)
+static void reserved_address_space_is_not_memory(void **state)
 {
     (void)state;
     begin();
@@ -39,7 +39,7 @@ static void mremap_moves_and_grows(void **state)
 
 /* When the kernel has moved the pages, another thread may get their addresses, and record that
  * before the call has returned. */
-static void what_mremap_left_is_mapped_by_another_thread(void **state)
+static void another_thread_may_map_addresses_that_mremap_left(void **state)
 {
     (void)state;
     begin();
@@ -58,7 +58,7 @@ static void what_mremap_left_is_mapped_by_another_thread(void **state)
     mpr_replay_free(&replay);
 }
 
-static void a_handlers_mremap_comes_between(void **state)
+static void a_handler_may_call_mremap_during_mremap(void **state)
 {
     (void)state;
     begin();
@@ -76,7 +76,7 @@ static void a_handlers_mremap_comes_between(void **state)
 }
 
 /* The log does not show whether mmap or mremap was refused. The end of the mremap does. */
-static void a_handlers_mmap_that_is_refused_ends_no_mremap(void **state)
+static void a_refused_mmap_of_a_handler_ends_no_mremap(void **state)
 {
     (void)state;
     begin();
@@ -98,7 +98,7 @@ static void a_handlers_mmap_that_is_refused_ends_no_mremap(void **state)
 }
 
 /* The place to which the pages moved is lost, any number of times. */
-static void mremaps_without_an_end_leave_their_bytes(void **state)
+static void mremaps_without_an_end_keep_their_bytes(void **state)
 {
     (void)state;
     begin();
@@ -111,7 +111,7 @@ static void mremaps_without_an_end_leave_their_bytes(void **state)
     mpr_replay_free(&replay);
 }
 
-static void mremap_that_is_refused_moves_nothing(void **state)
+static void a_refused_mremap_moves_nothing(void **state)
 {
     (void)state;
     begin();
@@ -128,13 +128,13 @@ static void mremap_that_is_refused_moves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reservations_are_no_memory),
+        cmocka_unit_test(reserved_address_space_is_not_memory),
         cmocka_unit_test(mremap_moves_and_grows),
-        cmocka_unit_test(what_mremap_left_is_mapped_by_another_thread),
-        cmocka_unit_test(a_handlers_mremap_comes_between),
-        cmocka_unit_test(a_handlers_mmap_that_is_refused_ends_no_mremap),
-        cmocka_unit_test(mremaps_without_an_end_leave_their_bytes),
-        cmocka_unit_test(mremap_that_is_refused_moves_nothing),
+        cmocka_unit_test(another_thread_may_map_addresses_that_mremap_left),
+        cmocka_unit_test(a_handler_may_call_mremap_during_mremap),
+        cmocka_unit_test(a_refused_mmap_of_a_handler_ends_no_mremap),
+        cmocka_unit_test(mremaps_without_an_end_keep_their_bytes),
+        cmocka_unit_test(a_refused_mremap_moves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

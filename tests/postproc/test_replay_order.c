@@ -86,7 +86,7 @@ static void check_exchanges(const struct exchange *x, size_t count)
     }
 }
 
-static void frees_of_two_threads_change_places(void **state)
+static void frees_of_two_threads_are_reordered(void **state)
 {
     static const struct exchange x[] = {
         { "F2 F1 A1", 0, 0, 1 },                 /* actual order F1 A1 F2 */
@@ -104,7 +104,7 @@ static void frees_of_two_threads_change_places(void **state)
 
 /* A free that no order of the threads' events explains is reported at once, however close other
  * events are. */
-static void frees_that_nothing_explains_do_not_change_places(void **state)
+static void unexplained_frees_are_not_reordered(void **state)
 {
     static const struct exchange x[] = {
         { "F1 F1 A1", 60, 1, 0 },       /* freed twice by one thread */
@@ -117,7 +117,7 @@ static void frees_that_nothing_explains_do_not_change_places(void **state)
     check_exchanges(x, sizeof x / sizeof *x);
 }
 
-static void frees_that_are_far_apart_do_not_change_places(void **state)
+static void frees_with_distant_times_are_not_reordered(void **state)
 {
     (void)state;
     begin();
@@ -134,7 +134,7 @@ static void frees_that_are_far_apart_do_not_change_places(void **state)
 
 /* If an allocation is seen too early, the thread's own free is taken for the end of the previous
  * block, and the other thread's block ends with its own free, however late. */
-static void an_early_allocation_changes_nothing(void **state)
+static void an_allocation_seen_too_early_changes_nothing(void **state)
 {
     (void)state;
     begin();
@@ -151,7 +151,7 @@ static void an_early_allocation_changes_nothing(void **state)
 
 /* Reallocs and sampled blocks are like other allocations and frees. The events in between have
  * other addresses and are more than a batch. */
-static void reallocs_change_places_over_other_events(void **state)
+static void reallocs_are_reordered_across_other_events(void **state)
 {
     (void)state;
     begin();
@@ -228,11 +228,11 @@ int main(void)
         cmocka_unit_test(free_seen_before_its_allocation_is_repaired),
         cmocka_unit_test(reuse_without_a_free_is_counted_as_missed),
         cmocka_unit_test(own_frees_of_unknown_blocks_are_unmatched),
-        cmocka_unit_test(frees_of_two_threads_change_places),
-        cmocka_unit_test(frees_that_nothing_explains_do_not_change_places),
-        cmocka_unit_test(frees_that_are_far_apart_do_not_change_places),
-        cmocka_unit_test(an_early_allocation_changes_nothing),
-        cmocka_unit_test(reallocs_change_places_over_other_events),
+        cmocka_unit_test(frees_of_two_threads_are_reordered),
+        cmocka_unit_test(unexplained_frees_are_not_reordered),
+        cmocka_unit_test(frees_with_distant_times_are_not_reordered),
+        cmocka_unit_test(an_allocation_seen_too_early_changes_nothing),
+        cmocka_unit_test(reallocs_are_reordered_across_other_events),
         cmocka_unit_test(one_event_in_the_wrong_place_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,7 @@ static void the_owner_is_the_innermost_library_outside_cuda(void **state)
 }
 
 /* operator new is in libstdc++. */
-static void a_runtime_owns_only_what_nobody_else_does(void **state)
+static void a_runtime_owns_only_blocks_without_another_owner(void **state)
 {
     (void)state;
     begin(MPR_GROUP_RANGE);
@@ -202,7 +202,7 @@ static void a_runtime_owns_only_what_nobody_else_does(void **state)
 }
 
 /* A module loaded later at the same place counts from then on. Older stacks keep their object. */
-static void a_module_replaces_what_was_there(void **state)
+static void a_module_replaces_older_modules_at_its_addresses(void **state)
 {
     (void)state;
     begin(MPR_GROUP_RANGE);
@@ -226,7 +226,7 @@ static void a_module_replaces_what_was_there(void **state)
 
 /* ---- cells */
 
-static void only_the_next_event_is_at_the_stack(void **state)
+static void a_stack_applies_only_to_the_next_event(void **state)
 {
     (void)state;
     begin(MPR_GROUP_STACK);
@@ -306,7 +306,7 @@ static void cells_by_everything_know_their_site(void **state)
 }
 
 /* After frames were lost: the place also stays that of the thread's next event. */
-static void definitions_told_again_change_nothing(void **state)
+static void repeated_definitions_change_nothing(void **state)
 {
     (void)state;
     begin(MPR_GROUP_ALL);
@@ -325,7 +325,7 @@ static void definitions_told_again_change_nothing(void **state)
 }
 
 /* With many stacks and sites the tables grow. */
-static void thousands_of_sites(void **state)
+static void thousands_of_sites_are_distinguished(void **state)
 {
     (void)state;
     enum { MANY = 20000 };
@@ -364,7 +364,7 @@ static uint32_t cell_of(uint64_t key)
 }
 
 /* Blocks of 4096 bytes have their stack once in 1 / (1 - exp(-1/16)) = 16.505 times. */
-static void sampled_blocks_stand_for_others(void **state)
+static void sampled_blocks_represent_other_blocks(void **state)
 {
     (void)state;
     uint64_t samples;
@@ -392,7 +392,7 @@ static void sampled_blocks_stand_for_others(void **state)
 }
 
 /* Blocks in a range have a name without a stack. */
-static void by_the_best_name_blocks_in_ranges_stand_for_themselves(void **state)
+static void blocks_in_ranges_represent_only_themselves(void **state)
 {
     (void)state;
     uint64_t samples, more[2];
@@ -414,7 +414,7 @@ static void by_the_best_name_blocks_in_ranges_stand_for_themselves(void **state)
 }
 
 /* Sizes that a damaged log may have. */
-static void modules_that_make_no_sense_are_passed_over(void **state)
+static void invalid_modules_are_skipped(void **state)
 {
     (void)state;
     const uint64_t words[] = { 0x2000, 1000, 0 };
@@ -429,7 +429,7 @@ static void modules_that_make_no_sense_are_passed_over(void **state)
 }
 
 /* IDs that a damaged log may have. */
-static void an_id_names_only_what_it_was_defined_as(void **state)
+static void ids_are_used_only_for_their_kind(void **state)
 {
     (void)state;
     begin(MPR_GROUP_PYTHON);
@@ -452,17 +452,17 @@ int main(void)
         cmocka_unit_test(stacks_share_their_outer_frames),
         cmocka_unit_test(a_library_is_known_by_its_name),
         cmocka_unit_test(the_owner_is_the_innermost_library_outside_cuda),
-        cmocka_unit_test(a_runtime_owns_only_what_nobody_else_does),
-        cmocka_unit_test(a_module_replaces_what_was_there),
-        cmocka_unit_test(only_the_next_event_is_at_the_stack),
+        cmocka_unit_test(a_runtime_owns_only_blocks_without_another_owner),
+        cmocka_unit_test(a_module_replaces_older_modules_at_its_addresses),
+        cmocka_unit_test(a_stack_applies_only_to_the_next_event),
         cmocka_unit_test(blocks_of_the_host_count_by_library_and_python),
         cmocka_unit_test(cells_by_everything_know_their_site),
-        cmocka_unit_test(definitions_told_again_change_nothing),
-        cmocka_unit_test(thousands_of_sites),
-        cmocka_unit_test(sampled_blocks_stand_for_others),
-        cmocka_unit_test(by_the_best_name_blocks_in_ranges_stand_for_themselves),
-        cmocka_unit_test(modules_that_make_no_sense_are_passed_over),
-        cmocka_unit_test(an_id_names_only_what_it_was_defined_as),
+        cmocka_unit_test(repeated_definitions_change_nothing),
+        cmocka_unit_test(thousands_of_sites_are_distinguished),
+        cmocka_unit_test(sampled_blocks_represent_other_blocks),
+        cmocka_unit_test(blocks_in_ranges_represent_only_themselves),
+        cmocka_unit_test(invalid_modules_are_skipped),
+        cmocka_unit_test(ids_are_used_only_for_their_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void lines_and_versions_are_left_out(void **state)
     becomes_of(*state, library, "libcudart.so");
 }
 
-static void names_of_ranges_stay(void **state)
+static void names_of_ranges_are_unchanged(void **state)
 {
     static const char *const names[] = {
         "",           "step 3", "layers.3.mlp", "f (prog)",
@@ -72,7 +72,7 @@ static void only_compilers_of_native_code_add_to_names(void **state)
     becomes(*state, "Model.part.f (m.py:3)", "Model.part.f (m.py)");
 }
 
-static void the_program_has_no_name(void **state)
+static void the_program_itself_is_not_named(void **state)
 {
     becomes(*state, "f (prog-1.3)", "f");
     becomes(*state, "f.cold (prog-1.3)", "f");
@@ -94,7 +94,7 @@ static void function_is(struct mpr_arena *arena, const struct mpr_frame *frame,
 
 /* The part of a call that remains if its source file was renamed. A library is not a source
  * file. */
-static void functions_are_told_without_their_files(void **state)
+static void functions_are_compared_without_their_files(void **state)
 {
     static const char *const call[][2] = {
         { "f (a.c:12)", "f" },
@@ -121,7 +121,7 @@ static void add(struct mpr_pairs *pairs, size_t run, const char *const *path, si
     mpr_pairs_add(pairs, path_of(pairs->arena, path, depth, true), bytes, false, 0);
 }
 
-static void lines_that_moved_are_one(void **state)
+static void lines_that_moved_are_matched(void **state)
 {
     static const char *const before[] = { "step", "f (a.c:12)" }, *const after[] = { "step",
                                                                                      "f (a.c:15)" };
@@ -139,7 +139,7 @@ static void lines_that_moved_are_one(void **state)
 }
 
 /* If one function allocates at two places, the places cannot be matched. */
-static void places_of_a_function_are_one(void **state)
+static void places_in_one_function_are_merged(void **state)
 {
     static const char *const first[] = { "f (a.c:12)" }, *const second[] = { "f (a.c:40)" };
     struct mpr_pairs pairs;
@@ -172,7 +172,7 @@ static void a_function_without_its_line_is_still_a_call(void **state)
 }
 
 /* Both belong to one function, but are different bytes. */
-static void the_backward_pass_of_a_function_stays_apart(void **state)
+static void the_backward_pass_of_a_function_is_separate(void **state)
 {
     static const char *const forward[] = { "f (t.py:3)" }, *const backward[] = {
         "backward of f (t.py:3)"
@@ -186,7 +186,7 @@ static void the_backward_pass_of_a_function_stays_apart(void **state)
     mpr_pairs_free(&pairs);
 }
 
-static void other_paths_are_others(void **state)
+static void different_paths_are_not_matched(void **state)
 {
     static const char *const paths[][2] = { { "f (a.c:1)", "g (a.c:2)" },
                                             { "g (a.c:2)", "f (a.c:1)" },
@@ -232,7 +232,7 @@ static void has(const struct mpr_pairs *pairs, const char *call, const char *cal
     assert_int_equal(pair->bytes[1], now);
 }
 
-static void a_file_of_another_name_is_the_same(void **state)
+static void a_renamed_file_is_matched(void **state)
 {
     struct mpr_pairs pairs;
     leave(&pairs, *state);
@@ -247,7 +247,7 @@ static void a_file_of_another_name_is_the_same(void **state)
     mpr_pairs_free(&pairs);
 }
 
-static void of_several_the_caller_decides(void **state)
+static void the_caller_decides_among_several_candidates(void **state)
 {
     struct mpr_pairs pairs;
     leave(&pairs, *state);
@@ -265,7 +265,7 @@ static void of_several_the_caller_decides(void **state)
 
 /* Two files have a function with the same name, so that of the third file cannot be matched. A
  * function without bytes also counts. */
-static void what_several_would_fit_stays_apart(void **state)
+static void ambiguous_lines_are_not_matched(void **state)
 {
     struct mpr_pairs pairs;
     leave(&pairs, *state);
@@ -290,19 +290,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_and_versions_are_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(names_of_ranges_stay, begin, end),
+        cmocka_unit_test_setup_teardown(names_of_ranges_are_unchanged, begin, end),
         cmocka_unit_test_setup_teardown(only_compilers_of_native_code_add_to_names, begin, end),
-        cmocka_unit_test_setup_teardown(the_program_has_no_name, begin, end),
+        cmocka_unit_test_setup_teardown(the_program_itself_is_not_named, begin, end),
         cmocka_unit_test_setup_teardown(numbers_of_one_run_are_left_out, begin, end),
-        cmocka_unit_test_setup_teardown(functions_are_told_without_their_files, begin, end),
-        cmocka_unit_test_setup_teardown(a_file_of_another_name_is_the_same, begin, end),
-        cmocka_unit_test_setup_teardown(of_several_the_caller_decides, begin, end),
-        cmocka_unit_test_setup_teardown(what_several_would_fit_stays_apart, begin, end),
-        cmocka_unit_test_setup_teardown(lines_that_moved_are_one, begin, end),
-        cmocka_unit_test_setup_teardown(places_of_a_function_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(functions_are_compared_without_their_files, begin, end),
+        cmocka_unit_test_setup_teardown(a_renamed_file_is_matched, begin, end),
+        cmocka_unit_test_setup_teardown(the_caller_decides_among_several_candidates, begin, end),
+        cmocka_unit_test_setup_teardown(ambiguous_lines_are_not_matched, begin, end),
+        cmocka_unit_test_setup_teardown(lines_that_moved_are_matched, begin, end),
+        cmocka_unit_test_setup_teardown(places_in_one_function_are_merged, begin, end),
         cmocka_unit_test_setup_teardown(a_function_without_its_line_is_still_a_call, begin, end),
-        cmocka_unit_test_setup_teardown(the_backward_pass_of_a_function_stays_apart, begin, end),
-        cmocka_unit_test_setup_teardown(other_paths_are_others, begin, end),
+        cmocka_unit_test_setup_teardown(the_backward_pass_of_a_function_is_separate, begin, end),
+        cmocka_unit_test_setup_teardown(different_paths_are_not_matched, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

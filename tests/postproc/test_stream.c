@@ -76,7 +76,7 @@ static void heaps_have_their_peaks(void **state)
     mpr_stream_close(stream);
 }
 
-static void room_is_not_exceeded(void **state)
+static void results_fit_the_buffer_of_the_caller(void **state)
 {
     (void)state;
     write_log("exit");
@@ -89,7 +89,7 @@ static void room_is_not_exceeded(void **state)
     mpr_stream_close(stream);
 }
 
-static void the_header_is_told(void **state)
+static void the_fields_of_the_header_are_returned(void **state)
 {
     (void)state;
     write_log("exit");
@@ -100,7 +100,7 @@ static void the_header_is_told(void **state)
     mpr_stream_close(stream);
 }
 
-static void a_killed_process_without_journal_is_not_whole(void **state)
+static void the_log_of_a_killed_process_without_journal_is_incomplete(void **state)
 {
     (void)state;
     write_log(NULL);
@@ -110,7 +110,7 @@ static void a_killed_process_without_journal_is_not_whole(void **state)
     mpr_stream_close(stream);
 }
 
-static void what_is_no_log_is_told(void **state)
+static void other_files_are_an_error(void **state)
 {
     (void)state;
     struct mpr_stream *stream = mpr_stream_open("/no/such/log.zst");
@@ -133,7 +133,7 @@ static bool is_own(void)
     return now.sa_handler == own_handler;
 }
 
-static void the_handler_of_sigbus_is_given_back(void **state)
+static void the_handler_of_sigbus_is_restored(void **state)
 {
     (void)state;
     write_log("exit");
@@ -151,11 +151,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(heaps_have_their_peaks, begin, end),
-        cmocka_unit_test_setup_teardown(room_is_not_exceeded, begin, end),
-        cmocka_unit_test_setup_teardown(the_header_is_told, begin, end),
-        cmocka_unit_test_setup_teardown(a_killed_process_without_journal_is_not_whole, begin, end),
-        cmocka_unit_test(what_is_no_log_is_told),
-        cmocka_unit_test_setup_teardown(the_handler_of_sigbus_is_given_back, begin, end),
+        cmocka_unit_test_setup_teardown(results_fit_the_buffer_of_the_caller, begin, end),
+        cmocka_unit_test_setup_teardown(the_fields_of_the_header_are_returned, begin, end),
+        cmocka_unit_test_setup_teardown(the_log_of_a_killed_process_without_journal_is_incomplete,
+                                        begin, end),
+        cmocka_unit_test(other_files_are_an_error),
+        cmocka_unit_test_setup_teardown(the_handler_of_sigbus_is_restored, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static void temporaries_leave_nothing(void **state)
     for (uint32_t i = 1; i < f->points; i++) assert_int_equal(f->point[i].low, 0);
 }
 
-static void spans_widen_and_keep_the_least(void **state)
+static void spans_widen_and_keep_the_minimum(void **state)
 {
     struct world *w = *state;
     const uint32_t site = cell(w, 1);
@@ -105,7 +105,7 @@ static void free_of_half_has_its_time(void **state)
     assert_true(w->survivors.followed->freed_ns == UINT64_MAX);
 }
 
-static void small_cells_are_not_followed(void **state)
+static void small_cells_are_not_measured(void **state)
 {
     struct world *w = *state;
     const uint32_t small = cell(w, 1);
@@ -119,9 +119,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(site_that_keeps_each_block_rises, begin, end),
         cmocka_unit_test_setup_teardown(temporaries_leave_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(spans_widen_and_keep_the_least, begin, end),
+        cmocka_unit_test_setup_teardown(spans_widen_and_keep_the_minimum, begin, end),
         cmocka_unit_test_setup_teardown(free_of_half_has_its_time, begin, end),
-        cmocka_unit_test_setup_teardown(small_cells_are_not_followed, begin, end),
+        cmocka_unit_test_setup_teardown(small_cells_are_not_measured, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static const char *file_of(const struct mpr_symbol *symbol)
 
 #ifdef MEMPROF_LIBDW
 
-static void an_inlined_call_is_a_frame_of_its_own(void **state)
+static void an_inlined_call_is_a_separate_frame(void **state)
 {
     size_t count;
     outer();
@@ -140,7 +140,7 @@ static void the_call_is_before_the_return_address(void **state)
 
 /* libdwfl assigns the code between two functions of a unit to that unit. Here it is after main, for
  * which gcc has a separate section. */
-static void what_a_unit_does_not_say_to_have_has_none_of_its_lines(void **state)
+static void code_between_functions_has_no_line_numbers(void **state)
 {
     extern const char behind_main[];
     size_t count;
@@ -163,7 +163,7 @@ static void a_file_with_another_build_id_gives_no_names(void **state)
     assert_int_equal(mpr_symbols_state(*state, 2), MPR_SYMBOLS_OTHER);
 }
 
-static void what_is_not_there_is_missing(void **state)
+static void missing_files_give_no_names(void **state)
 {
     size_t count;
     const struct mpr_binary gone = { .path = "/nowhere/libgone.so", .from = own.from },
@@ -323,7 +323,7 @@ static void copy_own(const char *path)
 
 /* The pages of the file are removed before most of them were read. The test runs first because the
  * handler of SIGBUS is installed with the first open object, and each test has cmocka's. */
-static void a_file_that_is_truncated_while_it_is_read_ends_nothing(void **state)
+static void a_file_truncated_while_it_is_read_does_not_end_the_process(void **state)
 {
     char path[64];
     size_t count;
@@ -358,7 +358,7 @@ static bool is_copied(const char *path)
     return opened.st_dev != file.st_dev || opened.st_ino != file.st_ino;
 }
 
-static void what_others_may_change_is_copied(void **state)
+static void files_that_others_may_change_are_copied(void **state)
 {
     char path[64];
     (void)state;
@@ -391,7 +391,7 @@ static void overwrite(const char *path)
     close(fd);
 }
 
-static void a_file_that_another_user_changes_while_it_is_read_says_what_it_said(void **state)
+static void a_file_changed_by_another_user_keeps_its_first_content(void **state)
 {
     char path[64];
     size_t copied;
@@ -459,7 +459,7 @@ static void a_file_is_copied_once(void **state)
 }
 
 /* A file that belongs to the current user needs no copy, whatever its size. */
-static void a_file_that_is_too_large_to_be_copied_is_given_up(void **state)
+static void a_file_that_is_too_large_to_be_copied_is_skipped(void **state)
 {
     char path[64];
     size_t found;
@@ -500,7 +500,7 @@ static int object_that_unpacks_to(uint64_t bytes)
     return fd;
 }
 
-static void sections_that_unpack_to_too_much_are_known(void **state)
+static void sections_that_unpack_to_too_much_are_detected(void **state)
 {
     (void)state;
     const int good = object_that_unpacks_to(10000), bad = object_that_unpacks_to(UINT64_C(4) << 30);
@@ -532,28 +532,28 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifdef MEMPROF_LIBDW
-        cmocka_unit_test_setup_teardown(a_file_that_is_truncated_while_it_is_read_ends_nothing,
+        cmocka_unit_test_setup_teardown(a_file_truncated_while_it_is_read_does_not_end_the_process,
                                         make_pipe, remove_pipe),
-        cmocka_unit_test(an_inlined_call_is_a_frame_of_its_own),
+        cmocka_unit_test(an_inlined_call_is_a_separate_frame),
         cmocka_unit_test(the_call_is_before_the_return_address),
-        cmocka_unit_test(what_a_unit_does_not_say_to_have_has_none_of_its_lines),
+        cmocka_unit_test(code_between_functions_has_no_line_numbers),
         cmocka_unit_test(a_file_with_another_build_id_gives_no_names),
-        cmocka_unit_test(what_is_not_there_is_missing),
+        cmocka_unit_test(missing_files_give_no_names),
         cmocka_unit_test(the_c_librarys_functions_have_names),
         cmocka_unit_test(a_file_with_a_build_id_that_the_log_does_not_have_gives_no_names),
         cmocka_unit_test_setup_teardown(a_pipe_is_not_opened, make_pipe, remove_pipe),
         cmocka_unit_test(the_kernels_files_are_not_opened),
         cmocka_unit_test_setup_teardown(a_pipe_as_debug_file_is_not_opened, make_pipe, remove_pipe),
-        cmocka_unit_test_setup_teardown(what_others_may_change_is_copied, make_pipe, remove_pipe),
-        cmocka_unit_test_setup_teardown(
-            a_file_that_another_user_changes_while_it_is_read_says_what_it_said, make_pipe,
-            remove_pipe),
+        cmocka_unit_test_setup_teardown(files_that_others_may_change_are_copied, make_pipe,
+                                        remove_pipe),
+        cmocka_unit_test_setup_teardown(a_file_changed_by_another_user_keeps_its_first_content,
+                                        make_pipe, remove_pipe),
         cmocka_unit_test_setup_teardown(an_object_is_opened_once_for_all_logs_of_a_run, make_pipe,
                                         remove_pipe),
         cmocka_unit_test_setup_teardown(a_file_is_copied_once, make_pipe, remove_pipe),
-        cmocka_unit_test_setup_teardown(a_file_that_is_too_large_to_be_copied_is_given_up,
-                                        make_pipe, remove_pipe),
-        cmocka_unit_test(sections_that_unpack_to_too_much_are_known),
+        cmocka_unit_test_setup_teardown(a_file_that_is_too_large_to_be_copied_is_skipped, make_pipe,
+                                        remove_pipe),
+        cmocka_unit_test(sections_that_unpack_to_too_much_are_detected),
 #else
         cmocka_unit_test(without_libdw_nothing_has_a_name),
 #endif

@@ -7,7 +7,7 @@
 #include "testlog.h"
 #include "thin_test.h"
 
-static void golden_logs_keep_what_they_said(void **state)
+static void reports_of_golden_logs_stay_the_same(void **state)
 {
     static const char *const name[] = { "h100-spike",      "h100-gpt2",  "h100-sleep",
                                         "h200-graphs-oom", "h200-walk",  "python-leak",
@@ -85,7 +85,7 @@ static void instances_keep_their_peaks(void **state)
 
 /* ---- events that only some logs have */
 
-static void what_is_gone_is_counted(void **state)
+static void removed_events_are_counted(void **state)
 {
     static const char *const name[] = { "h100-spike", "h200-autograd", "h200-pytorch" };
     (void)state;
@@ -129,7 +129,7 @@ static void marks_keep_their_payloads(void **state)
 }
 
 /* If there are more instances than are measured, the later ones are thinned like other events. */
-static void there_may_be_many_instances(void **state)
+static void many_instances_can_be_measured(void **state)
 {
     enum { MANY = (1 << 17) + 200000 };
     uint64_t now = 0;
@@ -155,7 +155,7 @@ static void there_may_be_many_instances(void **state)
 }
 
 /* The end of a thread closes its ranges, and other ranges are measured. */
-static void threads_end_inside_their_ranges(void **state)
+static void threads_may_end_inside_their_ranges(void **state)
 {
     static const struct mpr_progress none;
     struct mpr_reader reader;
@@ -195,12 +195,12 @@ static void threads_end_inside_their_ranges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_logs_keep_what_they_said),
+        cmocka_unit_test(reports_of_golden_logs_stay_the_same),
         cmocka_unit_test(instances_keep_their_peaks),
-        cmocka_unit_test(what_is_gone_is_counted),
+        cmocka_unit_test(removed_events_are_counted),
         cmocka_unit_test(marks_keep_their_payloads),
-        cmocka_unit_test(there_may_be_many_instances),
-        cmocka_unit_test(threads_end_inside_their_ranges),
+        cmocka_unit_test(many_instances_can_be_measured),
+        cmocka_unit_test(threads_may_end_inside_their_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

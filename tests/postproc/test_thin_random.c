@@ -120,7 +120,7 @@ static void make_random(const char *path, int events)
     testlog_close(p.log, "exit");
 }
 
-static void random_programs_keep_what_they_said(void **state)
+static void reports_of_random_programs_stay_the_same(void **state)
 {
     uint64_t removed = 0;
     (void)state;
@@ -135,7 +135,7 @@ static void random_programs_keep_what_they_said(void **state)
     assert_true(removed > 20000);
 }
 
-static void thinned_again_they_still_do(void **state)
+static void reports_stay_the_same_if_thinned_again(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -198,7 +198,7 @@ static void make_disordered(const char *path)
     testlog_close(log, "exit");
 }
 
-static void what_was_seen_in_the_wrong_order_stays(void **state)
+static void events_in_the_wrong_order_are_kept(void **state)
 {
     uint64_t removed = 0;
     (void)state;
@@ -228,7 +228,7 @@ static void put_swap(struct testlog *log, uint64_t time, bool moves)
         testlog_event(log, e[i].time, e[i].thread, e[i].op, MPF_HEAP_HOST, e[i].addr, e[i].size);
 }
 
-static void frees_that_changed_places_stay(void **state)
+static void frees_in_the_wrong_order_are_kept(void **state)
 {
     (void)state;
     for (int moves = 0; moves < 2; moves++) {
@@ -250,10 +250,10 @@ static void frees_that_changed_places_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs_keep_what_they_said),
-        cmocka_unit_test(thinned_again_they_still_do),
-        cmocka_unit_test(what_was_seen_in_the_wrong_order_stays),
-        cmocka_unit_test(frees_that_changed_places_stay),
+        cmocka_unit_test(reports_of_random_programs_stay_the_same),
+        cmocka_unit_test(reports_stay_the_same_if_thinned_again),
+        cmocka_unit_test(events_in_the_wrong_order_are_kept),
+        cmocka_unit_test(frees_in_the_wrong_order_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

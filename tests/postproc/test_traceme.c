@@ -17,7 +17,7 @@ static const char *plain(const char *name)
     return text;
 }
 
-static void numbers_are_left_out(void **state)
+static void numbers_are_removed_from_names(void **state)
 {
     (void)state;
     assert_string_equal(plain("XlaModule:#hlo_module=jit_step,program_id=78765#"),
@@ -32,14 +32,14 @@ static void numbers_are_left_out(void **state)
     assert_string_equal(plain("Execute#run_id=#"), "Execute");
 }
 
-static void a_comma_within_a_value_ends_no_pair(void **state)
+static void a_comma_within_a_value_does_not_end_a_pair(void **state)
 {
     (void)state;
     assert_string_equal(plain("Thunk:#name=f(a,b)[c=1, d],hlo_op=x#"), "Thunk f(a,b)[c=1, d], x");
     assert_string_equal(plain("Thunk:#name=a,,b,#"), "Thunk a,,b,");
 }
 
-static void other_names_stay_as_they_are(void **state)
+static void other_names_are_unchanged(void **state)
 {
     static const char *const name[] = { "",      "#",       "##",       "#a=b#",
                                         "step",  "step #3", "a#b#",     "Optimizer.step#AdamW.step",
@@ -56,7 +56,7 @@ static void set(struct mpr_ranges *r, uint32_t id, const char *name)
     mpr_ranges_set_name(r, id, (const uint8_t *)name, strlen(name));
 }
 
-static void names_that_differ_in_numbers_are_one(void **state)
+static void names_that_differ_in_numbers_are_equal(void **state)
 {
     struct mpr_ranges r;
     size_t bytes;
@@ -79,10 +79,10 @@ static void names_that_differ_in_numbers_are_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_left_out),
-        cmocka_unit_test(a_comma_within_a_value_ends_no_pair),
-        cmocka_unit_test(other_names_stay_as_they_are),
-        cmocka_unit_test(names_that_differ_in_numbers_are_one),
+        cmocka_unit_test(numbers_are_removed_from_names),
+        cmocka_unit_test(a_comma_within_a_value_does_not_end_a_pair),
+        cmocka_unit_test(other_names_are_unchanged),
+        cmocka_unit_test(names_that_differ_in_numbers_are_equal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void a_leak_of_few_samples_grows(void **state)
     assert_in_range(leaks(leak, 200, 0), PERCENT(98), SITES);
 }
 
-static void a_leak_among_what_passes_grows(void **state)
+static void a_leak_among_temporary_blocks_grows(void **state)
 {
     (void)state;
     assert_in_range(leaks(leak, 36, 1), PERCENT(60), SITES);
@@ -177,7 +177,7 @@ static void a_leak_may_come_in_bursts(void **state)
     assert_in_range(leaks(leak_in_bursts, 200, 0), PERCENT(98), SITES);
 }
 
-static void the_noise_of_samples_is_no_leak(void **state)
+static void the_noise_of_samples_is_not_a_leak(void **state)
 {
     static const double living[] = { 0.3, 1, 2, 4, 8, 16, 50 }, life[] = { 0.001, 0.03, 0.2, 1 };
     (void)state;
@@ -189,7 +189,7 @@ static void the_noise_of_samples_is_no_leak(void **state)
         }
 }
 
-static void a_cache_of_samples_is_no_leak(void **state)
+static void a_sampled_cache_is_not_a_leak(void **state)
 {
     static const double count[] = { 6, 9, 18, 36, 200 };
     (void)state;
@@ -205,7 +205,7 @@ static void a_cache_of_samples_is_no_leak(void **state)
 }
 
 /* A few samples indicate neither a leak nor a cache. */
-static void too_few_samples_do_not_tell(void **state)
+static void too_few_samples_give_no_judgement(void **state)
 {
     (void)state;
     assert_in_range(leaks(leak_of, 4, 0.25), 0, 0);
@@ -273,7 +273,7 @@ static uint64_t at_random(size_t i)
 /* A small growth at each instant after the start. */
 static uint64_t start_up(size_t i) { return i < 20 ? 100 * i : 2000 + i; }
 
-static void exact_sites_are_told_apart(void **state)
+static void exact_sites_are_judged_by_their_growth(void **state)
 {
     static const struct {
         uint64_t (*bytes)(size_t);
@@ -304,15 +304,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_leak_of_few_samples_grows),
-        cmocka_unit_test(a_leak_among_what_passes_grows),
+        cmocka_unit_test(a_leak_among_temporary_blocks_grows),
         cmocka_unit_test(a_leak_need_not_begin_with_the_program),
         cmocka_unit_test(a_leak_may_come_in_bursts),
-        cmocka_unit_test(the_noise_of_samples_is_no_leak),
-        cmocka_unit_test(a_cache_of_samples_is_no_leak),
-        cmocka_unit_test(too_few_samples_do_not_tell),
+        cmocka_unit_test(the_noise_of_samples_is_not_a_leak),
+        cmocka_unit_test(a_sampled_cache_is_not_a_leak),
+        cmocka_unit_test(too_few_samples_give_no_judgement),
         cmocka_unit_test(blocks_that_live_at_both_instants_have_no_error),
         cmocka_unit_test(blocks_that_live_at_neither_instant_have_no_error),
-        cmocka_unit_test(exact_sites_are_told_apart),
+        cmocka_unit_test(exact_sites_are_judged_by_their_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void tells(struct fixture *f, const char *const *path, size_t depth, bool
     assert_string_equal(text, expected);
 }
 
-static void what_an_allocator_inside_the_program_calls_is_hidden(void **state)
+static void calls_inside_a_linked_allocator_are_hidden(void **state)
 {
     struct fixture *f = *state;
     static const char *const entry[] = { "je_malloc",
@@ -161,7 +161,7 @@ static void native(void **state)
 }
 
 /* The runtime that nvcc links into a program has one symbol for all of its functions. */
-static void a_linked_cuda_runtime_is_nobody_s_call(void **state)
+static void a_linked_cuda_runtime_is_not_shown(void **state)
 {
     struct fixture *f = *state;
     tells(f,
@@ -174,7 +174,7 @@ static void a_linked_cuda_runtime_is_nobody_s_call(void **state)
           "main (serve.cu:14)");
 }
 
-static void places_are_of_own_calls_from_the_innermost(void **state)
+static void the_place_is_that_of_the_innermost_own_call(void **state)
 {
     struct fixture *f = *state;
     const struct mpr_path path = path_of(&f->arena,
@@ -191,7 +191,7 @@ static void places_are_of_own_calls_from_the_innermost(void **state)
                         "");
 }
 
-static void calls_without_names(void **state)
+static void calls_without_names_show_their_library(void **state)
 {
     struct fixture *f = *state;
     tells(f,
@@ -228,7 +228,7 @@ static void python(void **state)
 }
 
 /* A file of the program may have the same name as one of a library or package. */
-static void own_files_are_told_by_their_folder(void **state)
+static void own_files_are_recognised_by_their_folder(void **state)
 {
     struct fixture *f = *state;
     tells(f, PATH("main (t.py:9)", "copy (copy.py:3)", "Linear.forward (linear.py:5)"), true,
@@ -243,7 +243,7 @@ static void own_files_are_told_by_their_folder(void **state)
 }
 
 /* These names follow the documentation of the function that the program called. */
-static void functions_of_jax_and_numba(void **state)
+static void functions_of_jax_and_numba_are_the_documented_ones(void **state)
 {
     struct fixture *f = *state;
     tells(
@@ -273,7 +273,7 @@ static void functions_of_jax_and_numba(void **state)
 }
 
 /* If all frames belong to a package, it represents the program. */
-static void packages_without_own_code(void **state)
+static void a_package_represents_a_program_without_own_code(void **state)
 {
     struct fixture *f = *state;
     tells(f,
@@ -289,7 +289,7 @@ static void packages_without_own_code(void **state)
           true, "serve (vllm/cli/serve.py:5)");
 }
 
-static void modules_of_torch(void **state)
+static void modules_of_torch_are_shown_with_their_path(void **state)
 {
     struct fixture *f = *state;
     tells(f,
@@ -316,7 +316,7 @@ static void modules_of_torch(void **state)
           true, "[0] <module> (train.py:7) > relu");
 }
 
-static void ranges_stay(void **state)
+static void ranges_are_shown_unchanged(void **state)
 {
     struct fixture *f = *state;
     tells(f, PATH("step", "forward"), false, "step > forward");
@@ -335,7 +335,7 @@ static void ranges_stay(void **state)
     assert_int_equal(none.path.depth, 0);
 }
 
-static void what_ran_backward_stands_behind_its_operator(void **state)
+static void a_backward_pass_follows_its_operator(void **state)
 {
     struct fixture *f = *state;
     tells(f,
@@ -349,7 +349,7 @@ static void what_ran_backward_stands_behind_its_operator(void **state)
     tells(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");
 }
 
-static void brackets_that_are_no_modules(void **state)
+static void brackets_that_are_not_modules_are_kept(void **state)
 {
     struct fixture *f = *state;
     tells(f, PATH("Table::operator[] (t.cpp:3)", "std::vector<int>::operator[] (v.h:1)"), true,
@@ -357,7 +357,7 @@ static void brackets_that_are_no_modules(void **state)
     tells(f, PATH("name[abi:cxx11] (t.cpp:3)"), true, "name[abi:cxx11] (t.cpp:3)");
 }
 
-static void the_user_adds_to_the_list(void **state)
+static void the_user_can_extend_the_list_of_hidden_frames(void **state)
 {
     struct fixture *f = *state;
     mpr_user_frames_hide(f->user_frames, "pool_take");
@@ -391,7 +391,7 @@ static void templates_are_shortened(void **state)
 }
 
 /* If the code looked back or ahead at each of these characters, this would not end. */
-static void signs_without_end_stay(void **state)
+static void very_long_runs_of_brackets_are_kept(void **state)
 {
     enum { SIGNS = 4 << 20 };
     struct fixture *f = *state;
@@ -430,7 +430,7 @@ static void operators_are_shortened(void **state)
 
 /* Decorators and dispatch functions of PyTorch and transformers do not show which function was
  * called. */
-static void what_wraps_a_call_is_no_call(void **state)
+static void wrappers_of_a_call_are_not_shown(void **state)
 {
     struct fixture *f = *state;
     tells(
@@ -465,24 +465,24 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(native),
-        TEST(a_linked_cuda_runtime_is_nobody_s_call),
-        TEST(what_an_allocator_inside_the_program_calls_is_hidden),
+        TEST(a_linked_cuda_runtime_is_not_shown),
+        TEST(calls_inside_a_linked_allocator_are_hidden),
         TEST(a_function_with_only_the_prefix_of_an_allocator_is_the_program_s),
-        TEST(places_are_of_own_calls_from_the_innermost),
-        TEST(calls_without_names),
+        TEST(the_place_is_that_of_the_innermost_own_call),
+        TEST(calls_without_names_show_their_library),
         TEST(python),
-        TEST(own_files_are_told_by_their_folder),
-        TEST(functions_of_jax_and_numba),
-        TEST(packages_without_own_code),
-        TEST(modules_of_torch),
-        TEST(what_wraps_a_call_is_no_call),
-        TEST(ranges_stay),
-        TEST(what_ran_backward_stands_behind_its_operator),
-        TEST(brackets_that_are_no_modules),
-        TEST(the_user_adds_to_the_list),
+        TEST(own_files_are_recognised_by_their_folder),
+        TEST(functions_of_jax_and_numba_are_the_documented_ones),
+        TEST(a_package_represents_a_program_without_own_code),
+        TEST(modules_of_torch_are_shown_with_their_path),
+        TEST(wrappers_of_a_call_are_not_shown),
+        TEST(ranges_are_shown_unchanged),
+        TEST(a_backward_pass_follows_its_operator),
+        TEST(brackets_that_are_not_modules_are_kept),
+        TEST(the_user_can_extend_the_list_of_hidden_frames),
         TEST(templates_are_shortened),
         TEST(operators_are_shortened),
-        TEST(signs_without_end_stay),
+        TEST(very_long_runs_of_brackets_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int map(void **state)
     return set ? 0 : -1;
 }
 
-static void members_are_those_that_were_added_and_not_taken_out(void **state)
+static void members_are_the_added_and_not_removed_addresses(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < BLOCKS; i++) assert_true(mp_addresses_add(set, address(3 * i)));
@@ -40,7 +40,7 @@ static void members_are_those_that_were_added_and_not_taken_out(void **state)
 }
 
 /* A page's count decreases when members are removed. */
-static void a_page_without_members_says_so(void **state)
+static void a_page_without_members_is_recognised(void **state)
 {
     (void)state;
     void *const p = address(5), *const q = address(9), *const other = address(PAGE);
@@ -71,7 +71,7 @@ static void a_page_full_of_members_is_not_miscounted(void **state)
     assert_int_equal(taken, added);
 }
 
-static void a_full_set_refuses_and_keeps_what_it_has(void **state)
+static void a_full_set_refuses_new_members_and_keeps_its_own(void **state)
 {
     (void)state;
     const uint64_t places = (uint64_t)MP_ADDRESS_BUCKETS * MP_ADDRESS_PLACES;
@@ -83,7 +83,7 @@ static void a_full_set_refuses_and_keeps_what_it_has(void **state)
     assert_true(mp_addresses_add(set, address(1)));
 }
 
-static void a_child_has_none(void **state)
+static void a_forked_child_starts_with_an_empty_set(void **state)
 {
     (void)state;
     if (emulator_lacks("MADV_WIPEONFORK")) skip();
@@ -123,7 +123,7 @@ static void *exchange(void *arg)
     return NULL;
 }
 
-static void what_threads_hold_is_what_is_in_it(void **state)
+static void the_set_has_the_blocks_of_all_threads(void **state)
 {
     (void)state;
     pthread_t thread[THREADS];
@@ -145,12 +145,12 @@ static void what_threads_hold_is_what_is_in_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(members_are_those_that_were_added_and_not_taken_out, map),
-        cmocka_unit_test_setup(a_page_without_members_says_so, map),
+        cmocka_unit_test_setup(members_are_the_added_and_not_removed_addresses, map),
+        cmocka_unit_test_setup(a_page_without_members_is_recognised, map),
         cmocka_unit_test_setup(a_page_full_of_members_is_not_miscounted, map),
-        cmocka_unit_test_setup(a_full_set_refuses_and_keeps_what_it_has, map),
-        cmocka_unit_test_setup(a_child_has_none, map),
-        cmocka_unit_test_setup(what_threads_hold_is_what_is_in_it, map),
+        cmocka_unit_test_setup(a_full_set_refuses_new_members_and_keeps_its_own, map),
+        cmocka_unit_test_setup(a_forked_child_starts_with_an_empty_set, map),
+        cmocka_unit_test_setup(the_set_has_the_blocks_of_all_threads, map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

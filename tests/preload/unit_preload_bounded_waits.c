@@ -19,14 +19,14 @@ static bool waits(struct mp_patience *patience, uint64_t look)
 /* Simulates that this time has passed since the last check. */
 static void passed(struct mp_patience *patience, uint64_t ns) { patience->seen -= ns; }
 
-static void no_patience_is_over_at_once(void **state)
+static void a_wait_of_0_ns_ends_at_once(void **state)
 {
     (void)state;
     struct mp_patience patience = mp_patience(0);
     assert_false(waits(&patience, 1));
 }
 
-static void time_that_passes_ends_it(void **state)
+static void a_wait_ends_after_its_time(void **state)
 {
     (void)state;
     struct mp_patience patience = mp_patience(100 * SECOND);
@@ -38,7 +38,7 @@ static void time_that_passes_ends_it(void **state)
     assert_false(waits(&patience, 1));
 }
 
-static void a_stopped_process_does_not_lose_it(void **state)
+static void time_while_the_process_is_stopped_does_not_count(void **state)
 {
     (void)state;
     struct mp_patience patience = mp_patience(100 * SECOND);
@@ -50,9 +50,9 @@ static void a_stopped_process_does_not_lose_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_patience_is_over_at_once),
-        cmocka_unit_test(time_that_passes_ends_it),
-        cmocka_unit_test(a_stopped_process_does_not_lose_it),
+        cmocka_unit_test(a_wait_of_0_ns_ends_at_once),
+        cmocka_unit_test(a_wait_ends_after_its_time),
+        cmocka_unit_test(time_while_the_process_is_stopped_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void a_copy_of_the_tables_has_the_same_rules(void **state)
     }
 }
 
-static void every_byte_of_the_header_and_its_table(void **state)
+static void a_changed_byte_of_the_header_does_no_harm(void **state)
 {
     (void)state;
     need_tables();
@@ -106,7 +106,7 @@ static void every_byte_of_the_header_and_its_table(void **state)
 
 /* Records of functions in this file. Their rows in the table are found by their addresses, which
  * are relative to the header. */
-static void every_byte_of_some_records(void **state)
+static void a_changed_byte_of_a_record_does_no_harm(void **state)
 {
     (void)state;
     need_tables();
@@ -123,7 +123,7 @@ static void every_byte_of_some_records(void **state)
 }
 
 /* The first record is the CIE of most functions. */
-static void every_byte_of_the_common_record(void **state)
+static void a_changed_byte_of_the_common_record_does_no_harm(void **state)
 {
     (void)state;
     need_tables();
@@ -134,7 +134,7 @@ static void every_byte_of_the_common_record(void **state)
 }
 
 /* The segment contains only the first bytes of the tables. */
-static void tables_that_end_early(void **state)
+static void truncated_tables_do_no_harm(void **state)
 {
     (void)state;
     need_tables();
@@ -152,10 +152,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_of_the_tables_has_the_same_rules),
-        cmocka_unit_test(every_byte_of_the_header_and_its_table),
-        cmocka_unit_test(every_byte_of_some_records),
-        cmocka_unit_test(every_byte_of_the_common_record),
-        cmocka_unit_test(tables_that_end_early),
+        cmocka_unit_test(a_changed_byte_of_the_header_does_no_harm),
+        cmocka_unit_test(a_changed_byte_of_a_record_does_no_harm),
+        cmocka_unit_test(a_changed_byte_of_the_common_record_does_no_harm),
+        cmocka_unit_test(truncated_tables_do_no_harm),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -108,19 +108,19 @@ static void too_many_turns(void)
     if (readings(64, MPF_OP_FREE, 0) > 3) _exit(84);
 }
 
-static void small_blocks_of_one_thread_read_the_clock_now_and_then(void **state)
+static void small_blocks_of_one_thread_rarely_read_the_clock(void **state)
 {
     (void)state;
     recorded(alone);
 }
 
-static void who_learns_from_another_thread_has_a_later_time(void **state)
+static void an_event_after_synchronisation_has_a_later_time(void **state)
 {
     (void)state;
     recorded(by_turns);
 }
 
-static void everybody_reads_the_clock_where_turns_are_many(void **state)
+static void every_event_reads_the_clock_if_threads_alternate(void **state)
 {
     (void)state;
     recorded(too_many_turns);
@@ -129,9 +129,9 @@ static void everybody_reads_the_clock_where_turns_are_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_blocks_of_one_thread_read_the_clock_now_and_then),
-        cmocka_unit_test(who_learns_from_another_thread_has_a_later_time),
-        cmocka_unit_test(everybody_reads_the_clock_where_turns_are_many),
+        cmocka_unit_test(small_blocks_of_one_thread_rarely_read_the_clock),
+        cmocka_unit_test(an_event_after_synchronisation_has_a_later_time),
+        cmocka_unit_test(every_event_reads_the_clock_if_threads_alternate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ static void program_is_a_glob(void **state)
     assert_true(mp_config_wants("python3", "link"));
 }
 
-static void values_stay_in_their_folder(void **state)
+static void values_in_a_path_cannot_leave_its_folder(void **state)
 {
     (void)state;
     static const struct {
@@ -151,7 +151,7 @@ static void values_stay_in_their_folder(void **state)
     assert_string_equal(path("/l/%q{V}/x"), "/l/_/x");
 }
 
-static void a_misspelt_variable_has_a_nearest(void **state)
+static void a_misspelt_variable_has_a_suggestion(void **state)
 {
     (void)state;
     static const struct {
@@ -185,8 +185,8 @@ int main(void)
         cmocka_unit_test_setup(template_is_expanded, clear),
         cmocka_unit_test_setup(relative_path_becomes_absolute, clear),
         cmocka_unit_test_setup(program_is_a_glob, clear),
-        cmocka_unit_test_setup(values_stay_in_their_folder, clear),
-        cmocka_unit_test_setup(a_misspelt_variable_has_a_nearest, clear),
+        cmocka_unit_test_setup(values_in_a_path_cannot_leave_its_folder, clear),
+        cmocka_unit_test_setup(a_misspelt_variable_has_a_suggestion, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void count(void)
     if (memcmp(&thread.freed, &expected, sizeof expected) != 0) _exit(92);
 }
 
-static void a_handler_that_comes_between_loses_nothing(void **state)
+static void a_handler_at_any_instruction_loses_no_block(void **state)
 {
     (void)state;
     if (!STEPS_BEGIN[0]) skip();
@@ -113,7 +113,7 @@ static void check_size(uint64_t of_size, uint64_t of_mean, uint64_t of_blocks)
     assert_true(fabs(taken - n * chance) < SIGMAS * sigma);
 }
 
-static void a_block_is_taken_as_often_as_its_size_says(void **state)
+static void a_block_is_sampled_with_the_probability_of_its_size(void **state)
 {
     (void)state;
     check_size(24, 64, 200000);
@@ -147,7 +147,7 @@ static void weigh(void)
     if (thread.made.bytes - thread.freed.bytes + recorded_bytes != (uint64_t)truth) _exit(97);
 }
 
-static void weights_sum_to_what_lives(void **state)
+static void weights_of_samples_estimate_the_live_bytes(void **state)
 {
     (void)state;
     for (seed = 1; seed <= SEEDS; seed++) recorded(weigh);
@@ -162,7 +162,7 @@ static void overflow(void)
     for (uint64_t i = 0; i < blocks; i++) mp_counted_add_made(&thread, address(i), MEAN);
 }
 
-static void what_has_no_room_is_counted(void **state)
+static void blocks_that_do_not_fit_are_counted(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(overflow);
@@ -251,7 +251,7 @@ static void ask(void)
     if (ask_for(72) != MADE * 72 || asked != 2 * MADE) _exit(106);
 }
 
-static void an_allocator_is_asked_until_a_block_has_shown_its_size(void **state)
+static void the_allocator_is_asked_until_the_size_header_is_known(void **state)
 {
     (void)state;
     recorded(ask);
@@ -260,12 +260,12 @@ static void an_allocator_is_asked_until_a_block_has_shown_its_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_that_comes_between_loses_nothing),
-        cmocka_unit_test(a_block_is_taken_as_often_as_its_size_says),
-        cmocka_unit_test(weights_sum_to_what_lives),
-        cmocka_unit_test(what_has_no_room_is_counted),
+        cmocka_unit_test(a_handler_at_any_instruction_loses_no_block),
+        cmocka_unit_test(a_block_is_sampled_with_the_probability_of_its_size),
+        cmocka_unit_test(weights_of_samples_estimate_the_live_bytes),
+        cmocka_unit_test(blocks_that_do_not_fit_are_counted),
         cmocka_unit_test(a_move_ends_one_block_and_begins_another),
-        cmocka_unit_test(an_allocator_is_asked_until_a_block_has_shown_its_size),
+        cmocka_unit_test(the_allocator_is_asked_until_the_size_header_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
-static void shared_memory_is_in_no_file(void **state)
+static void shared_memory_does_not_count_as_file_cache(void **state)
 {
     (void)state;
     static const char meminfo[] = "Node 1 MemTotal:       98304000 kB\n"
@@ -23,14 +23,14 @@ static void shared_memory_is_in_no_file(void **state)
     assert_int_equal(mp_file_cache_in("Node 1 FilePages: 3 kB\nNode 1 Shmem: 5 kB\n"), 0);
 }
 
-static void what_is_not_told_is_not_known(void **state)
+static void missing_lines_of_meminfo_are_unknown(void **state)
 {
     (void)state;
     assert_true(mp_file_cache_in("") == MPF_UNKNOWN);
     assert_true(mp_file_cache_in("Node 1 FilePages: 3 kB\n") == MPF_UNKNOWN);
 }
 
-static void only_devices_that_are_nodes_have_one(void **state)
+static void only_devices_that_are_numa_nodes_have_a_file_cache(void **state)
 {
     (void)state;
     if (access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) skip();
@@ -46,9 +46,9 @@ static void only_devices_that_are_nodes_have_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_memory_is_in_no_file),
-        cmocka_unit_test(what_is_not_told_is_not_known),
-        cmocka_unit_test(only_devices_that_are_nodes_have_one),
+        cmocka_unit_test(shared_memory_does_not_count_as_file_cache),
+        cmocka_unit_test(missing_lines_of_meminfo_are_unknown),
+        cmocka_unit_test(only_devices_that_are_numa_nodes_have_a_file_cache),
     };
     return cmocka_run_group_tests_name("file_cache", tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void assert_unwritten(const struct books *b, int error)
 }
 
 /* Two frames are lost: the one with the program's events, and the one with the first samples. */
-static void a_frame_that_is_not_written_is_counted_and_harms_no_other(void **state)
+static void a_frame_that_cannot_be_written_is_counted_and_others_are_kept(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(first_of_two_writers_fails);
@@ -164,7 +164,7 @@ static void log_that_opens_no_more(void)
     record_blocks(KEPT, 1, FEW);
 }
 
-static void losses_of_several_frames_are_one_span_of_time(void **state)
+static void losses_of_several_frames_have_one_time_span(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(log_that_opens_no_more);
@@ -184,7 +184,7 @@ static void full_at_the_end(void)
     limit_files(mp_logfile_bytes() + END_BYTES);
 }
 
-static void losses_that_no_event_can_tell_of_are_in_the_end(void **state)
+static void losses_without_an_event_are_in_the_end_record(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(full_at_the_end);
@@ -221,7 +221,7 @@ static void names_and_stacks_lost_once(void)
     for (volatile int i = 0; i < 3; i++) use_a_name_and_a_stack();
 }
 
-static void what_is_recorded_once_is_recorded_again_after_a_lost_frame(void **state)
+static void names_and_stacks_are_recorded_again_after_a_lost_frame(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(names_and_stacks_lost_once);
@@ -286,7 +286,7 @@ static void frame_that_stays_torn(void)
     take_out((off_t)before);
 }
 
-static void a_torn_frame_that_stays_is_on_the_books(void **state)
+static void a_torn_frame_that_stays_is_counted(void **state)
 {
     (void)state;
     if (emulator_lacks("seccomp")) skip();
@@ -298,11 +298,11 @@ static void a_torn_frame_that_stays_is_on_the_books(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_that_is_not_written_is_counted_and_harms_no_other),
-        cmocka_unit_test(losses_of_several_frames_are_one_span_of_time),
-        cmocka_unit_test(losses_that_no_event_can_tell_of_are_in_the_end),
-        cmocka_unit_test(what_is_recorded_once_is_recorded_again_after_a_lost_frame),
-        cmocka_unit_test(a_torn_frame_that_stays_is_on_the_books),
+        cmocka_unit_test(a_frame_that_cannot_be_written_is_counted_and_others_are_kept),
+        cmocka_unit_test(losses_of_several_frames_have_one_time_span),
+        cmocka_unit_test(losses_without_an_event_are_in_the_end_record),
+        cmocka_unit_test(names_and_stacks_are_recorded_again_after_a_lost_frame),
+        cmocka_unit_test(a_torn_frame_that_stays_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static uint64_t own(void)
     return bits;
 }
 
-static void parts_are_removed(void **state)
+static void parts_of_mappings_are_removed(void **state)
 {
     (void)state;
     mp_own_maps_add(at(0), 8 * PAGE);
@@ -52,7 +52,7 @@ static void a_range_counts_once(void **state)
     mp_own_maps_remove(at(0), 64 * PAGE);
 }
 
-static void neighbours_share_an_entry(void **state)
+static void adjacent_mappings_share_an_entry(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 4 * MP_OWN_MAPS; i++) mp_own_maps_add(at(i), PAGE);
@@ -62,7 +62,7 @@ static void neighbours_share_an_entry(void **state)
     assert_int_equal(own(), 0);
 }
 
-static void mappings_are_registered_until_they_go(void **state)
+static void mappings_are_registered_until_they_are_unmapped(void **state)
 {
     (void)state;
     uint8_t *const memory = mp_sys_map(4 * PAGE);
@@ -77,10 +77,10 @@ static void mappings_are_registered_until_they_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_removed),
+        cmocka_unit_test(parts_of_mappings_are_removed),
         cmocka_unit_test(a_range_counts_once),
-        cmocka_unit_test(neighbours_share_an_entry),
-        cmocka_unit_test(mappings_are_registered_until_they_go),
+        cmocka_unit_test(adjacent_mappings_share_an_entry),
+        cmocka_unit_test(mappings_are_registered_until_they_are_unmapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static struct mp_python_layout layout_of(unsigned version)
     return l;
 }
 
-static void an_interpreter_tells_its_layout(void **state)
+static void the_layout_is_read_from_the_interpreter(void **state)
 {
     (void)state;
     const struct mp_python_layout old = layout_of(0x30d), l = layout_of(0x30e);
@@ -99,7 +99,7 @@ static void an_interpreter_tells_its_layout(void **state)
     assert_int_equal(l.items, 32);
 }
 
-static void a_layout_that_makes_no_sense_is_refused(void **state)
+static void an_inconsistent_layout_is_refused(void **state)
 {
     (void)state;
     // clang-format off
@@ -192,7 +192,7 @@ static uint8_t *random_bytes(struct fence f)
     return at;
 }
 
-static void strings_of_any_bytes_stay_in_their_bounds(void **state)
+static void strings_of_any_bytes_are_read_within_their_bounds(void **state)
 {
     (void)state;
     const struct fence in = fence(), out = fence();
@@ -213,7 +213,7 @@ static void strings_of_any_bytes_stay_in_their_bounds(void **state)
     drop(out);
 }
 
-static void a_string_is_utf8_behind_its_head(void **state)
+static void ascii_and_other_strings_are_read_as_utf8(void **state)
 {
     (void)state;
     const struct fence in = fence();
@@ -231,7 +231,7 @@ static void a_string_is_utf8_behind_its_head(void **state)
     drop(in);
 }
 
-static void tables_of_any_bytes_stay_in_their_bounds(void **state)
+static void tables_of_any_bytes_are_read_within_their_bounds(void **state)
 {
     (void)state;
     const struct fence table = fence(), code = fence();
@@ -295,7 +295,7 @@ static void random_frame(const struct chain *c, const struct mp_python *py, uint
     if (l->frame_owner) frame[l->frame_owner] = (uint8_t)below(6);
 }
 
-static void frames_in_any_order_come_to_an_end(void **state)
+static void frames_in_a_cycle_do_not_hang(void **state)
 {
     (void)state;
     const struct chain c = chain();
@@ -464,7 +464,7 @@ static void broken_modules_do_no_harm(void **state)
 
 /* A thousand entries all refer to the first module. The search ends before it has visited all of
  * them at each level. */
-static void modules_without_end_come_to_an_end(void **state)
+static void modules_in_a_cycle_do_not_hang(void **state)
 {
     (void)state;
     enum { CHILDREN = 1000 };
@@ -492,15 +492,15 @@ static void modules_without_end_come_to_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_interpreter_tells_its_layout),
-        cmocka_unit_test(a_layout_that_makes_no_sense_is_refused),
-        cmocka_unit_test(strings_of_any_bytes_stay_in_their_bounds),
-        cmocka_unit_test(a_string_is_utf8_behind_its_head),
-        cmocka_unit_test(tables_of_any_bytes_stay_in_their_bounds),
-        cmocka_unit_test(frames_in_any_order_come_to_an_end),
+        cmocka_unit_test(the_layout_is_read_from_the_interpreter),
+        cmocka_unit_test(an_inconsistent_layout_is_refused),
+        cmocka_unit_test(strings_of_any_bytes_are_read_within_their_bounds),
+        cmocka_unit_test(ascii_and_other_strings_are_read_as_utf8),
+        cmocka_unit_test(tables_of_any_bytes_are_read_within_their_bounds),
+        cmocka_unit_test(frames_in_a_cycle_do_not_hang),
         cmocka_unit_test(a_module_has_a_class_and_a_path),
         cmocka_unit_test(broken_modules_do_no_harm),
-        cmocka_unit_test(modules_without_end_come_to_an_end),
+        cmocka_unit_test(modules_in_a_cycle_do_not_hang),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

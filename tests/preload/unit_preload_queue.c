@@ -13,7 +13,7 @@
 
 enum { CELLS = 64 };
 
-static void empty_queue_gives_nothing(void **state)
+static void an_empty_queue_returns_nothing(void **state)
 {
     (void)state;
     struct mp_queue q = { 0 };
@@ -22,7 +22,7 @@ static void empty_queue_gives_nothing(void **state)
     assert_false(mp_queue_take(&q, cell, CELLS, &v));
 }
 
-static void first_in_is_first_out_over_many_laps(void **state)
+static void numbers_leave_the_queue_in_order(void **state)
 {
     (void)state;
     struct mp_queue q = { 0 };
@@ -54,7 +54,7 @@ static void *borrow(void *arg)
     return NULL;
 }
 
-static void no_number_has_two_owners(void **state)
+static void no_number_is_taken_by_two_threads(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
@@ -74,9 +74,9 @@ static void no_number_has_two_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_queue_gives_nothing),
-        cmocka_unit_test(first_in_is_first_out_over_many_laps),
-        cmocka_unit_test(no_number_has_two_owners),
+        cmocka_unit_test(an_empty_queue_returns_nothing),
+        cmocka_unit_test(numbers_leave_the_queue_in_order),
+        cmocka_unit_test(no_number_is_taken_by_two_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include "real/real.h"
 
 /* This also holds before any look-up. */
-static void hooks_always_have_something_to_call(void **state)
+static void hooks_always_have_a_function_to_call(void **state)
 {
     (void)state;
     const void *const called[] = {
@@ -54,7 +54,7 @@ static void hooks_always_have_something_to_call(void **state)
     for (size_t i = 0; i < sizeof called / sizeof *called; i++) assert_non_null(called[i]);
 }
 
-static void mappings_are_the_kernels(void **state)
+static void mapping_functions_call_the_kernel(void **state)
 {
     (void)state;
     enum { PAGE = 4096 };
@@ -70,7 +70,7 @@ static void mappings_are_the_kernels(void **state)
     assert_int_equal(errno, EINVAL);
 }
 
-static void the_break_is_the_kernels(void **state)
+static void break_functions_call_the_kernel(void **state)
 {
     (void)state;
     enum { PAGE = 4096 };
@@ -85,7 +85,7 @@ static void the_break_is_the_kernels(void **state)
     assert_ptr_equal(mp_raw_sbrk(0), before);
 }
 
-static void memory_is_the_c_librarys(void **state)
+static void allocation_functions_call_the_c_library(void **state)
 {
     (void)state;
     void *p = NULL;
@@ -94,7 +94,7 @@ static void memory_is_the_c_librarys(void **state)
     free(p);
 }
 
-static void what_has_no_way_is_refused(void **state)
+static void functions_without_a_replacement_fail(void **state)
 {
     (void)state;
     if (emulator_lacks("execveat")) skip();
@@ -111,11 +111,11 @@ static void what_has_no_way_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hooks_always_have_something_to_call),
-        cmocka_unit_test(mappings_are_the_kernels),
-        cmocka_unit_test(the_break_is_the_kernels),
-        cmocka_unit_test(memory_is_the_c_librarys),
-        cmocka_unit_test(what_has_no_way_is_refused),
+        cmocka_unit_test(hooks_always_have_a_function_to_call),
+        cmocka_unit_test(mapping_functions_call_the_kernel),
+        cmocka_unit_test(break_functions_call_the_kernel),
+        cmocka_unit_test(allocation_functions_call_the_c_library),
+        cmocka_unit_test(functions_without_a_replacement_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

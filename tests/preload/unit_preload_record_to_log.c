@@ -245,7 +245,7 @@ static void wanting(void)
     if (mp_pool_wanted()) _exit(92);
 }
 
-static void threads_events_are_all_there_in_order(void **state)
+static void all_events_of_threads_are_in_the_log_in_order(void **state)
 {
     (void)state;
     const struct books b = recorded(many_threads);
@@ -256,7 +256,7 @@ static void threads_events_are_all_there_in_order(void **state)
     assert_int_equal(b.op[MPF_OP_LOST], 0);
 }
 
-static void all_encoders_make_one_log_in_order(void **state)
+static void all_encoders_together_write_one_ordered_log(void **state)
 {
     (void)state;
     const struct books b = recorded(as_many_encoders_as_may_be);
@@ -274,20 +274,20 @@ static void the_last_sample_counts_all_events(void **state)
     assert_true(b.op[MPF_OP_SAMPLE_RSS] > 0);
 }
 
-static void records_of_threads_that_are_gone_do_not_count(void **state)
+static void records_of_ended_threads_do_not_count(void **state)
 {
     (void)state;
     assert_int_equal(recorded(records_in_use).op[MPF_OP_THREAD_END], 100);
 }
 
-static void chunks_of_ended_threads_come_back_at_once_when_chunks_are_short(void **state)
+static void chunks_of_ended_threads_are_released_at_once_when_chunks_are_short(void **state)
 {
     (void)state;
     const uint64_t ends = recorded(chunks_are_short).op[MPF_OP_THREAD_END];
     assert_true(ends > 0 && ends % 240 == 0); /* each attempt creates that many threads */
 }
 
-static void who_waits_for_a_chunk_is_seen(void **state)
+static void a_thread_that_waits_for_a_chunk_is_visible(void **state)
 {
     (void)state;
     assert_int_equal(recorded(wanting).op[MPF_OP_ALLOC], EACH);
@@ -301,19 +301,19 @@ static void a_child_of_a_raw_fork_has_its_frames_written_by_the_worker(void **st
     assert_int_equal(b.op[MPF_OP_FREE], EACH);
 }
 
-static void the_encoder_starts_where_only_frees_fill_the_chunks(void **state)
+static void the_encoder_starts_if_only_frees_fill_the_chunks(void **state)
 {
     (void)state;
     assert_int_equal(recorded(frees_fill_the_chunks).op[MPF_OP_FREE], 3);
 }
 
-static void more_encoders_start_where_two_are_too_few(void **state)
+static void more_encoders_start_if_two_are_too_few(void **state)
 {
     (void)state;
     recorded(helpers_come_one_by_one);
 }
 
-static void data_of_any_length_arrives(void **state)
+static void data_of_any_length_is_in_the_log(void **state)
 {
     (void)state;
     const struct books b = recorded(with_data);
@@ -338,7 +338,7 @@ static void memprofs_own_calls_record_nothing(void **state)
     assert_int_equal(b.op[MPF_OP_ALLOC], 0);
 }
 
-static void who_starts_the_encoder_needs_no_record(void **state)
+static void starting_the_encoder_needs_no_thread_record(void **state)
 {
     (void)state;
     assert_int_equal(recorded(a_thread_without_a_record_starts_the_encoder).op[MPF_OP_THREAD], 0);
@@ -347,19 +347,19 @@ static void who_starts_the_encoder_needs_no_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_events_are_all_there_in_order),
-        cmocka_unit_test(all_encoders_make_one_log_in_order),
+        cmocka_unit_test(all_events_of_threads_are_in_the_log_in_order),
+        cmocka_unit_test(all_encoders_together_write_one_ordered_log),
         cmocka_unit_test(the_last_sample_counts_all_events),
-        cmocka_unit_test(records_of_threads_that_are_gone_do_not_count),
-        cmocka_unit_test(chunks_of_ended_threads_come_back_at_once_when_chunks_are_short),
-        cmocka_unit_test(who_waits_for_a_chunk_is_seen),
+        cmocka_unit_test(records_of_ended_threads_do_not_count),
+        cmocka_unit_test(chunks_of_ended_threads_are_released_at_once_when_chunks_are_short),
+        cmocka_unit_test(a_thread_that_waits_for_a_chunk_is_visible),
         cmocka_unit_test(a_child_of_a_raw_fork_has_its_frames_written_by_the_worker),
-        cmocka_unit_test(the_encoder_starts_where_only_frees_fill_the_chunks),
-        cmocka_unit_test(more_encoders_start_where_two_are_too_few),
-        cmocka_unit_test(data_of_any_length_arrives),
+        cmocka_unit_test(the_encoder_starts_if_only_frees_fill_the_chunks),
+        cmocka_unit_test(more_encoders_start_if_two_are_too_few),
+        cmocka_unit_test(data_of_any_length_is_in_the_log),
         cmocka_unit_test(nothing_is_recorded_under_the_guard),
         cmocka_unit_test(memprofs_own_calls_record_nothing),
-        cmocka_unit_test(who_starts_the_encoder_needs_no_record),
+        cmocka_unit_test(starting_the_encoder_needs_no_thread_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 enum { SLOTS = 128 };
 
-static void what_was_added_is_there_until_it_is_cleared(void **state)
+static void added_ids_are_found_until_the_set_is_cleared(void **state)
 {
     (void)state;
     uint64_t *set = mp_sys_map(SLOTS * sizeof *set);
@@ -26,7 +26,7 @@ static void what_was_added_is_there_until_it_is_cleared(void **state)
 }
 
 /* Otherwise a program with more stacks than fit would record a stack with each event. */
-static void a_full_set_keeps_what_came_last(void **state)
+static void a_full_set_keeps_the_newest_ids(void **state)
 {
     (void)state;
     uint64_t *set = mp_sys_map(SLOTS * sizeof *set);
@@ -39,7 +39,7 @@ static void a_full_set_keeps_what_came_last(void **state)
     assert_int_equal(kept, SLOTS);
 }
 
-static void a_hash_of_parts_is_that_of_the_whole(void **state)
+static void hashing_parts_gives_the_hash_of_the_whole(void **state)
 {
     (void)state;
     uint64_t word[9];
@@ -60,9 +60,9 @@ static void a_hash_of_parts_is_that_of_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_added_is_there_until_it_is_cleared),
-        cmocka_unit_test(a_full_set_keeps_what_came_last),
-        cmocka_unit_test(a_hash_of_parts_is_that_of_the_whole),
+        cmocka_unit_test(added_ids_are_found_until_the_set_is_cleared),
+        cmocka_unit_test(a_full_set_keeps_the_newest_ids),
+        cmocka_unit_test(hashing_parts_gives_the_hash_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void hooks_are_found_as_the_loader_finds_them(void **state)
     assert_non_null(mp_symbol_next("malloc"));
 }
 
-static void names_that_nobody_has_are_not_found(void **state)
+static void names_that_do_not_exist_are_not_found(void **state)
 {
     (void)state;
     static const char *const names[] = { "",        "no such function", "mallo",
@@ -59,7 +59,7 @@ static void names_that_nobody_has_are_not_found(void **state)
 #endif
 
 /* Versions for old programs are hidden. The loader returns them only if the version is given. */
-static void old_versions_are_passed_over(void **state)
+static void old_symbol_versions_are_skipped(void **state)
 {
     (void)state;
     assert_ptr_not_equal(dlvsym(RTLD_NEXT, OLD, FIRST), dlvsym(RTLD_NEXT, OLD, LATER));
@@ -103,7 +103,7 @@ static void all_names_of_a_library(const char *soname)
     dlclose(handle);
 }
 
-static void every_name_of_the_libraries(void **state)
+static void every_name_of_the_libraries_is_found_as_by_the_loader(void **state)
 {
     (void)state;
     static const char *const libraries[] = { "libc.so.6", "libm.so.6", "libstdc++.so.6", LOADER };
@@ -123,7 +123,7 @@ static void a_library_that_is_opened_later_is_not_searched(void **state)
     dlclose(handle);
 }
 
-static void the_first_object_that_defines_a_name_is_told(void **state)
+static void the_first_object_that_defines_a_name_is_returned(void **state)
 {
     (void)state;
     assert_true(mp_symbol_before_libc());
@@ -134,11 +134,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hooks_are_found_as_the_loader_finds_them),
-        cmocka_unit_test(names_that_nobody_has_are_not_found),
-        cmocka_unit_test(old_versions_are_passed_over),
-        cmocka_unit_test(every_name_of_the_libraries),
+        cmocka_unit_test(names_that_do_not_exist_are_not_found),
+        cmocka_unit_test(old_symbol_versions_are_skipped),
+        cmocka_unit_test(every_name_of_the_libraries_is_found_as_by_the_loader),
         cmocka_unit_test(a_library_that_is_opened_later_is_not_searched),
-        cmocka_unit_test(the_first_object_that_defines_a_name_is_told),
+        cmocka_unit_test(the_first_object_that_defines_a_name_is_returned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

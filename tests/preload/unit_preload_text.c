@@ -28,7 +28,7 @@ static void numbers_are_decimal(void **state)
     assert_false(t.full);
 }
 
-static void sizes_have_one_digit_of_a_unit(void **state)
+static void sizes_have_one_decimal_of_a_unit(void **state)
 {
     (void)state;
     assert_string_equal(size(0), "0 B");
@@ -37,7 +37,7 @@ static void sizes_have_one_digit_of_a_unit(void **state)
     assert_string_equal(size((uint64_t)3 << 30), "3.0 GiB");
 }
 
-static void what_does_not_fit_is_cut_and_said(void **state)
+static void text_that_does_not_fit_is_cut_and_marked(void **state)
 {
     (void)state;
     char buf[6];
@@ -54,7 +54,7 @@ static unsigned version(const char *text)
     return mp_text_version(text, part) ? part[0] * 1000 + part[1] : 0;
 }
 
-static void versions_are_two_numbers(void **state)
+static void versions_are_parsed_as_two_numbers(void **state)
 {
     (void)state;
     assert_int_equal(version("3.12.1 (main, Jan 1 2024)"), 3012);
@@ -69,9 +69,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_decimal),
-        cmocka_unit_test(sizes_have_one_digit_of_a_unit),
-        cmocka_unit_test(what_does_not_fit_is_cut_and_said),
-        cmocka_unit_test(versions_are_two_numbers),
+        cmocka_unit_test(sizes_have_one_decimal_of_a_unit),
+        cmocka_unit_test(text_that_does_not_fit_is_cut_and_marked),
+        cmocka_unit_test(versions_are_parsed_as_two_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void come_within_memprofs_own_calls(void)
     record_one();
 }
 
-static void those_within_memprofs_own_calls_are_counted(void **state)
+static void events_within_memprofs_own_calls_are_counted(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(come_within_memprofs_own_calls);
@@ -100,7 +100,7 @@ static void come_before_there_is_a_record(void)
     record_one();
 }
 
-static void those_before_the_threads_record_are_counted(void **state)
+static void events_before_the_thread_has_a_record_are_counted(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(come_before_there_is_a_record);
@@ -182,7 +182,7 @@ static void map_at_each_instruction(void)
     }
 }
 
-static void no_slot_is_newer_than_what_a_handler_recorded_behind_it(void **state)
+static void no_slot_is_newer_than_a_later_slot_of_a_handler(void **state)
 {
     (void)state;
     assert_true(recorded(map_at_each_instruction).op[MPF_OP_MAP] > 20 * STEPPED);
@@ -206,7 +206,7 @@ static void come_at_each_instruction(void)
 
 /* The events that the handlers recorded and lost are all their events. The last block has their
  * number. */
-static void at_each_instruction_it_is_recorded_or_counted(void **state)
+static void a_handler_at_any_instruction_is_recorded_or_counted(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(come_at_each_instruction);
@@ -230,7 +230,7 @@ static void record_a_large_one(void)
     if (mp_encoder_runs() || mp_sys_threads(&main_state) != 1) _exit(95);
 }
 
-static void no_thread_is_started(void **state)
+static void no_thread_starts_with_unblocked_signals(void **state)
 {
     (void)state;
     recorded_without_end(record_a_large_one);
@@ -240,14 +240,14 @@ int main(void)
 {
     if (emulator_lacks("seccomp")) return 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_within_memprofs_own_calls_are_counted),
-        cmocka_unit_test(those_before_the_threads_record_are_counted),
+        cmocka_unit_test(events_within_memprofs_own_calls_are_counted),
+        cmocka_unit_test(events_before_the_thread_has_a_record_are_counted),
         cmocka_unit_test(a_name_that_cannot_be_recorded_is_counted),
 #if defined __x86_64__
-        cmocka_unit_test(no_slot_is_newer_than_what_a_handler_recorded_behind_it),
-        cmocka_unit_test(at_each_instruction_it_is_recorded_or_counted),
+        cmocka_unit_test(no_slot_is_newer_than_a_later_slot_of_a_handler),
+        cmocka_unit_test(a_handler_at_any_instruction_is_recorded_or_counted),
 #endif
-        cmocka_unit_test(no_thread_is_started),
+        cmocka_unit_test(no_thread_starts_with_unblocked_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

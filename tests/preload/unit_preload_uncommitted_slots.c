@@ -190,7 +190,7 @@ static void look_while_chunks_are_taken(void)
     pthread_join(thread, NULL);
 }
 
-static void events_behind_a_torn_slot_are_there_at_the_end(void **state)
+static void events_after_a_torn_slot_are_in_the_log_at_its_end(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(torn_within_a_chunk);
@@ -199,7 +199,7 @@ static void events_behind_a_torn_slot_are_there_at_the_end(void **state)
     assert_int_equal(b.lost_total, 2);
 }
 
-static void chunks_behind_a_torn_slot_are_there_at_the_end(void **state)
+static void chunks_after_a_torn_slot_are_in_the_log_at_its_end(void **state)
 {
     (void)state;
     const struct books b = recorded_with_losses(torn_at_a_chunks_end);
@@ -208,13 +208,13 @@ static void chunks_behind_a_torn_slot_are_there_at_the_end(void **state)
     assert_int_equal(b.lost_total, 1);
 }
 
-static void an_event_in_flight_outlives_an_exec_that_fails(void **state)
+static void an_unfinished_event_is_kept_when_exec_fails(void **state)
 {
     (void)state;
     assert_int_equal(recorded(in_flight_while_exec_fails).step[0], 2 * FEW + 1);
 }
 
-static void no_event_of_a_running_thread_is_taken_for_torn(void **state)
+static void events_of_a_running_thread_are_not_treated_as_torn(void **state)
 {
     (void)state;
     const struct books b = recorded(look_while_threads_record);
@@ -223,7 +223,7 @@ static void no_event_of_a_running_thread_is_taken_for_torn(void **state)
     assert_int_equal(b.op[MPF_OP_THREAD_NAME], THREADS * VERY_MANY);
 }
 
-static void what_is_stored_is_seen_while_its_thread_takes_a_new_chunk(void **state)
+static void stored_events_are_seen_while_their_thread_takes_a_new_chunk(void **state)
 {
     (void)state;
     assert_int_equal(recorded(look_while_chunks_are_taken).step[0], ROUNDS * CHUNKS + 1);
@@ -232,11 +232,11 @@ static void what_is_stored_is_seen_while_its_thread_takes_a_new_chunk(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_behind_a_torn_slot_are_there_at_the_end),
-        cmocka_unit_test(chunks_behind_a_torn_slot_are_there_at_the_end),
-        cmocka_unit_test(an_event_in_flight_outlives_an_exec_that_fails),
-        cmocka_unit_test(no_event_of_a_running_thread_is_taken_for_torn),
-        cmocka_unit_test(what_is_stored_is_seen_while_its_thread_takes_a_new_chunk),
+        cmocka_unit_test(events_after_a_torn_slot_are_in_the_log_at_its_end),
+        cmocka_unit_test(chunks_after_a_torn_slot_are_in_the_log_at_its_end),
+        cmocka_unit_test(an_unfinished_event_is_kept_when_exec_fails),
+        cmocka_unit_test(events_of_a_running_thread_are_not_treated_as_torn),
+        cmocka_unit_test(stored_events_are_seen_while_their_thread_takes_a_new_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static __attribute__((noinline)) unsigned nested(unsigned depth)
     return n;
 }
 
-static void in_nested_calls(void **state)
+static void stacks_are_right_in_nested_calls(void **state)
 {
     (void)state;
     const unsigned shallow = nested(2);
@@ -104,7 +104,7 @@ static __attribute__((noinline)) unsigned one(unsigned depth) { return next(dept
 static __attribute__((noinline)) unsigned two(unsigned depth) { return next(depth) + 2; }
 static __attribute__((noinline)) unsigned three(unsigned depth) { return next(depth) + 3; }
 
-static void from_callers_that_take_turns(void **state)
+static void stacks_are_right_with_alternating_callers(void **state)
 {
     (void)state;
     unsigned (*const caller[])(unsigned) = { one, two, three };
@@ -113,7 +113,7 @@ static void from_callers_that_take_turns(void **state)
     assert_int_equal(kept, 90);
 }
 
-static void in_a_recursion_deeper_than_the_limit(void **state)
+static void stacks_are_cut_in_a_recursion_deeper_than_the_limit(void **state)
 {
     (void)state;
     kept = 0;
@@ -127,7 +127,7 @@ static int from_the_c_library(const void *a, const void *b)
     return memcmp(a, b, sizeof(int));
 }
 
-static void in_a_callback_of_the_c_library(void **state)
+static void stacks_are_right_in_a_callback_of_the_c_library(void **state)
 {
     (void)state;
     int values[4] = { 4, 3, 2, 1 };
@@ -153,7 +153,7 @@ static __attribute__((noinline)) unsigned with_alignment(size_t bytes)
     return n + (unsigned)aligned[0] - (unsigned)block[0];
 }
 
-static void in_frames_of_unusual_shape(void **state)
+static void stacks_are_right_in_unusual_frames(void **state)
 {
     (void)state;
     assert_true(with_alloca(100) > 3);
@@ -166,7 +166,7 @@ static void *in_thread(void *arg)
     return NULL;
 }
 
-static void in_threads(void **state)
+static void stacks_are_right_in_threads(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -194,7 +194,7 @@ static __attribute__((noinline)) void raise_below(unsigned depth)
     local[0] = local[depth % 40];
 }
 
-static void in_signal_handlers(void **state)
+static void stacks_are_right_in_signal_handlers(void **state)
 {
     (void)state;
     if (emulator_lacks("process_vm_readv")) skip();
@@ -220,7 +220,7 @@ static void coroutine(void)
     root_is_marked = true;
 }
 
-static void in_coroutines(void **state)
+static void stacks_are_right_in_coroutines(void **state)
 {
     (void)state;
     enum { BYTES = 256 << 10 };
@@ -239,7 +239,7 @@ static void in_coroutines(void **state)
 
 /* A function without call frame information and with an unusual frame: the walk ends, and the test
  * continues. */
-static void below_code_that_says_nothing(void **state)
+static void stacks_end_at_code_without_frame_information(void **state)
 {
     (void)state;
     uint64_t pc[MP_UNWIND_MAX];
@@ -294,7 +294,7 @@ static unsigned below_record(uint64_t *pc, const uintptr_t *record)
 }
 #endif
 
-static void below_code_with_a_frame_record(void **state)
+static void stacks_pass_through_code_with_a_frame_record(void **state)
 {
     (void)state;
 #if defined(__x86_64__)
@@ -322,16 +322,16 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_nested_calls),
-        cmocka_unit_test(from_callers_that_take_turns),
-        cmocka_unit_test(in_a_recursion_deeper_than_the_limit),
-        cmocka_unit_test(in_a_callback_of_the_c_library),
-        cmocka_unit_test(in_frames_of_unusual_shape),
-        cmocka_unit_test(in_threads),
-        cmocka_unit_test(in_signal_handlers),
-        cmocka_unit_test(in_coroutines),
-        cmocka_unit_test(below_code_that_says_nothing),
-        cmocka_unit_test(below_code_with_a_frame_record),
+        cmocka_unit_test(stacks_are_right_in_nested_calls),
+        cmocka_unit_test(stacks_are_right_with_alternating_callers),
+        cmocka_unit_test(stacks_are_cut_in_a_recursion_deeper_than_the_limit),
+        cmocka_unit_test(stacks_are_right_in_a_callback_of_the_c_library),
+        cmocka_unit_test(stacks_are_right_in_unusual_frames),
+        cmocka_unit_test(stacks_are_right_in_threads),
+        cmocka_unit_test(stacks_are_right_in_signal_handlers),
+        cmocka_unit_test(stacks_are_right_in_coroutines),
+        cmocka_unit_test(stacks_end_at_code_without_frame_information),
+        cmocka_unit_test(stacks_pass_through_code_with_a_frame_record),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -81,7 +81,7 @@ static void many_threads(void)
     must_be(false, 95);
 }
 
-static void no_instance_is_lost_to_another_threads_end(void **state)
+static void the_end_of_another_thread_closes_no_window(void **state)
 {
     (void)state;
     recorded(many_threads);
@@ -102,7 +102,7 @@ static void numbered(void)
     must_be(false, 99);
 }
 
-static void from_one_instance_to_another(void **state)
+static void a_window_spans_from_one_instance_to_another(void **state)
 {
     (void)state;
     recorded(numbered);
@@ -122,7 +122,7 @@ static void ended(void)
     must_be(false, 102);
 }
 
-static void a_thread_that_ends_takes_its_ranges_along(void **state)
+static void the_end_of_a_thread_ends_its_ranges(void **state)
 {
     (void)state;
     recorded(ended);
@@ -132,9 +132,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_is_open_while_one_of_its_ranges_is),
-        cmocka_unit_test(no_instance_is_lost_to_another_threads_end),
-        cmocka_unit_test(from_one_instance_to_another),
-        cmocka_unit_test(a_thread_that_ends_takes_its_ranges_along),
+        cmocka_unit_test(the_end_of_another_thread_closes_no_window),
+        cmocka_unit_test(a_window_spans_from_one_instance_to_another),
+        cmocka_unit_test(the_end_of_a_thread_ends_its_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
