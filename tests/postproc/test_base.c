@@ -150,7 +150,7 @@ static void an_array_that_cannot_grow_keeps_its_elements(void **state)
     free(array);
 }
 
-static void parallel_arrays_have_the_same_capacity(void **state)
+static void an_array_grows_to_any_index_with_zeros_between(void **state)
 {
     (void)state;
     uint32_t *array = NULL, count = 0;
@@ -339,7 +339,7 @@ int main(void)
         cmocka_unit_test(an_array_grows_by_doubling),
         cmocka_unit_test(an_array_has_at_most_the_elements_that_its_count_can_represent),
         cmocka_unit_test(an_array_that_cannot_grow_keeps_its_elements),
-        cmocka_unit_test(parallel_arrays_have_the_same_capacity),
+        cmocka_unit_test(an_array_grows_to_any_index_with_zeros_between),
         cmocka_unit_test(numbers_are_found_by_key),
         cmocka_unit_test_setup(keys_that_collide_are_distinguished, plain_hash),
         cmocka_unit_test(words_are_quoted_for_a_shell),

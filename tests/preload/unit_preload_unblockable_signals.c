@@ -230,7 +230,7 @@ static void record_a_large_one(void)
     if (mp_encoder_runs() || mp_sys_threads(&main_state) != 1) _exit(95);
 }
 
-static void no_thread_starts_with_unblocked_signals(void **state)
+static void no_thread_starts_if_signals_cannot_be_blocked(void **state)
 {
     (void)state;
     recorded_without_end(record_a_large_one);
@@ -247,7 +247,7 @@ int main(void)
         cmocka_unit_test(no_slot_is_newer_than_a_later_slot_of_a_handler),
         cmocka_unit_test(a_handler_at_any_instruction_is_recorded_or_counted),
 #endif
-        cmocka_unit_test(no_thread_starts_with_unblocked_signals),
+        cmocka_unit_test(no_thread_starts_if_signals_cannot_be_blocked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
