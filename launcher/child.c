@@ -1,4 +1,5 @@
-/* Every handled signal is blocked and read from a signalfd, so there is no handler and no race. */
+/* Every handled signal is blocked and read from a signalfd, so no handler runs and no signal is
+ * missed. */
 #include "child.h"
 
 #include <errno.h>
@@ -44,16 +45,16 @@ static void start(const struct mpl_command *c, const sigset_t *mask, const struc
     _exit(status);
 }
 
-/* 0 when the process is gone. */
+/* Returns 0 if the process has ended. */
 static pid_t parent_of(pid_t pid)
 {
     struct mpl_proc_stat stat;
     return mpl_proc_stat(pid, &stat) ? stat.parent : 0;
 }
 
-/* The kernel's own (^C, a resized window) went to all, and so did what the command's processes
- * send: they know their group, not the launcher.  A sender without a number (0) is outside of this
- * container. */
+/* Returns true if only the launcher got the signal. The kernel sends its own signals (^C, a resized
+ * window) to all processes of the group, and the command's processes know only the group, not the
+ * launcher. A sender with the number 0 is outside of this container. */
 static bool for_launcher_alone(const struct signalfd_siginfo *signal, pid_t child)
 {
     if (signal->ssi_code > 0) return false;
@@ -63,14 +64,14 @@ static bool for_launcher_alone(const struct signalfd_siginfo *signal, pid_t chil
     return true;
 }
 
-/* True when the command has ended. */
+/* Returns true if the command has ended. */
 static bool ended(pid_t child, int *status)
 {
     while (waitpid(child, status, WNOHANG | WUNTRACED) == child) {
         if (!WIFSTOPPED(*status)) return true;
         if (WSTOPSIG(*status) == SIGSTOP)
             continue;   /* the sender of that signal will wake the command, not the launcher */
-        raise(SIGSTOP); /* until a shell, or the sender of the stop, continues it */
+        raise(SIGSTOP); /* until a shell, or the sender of the stop signal, continues it */
         kill(child, SIGCONT);
     }
     return false;
@@ -104,7 +105,8 @@ int mpl_child_run(const struct mpl_command *command, struct mpl_tree *tree)
     struct sigaction chld;
     sigset_t before;
     sigprocmask(SIG_BLOCK, &handled, &before);
-    sigaction(SIGCHLD, &usual, &chld); /* inherited as ignored it would take the status away */
+    /* If it were inherited as ignored, the kernel would discard the exit status. */
+    sigaction(SIGCHLD, &usual, &chld);
     const int signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
     const pid_t child = signals >= 0 ? fork() : -1;
     if (child == 0) start(command, &before, &chld);

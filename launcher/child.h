@@ -1,5 +1,4 @@
-/* Runs the command in the launcher's place: signals are forwarded, its stops and its end are
- * reported. */
+/* Runs the command for the launcher: forwards signals, and reports when it stops and ends. */
 #ifndef MPL_CHILD_H
 #define MPL_CHILD_H
 
@@ -8,15 +7,16 @@
 
 #include "tree.h"
 
-/* value NULL: unset */
+/* A variable and its value. NULL unsets it. */
 struct mpl_variable {
     const char *name, *value;
 };
 
 struct mpl_command {
     const char *path;
-    char **argv;                          /* ended by NULL */
-    const struct mpl_variable *variables; /* of its environment, ended by name NULL */
+    char **argv; /* terminated by NULL */
+    /* Changes of its environment, terminated by a NULL name. */
+    const struct mpl_variable *variables;
 };
 
 /* Runs the command in this process group until it ends. Returns waitpid's status, or -1 with errno

@@ -7,7 +7,7 @@
 #include "mpf/run_id.h"
 #include "report.h"
 
-/* ^C in the terminal is for the command. */
+/* Leaves the launcher's process group, so that ^C in the terminal reaches only the command. */
 static void leave_group(void) { setpgid(0, 0); }
 
 pid_t mpl_folder_start(const char *directory, const char *run)

@@ -8,9 +8,9 @@
 #include "machine.h"
 #include "target.h"
 
-#define SEPARATORS " :" /* the loader splits LD_PRELOAD at these, and knows no quoting */
+#define SEPARATORS " :" /* the loader splits LD_PRELOAD at these, without any quoting */
 
-/* From the folder of the executable: installed in a prefix, or in the build tree. */
+/* Relative to the folder of the executable: installed in a prefix, or in the build tree. */
 static const char *const places[] = { "../" MEMPROF_LIBDIR, "../lib", "../lib64",
                                       "../lib/" MPL_MACHINE_FILES, "../preload" };
 
@@ -28,8 +28,8 @@ static bool beside_executable(char path[PATH_MAX])
     return false;
 }
 
-/* Absolute, because the program may change its folder; links are kept, because a link is the way
- * around a space. */
+/* The path must be absolute because the program may change its directory. Links are not resolved,
+ * because a link without a space can replace a path with one. */
 static bool from_environment(char path[PATH_MAX], const char *value)
 {
     char folder[PATH_MAX] = "";
@@ -57,7 +57,7 @@ int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap)
     return -1;
 }
 
-/* Does an entry of LD_PRELOAD name a library that begins so? */
+/* Returns true if an entry of LD_PRELOAD names a library with this prefix. */
 static bool preloads(const char *list, const char *prefix)
 {
     for (const char *p = list; *p; p += strspn(p, SEPARATORS)) {
@@ -70,7 +70,7 @@ static bool preloads(const char *list, const char *prefix)
     return false;
 }
 
-/* libmemprof-NAME.so beside libmemprof.so. */
+/* Finds libmemprof-NAME.so next to libmemprof.so. */
 static bool companion(char out[PATH_MAX], const char *library, const char *name)
 {
     const int folder = (int)(strrchr(library, '/') - library);
@@ -78,7 +78,7 @@ static bool companion(char out[PATH_MAX], const char *library, const char *name)
     return n < PATH_MAX && access(out, R_OK) == 0;
 }
 
-/* nsys tells those that it starts of its session. */
+/* nsys sets its session in the environment of the programs that it starts. */
 bool mpl_library_below_nsys(const char *command)
 {
     return getenv("NSYS_PROFILING_SESSION_ID") || strcmp(mpl_target_name(command), "nsys") == 0;

@@ -21,7 +21,7 @@ static bool ends_with(const char *text, const char *end)
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* Its entries; NULL with errno.  The descriptor stays the caller's. */
+/* Returns the directory's entries, or NULL with errno. The caller keeps its descriptor. */
 static DIR *list(int dir)
 {
     const int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -30,7 +30,7 @@ static DIR *list(int dir)
     return d;
 }
 
-/* The first entry that memprof did not make, or "". */
+/* Finds the first entry that memprof did not create, or "". */
 static void find_foreign(int dir, char name[NAME_MAX + 1])
 {
     const struct dirent *entry;
@@ -48,7 +48,7 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
     if (d) closedir(d);
 }
 
-/* Removes what killed processes of earlier runs left, also if the log is gone. */
+/* Removes files of killed processes of earlier runs, even if the log does not exist any more. */
 static void clean(int dir)
 {
     static const char left[] = ".zst" MPR_FOLDED_NEW;
@@ -62,7 +62,8 @@ static void clean(int dir)
     if (d) closedir(d);
 }
 
-/* Under the name, or the first free one of NAME.2, NAME.3, ...; 0 or -1 with errno. */
+/* Creates NAME, or the first of NAME.2, NAME.3, ... that does not exist. Returns 0, or -1 with
+ * errno. */
 static int make(const char *directory, bool usual, char name[PATH_MAX])
 {
     snprintf(name, PATH_MAX, "%s", directory);
@@ -74,7 +75,7 @@ static int make(const char *directory, bool usual, char name[PATH_MAX])
     return result;
 }
 
-/* Its absolute path, if that leads to it. */
+/* Sets the absolute path, after checking that it leads to the directory. */
 static int find_path(struct mpl_logs *logs, const char *name)
 {
     struct stat there, here;
@@ -86,7 +87,7 @@ static int find_path(struct mpl_logs *logs, const char *name)
     return -1;
 }
 
-/* Why it is not to be taken; NULL: it may be. */
+/* Returns the reason why the directory must not be used, or NULL. */
 static const char *objection(int dir)
 {
     struct stat st;
@@ -139,7 +140,7 @@ char *mpl_logs_template(const struct mpl_logs *logs)
     char *out = malloc(2 * strlen(logs->path) + sizeof name), *p = out;
     if (!out) return NULL;
     for (const char *s = logs->path; *s; s++) {
-        if (*s == '%') *p++ = '%'; /* %% stands for % */
+        if (*s == '%') *p++ = '%'; /* %% is an escaped % */
         *p++ = *s;
     }
     memcpy(p, name, sizeof name);
@@ -151,8 +152,8 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* If the merge fails, the log and its journal stay, and reports read both.  A log whose process
- * may still run also stays: the process outlived the command. */
+/* If the merge fails, the log and its journal are kept, and reports read both. The log of a process
+ * that may still run is also kept, because the process may outlive the command. */
 static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
@@ -168,7 +169,7 @@ static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
     return recovery;
 }
 
-/* A log whose header cannot be read may be of this run. */
+/* A log whose header cannot be read is assumed to be of this run. */
 static bool is_of_run(const struct mpl_logs *logs, const char *name)
 {
     struct mpr_header header;
@@ -192,7 +193,7 @@ static void take(struct mpl_logs *logs, const char *name, bool fold)
     const struct mpr_recovery recovery =
         fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
     if (recovery.runs) logs->running++;
-    if (recovery.runs || !find_log(logs, name, &st)) return; /* its process has taken it away */
+    if (recovery.runs || !find_log(logs, name, &st)) return; /* its process has removed it */
     struct mpl_log *log = &logs->log[logs->count++];
     *log = (struct mpl_log){ .bytes = (uint64_t)st.st_size, .ending = recovery.ending };
     snprintf(log->name, sizeof log->name, "%s", name);
@@ -201,7 +202,7 @@ static void take(struct mpl_logs *logs, const char *name, bool fold)
 
 static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }
 
-/* All names first: folding puts new files in the places of old ones. */
+/* Lists all names first, because merging replaces files. */
 void mpl_logs_survey(struct mpl_logs *logs, bool fold)
 {
     struct dirent **entry;

@@ -1,4 +1,4 @@
-/* The directory that holds the logs of one process tree. */
+/* The directory with the logs of one process tree. */
 #ifndef MPL_LOGS_H
 #define MPL_LOGS_H
 
@@ -17,19 +17,20 @@ struct mpl_log {
 
 struct mpl_logs {
     char path[PATH_MAX]; /* absolute */
-    int dir; /* the directory; logs are read and completed in this one, even if the path changes */
-    bool made;             /* by mpl_logs_open */
-    const char *run;       /* its id: logs of other runs in the directory are left alone */
-    struct timespec since; /* logs that were written last before belong to an earlier run */
+    int dir;         /* the directory; logs are read and completed here, even if the path changes */
+    bool made;       /* created by mpl_logs_open */
+    const char *run; /* its ID; logs of other runs in the directory are not changed */
+    struct timespec since; /* logs whose last write was earlier belong to an earlier run */
     struct mpl_log *log;   /* of processes that have ended, by name */
     size_t count;
-    /* More, of processes that still run: one that stays small takes its log away when it ends. */
+    /* Number of additional logs of processes that still run. A process that stays small removes its
+     * log when it ends. */
     unsigned running;
     unsigned recovered, lossy;
-    unsigned cut;             /* logs that have no end, and no journal was found */
-    unsigned unmerged;        /* logs that could not be merged with their journals */
-    struct mpr_error failure; /* the reason of the first of them */
-    unsigned long long lost;  /* events that are missing in the lossy ones */
+    unsigned cut;             /* number of logs without an end and without a journal */
+    unsigned unmerged;        /* number of logs that could not be merged with their journals */
+    struct mpr_error failure; /* the reason for the first of them */
+    unsigned long long lost;  /* number of events that are missing in incomplete logs */
 };
 
 /* Creates the directory, or accepts an existing one that contains only logs, belongs to this user,
@@ -40,10 +41,11 @@ int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char
                   size_t cap);
 /* The template of logs in the directory for MEMPROF_OUT: malloc'ed, or NULL without memory. */
 char *mpl_logs_template(const struct mpl_logs *logs);
-/* Finds the run's logs; fold: first folds the journals of dead processes into them, and reads what
- * their ends tell. */
+/* Finds the run's logs and reads their ends. @fold: merges the journals of ended processes into
+ * them first. */
 void mpl_logs_survey(struct mpl_logs *logs, bool fold);
-/* Releases all; removes the directory again if this run made it and no process left a log. */
+/* Releases everything. Removes the directory again if this run created it and no process left a
+ * log. */
 void mpl_logs_close(struct mpl_logs *logs);
 
 #endif

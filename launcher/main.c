@@ -1,4 +1,4 @@
-/* memprof: finds the subcommand. */
+/* memprof: runs the subcommand. */
 #include <argp.h>
 #include <locale.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "target.h"
 #include "utf8.h"
 
-/* argp, in the C library, looks for it: it must not be hidden. */
+/* argp, in the C library, looks this name up, so it must not be hidden. */
 __attribute__((visibility("default"))) const char *argp_program_version =
     "memprof " MEMPROF_VERSION;
 

@@ -9,7 +9,7 @@
 
 #include "machine.h"
 
-/* The bytes [offset, offset + count * each) of the file, or NULL when it does not have them. */
+/* Returns the bytes [offset, offset + count * each) of the file, or NULL if the file is shorter. */
 static const void *part(const struct mpl_object *o, uint64_t offset, uint64_t count, size_t each)
 {
     uint64_t bytes;
@@ -19,7 +19,7 @@ static const void *part(const struct mpl_object *o, uint64_t offset, uint64_t co
     return o->at + offset;
 }
 
-/* A string of the table at `table`, or "" when it is not all there. */
+/* Returns a string of the table at `table`, or "" if it is not completely in the file. */
 static const char *text(const struct mpl_object *o, uint64_t table, uint64_t at)
 {
     if (table > o->bytes || at >= o->bytes - table) return "";
@@ -29,7 +29,7 @@ static const char *text(const struct mpl_object *o, uint64_t table, uint64_t at)
 
 static const Elf64_Ehdr *header(const struct mpl_object *o) { return (const Elf64_Ehdr *)o->at; }
 
-/* Headers may be at odd offsets in a hostile file; all are copied before use. */
+/* Headers may be at unaligned offsets in a hostile file, so they are copied before use. */
 static bool segment(const struct mpl_object *o, unsigned i, Elf64_Phdr *out)
 {
     const Elf64_Ehdr *e = header(o);
@@ -48,7 +48,7 @@ static bool find_segment(const struct mpl_object *o, uint32_t type, Elf64_Phdr *
     return false;
 }
 
-/* The file name of the loader that the segment names. */
+/* Checks the file name of the loader in the segment. */
 static bool is_musl(const struct mpl_object *o, const Elf64_Phdr *interpreter)
 {
     static const char musl[] = "ld-musl-";
@@ -88,7 +88,8 @@ void mpl_object_close(struct mpl_object *o)
     *o = (struct mpl_object){ .kind = MPL_OBJECT_UNREADABLE };
 }
 
-/* Where in the file the byte is that is loaded at `address`; past its end when nowhere. */
+/* Returns the offset in the file of the byte that is loaded at `address`, or an offset past the
+ * end. */
 static uint64_t file_offset(const struct mpl_object *o, uint64_t address)
 {
     Elf64_Phdr p;

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 enum mpl_object_kind {
-    MPL_OBJECT_UNREADABLE, /* the file may be executed but not read: nothing is known */
-    MPL_OBJECT_OTHER,      /* no ELF file that a kernel would load */
-    MPL_OBJECT_FOREIGN,    /* ELF, but of another processor */
+    MPL_OBJECT_UNREADABLE, /* the file may be executed but not read, so nothing is known */
+    MPL_OBJECT_OTHER,      /* not an ELF file that a kernel would load */
+    MPL_OBJECT_FOREIGN,    /* an ELF file for another processor */
     MPL_OBJECT_STATIC,     /* no dynamic loader, so nothing can be preloaded */
-    MPL_OBJECT_MUSL,       /* its C library is musl, whose loader cannot load what needs glibc */
+    MPL_OBJECT_MUSL, /* its C library is musl, whose loader cannot load libraries that need glibc */
     MPL_OBJECT_DYNAMIC,
 };
 
@@ -25,7 +25,7 @@ struct mpl_object {
 void mpl_object_open(struct mpl_object *o, const char *path);
 void mpl_object_close(struct mpl_object *o);
 
-/* Does a DYNAMIC object need (DT_NEEDED) a library whose name begins so? */
+/* Returns true if a DYNAMIC object needs (DT_NEEDED) a library with this prefix. */
 bool mpl_object_needs(const struct mpl_object *o, const char *prefix);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The cgroup's path in its hierarchy: from the line "0::PATH", or "N:...,memory,...:PATH". */
+/* Finds the cgroup's path in its hierarchy, in the line "0::PATH" or "N:...,memory,...:PATH". */
 static bool own_group(bool v1, char path[PATH_MAX])
 {
     FILE *f = fopen("/proc/self/cgroup", "re");
@@ -28,7 +28,7 @@ static bool own_group(bool v1, char path[PATH_MAX])
     return found;
 }
 
-/* Finds the mount point of the hierarchy, and which of its cgroups is mounted there. */
+/* Finds the mount point of the hierarchy, and the cgroup that is mounted there. */
 static bool mount_point(bool v1, char root[PATH_MAX], char point[PATH_MAX])
 {
     FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -48,7 +48,7 @@ static bool mount_point(bool v1, char root[PATH_MAX], char point[PATH_MAX])
     return found;
 }
 
-/* In a container the mounted cgroup may be the own one itself, under a path that only the host
+/* In a container the mounted cgroup may be that of the process, with a path that only the host
  * knows. */
 static FILE *open_in_group(bool v1, const char *file)
 {
@@ -79,7 +79,8 @@ long mpl_oom_kills(void)
 
 /* ---- the kernel's log */
 
-#define FIRST_NAMESPACE 0xEFFFFFFCu /* the inode of the first one's file: PROC_PID_INIT_INO */
+#define FIRST_NAMESPACE 0xEFFFFFFCu /* the inode of the first namespace's file: PROC_PID_INIT_INO  \
+                                     */
 
 static bool in_first_namespace(void)
 {
@@ -95,7 +96,7 @@ int mpl_oom_log_open(void)
     return log;
 }
 
-/* Each read is one record; EPIPE says that some were overwritten before they were read. */
+/* Each read returns one record. EPIPE means that records were overwritten before they were read. */
 bool mpl_oom_log_next(int log, pid_t *killed)
 {
     static const char says[] = "Killed process ";

@@ -1,19 +1,19 @@
-/* OOM kills: how many in the memory cgroup of this process, and so of the commands it starts; and
- * whom. */
+/* Counts the OOM kills in the memory cgroup of this process, which is also that of its commands,
+ * and names the killed processes. */
 #ifndef MPL_OOM_H
 #define MPL_OOM_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* How many there have been (version 2: memory.events, version 1: memory.oom_control); -1 where it
- * cannot be read. */
+/* Returns the number of kills so far (version 2: memory.events, version 1: memory.oom_control), or
+ * -1 if it cannot be read. */
 long mpl_oom_kills(void);
 
-/* The kernel's log from now on: a descriptor, or -1 where it may not be read or counts processes
- * otherwise than this namespace. */
+/* Opens the kernel's log for records from now on. Returns a descriptor, or -1 if it may not be read
+ * or has process IDs of another namespace. */
 int mpl_oom_log_open(void);
-/* The next process that it killed for memory; false: none so far. */
+/* Sets the next process that the kernel killed for memory. Returns false if there is none yet. */
 bool mpl_oom_log_next(int log, pid_t *killed);
 
 #endif

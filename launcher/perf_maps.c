@@ -14,7 +14,7 @@
 #include "perf_map.h"
 #include "tell.h"
 
-/* The number and the start of the log's process.  False: they are not known. */
+/* Reads the ID and the start time of the log's process. Returns false if they are unknown. */
 static bool read_process(const struct mpl_logs *logs, const char *name, uint64_t *pid,
                          uint64_t *start)
 {
@@ -29,7 +29,7 @@ static bool read_process(const struct mpl_logs *logs, const char *name, uint64_t
     return *pid != 0;
 }
 
-/* The clock of file times is behind by a few milliseconds. */
+/* The clock of file times may be a few milliseconds late. */
 static bool is_of(const struct stat *map, const struct stat *log, uint64_t start)
 {
     enum { BEHIND_NS = 20000000 };

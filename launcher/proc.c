@@ -23,9 +23,9 @@ enum {
     ARG_START = 48,
     EXIT_CODE = 52,
     FIELDS
-}; /* as proc(5) numbers them */
+}; /* the numbers of fields in proc(5) */
 
-/* "pid (name) S ppid ...": a name may hold anything. */
+/* "pid (name) S ppid ...": a name may contain any character. */
 bool mpl_proc_stat(pid_t pid, struct mpl_proc_stat *out)
 {
     char text[1024], *at, *next;

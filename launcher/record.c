@@ -38,10 +38,10 @@ static void put(const struct mpl_record *r, struct line *l)
 {
     add(l, "\n");
     if (r->fd >= 0 && write(r->fd, l->text, l->used) < 0)
-        return; /* a full disk: a report does without */
+        return; /* if the disk is full, reports must work without the record */
 }
 
-/* Several launchers may add to one file, also of several hosts. */
+/* Several launchers, also on different hosts, may append to one file. */
 static void add_where(struct line *l, const struct mpl_record *r)
 {
     add_text(l, "host", r->host);

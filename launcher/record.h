@@ -1,5 +1,5 @@
-/* memprof.run, the run's record next to its logs: the ends of processes as the launcher saw them
- * (format/FORMAT.md has the lines). */
+/* memprof.run, the run's record next to its logs, has the ends of processes that the launcher saw
+ * (format/FORMAT.md describes the lines). */
 #ifndef MPL_RECORD_H
 #define MPL_RECORD_H
 
@@ -9,7 +9,7 @@
 
 #define MPL_RECORD_NAME "memprof.run"
 
-/* fd is -1 if there is no record */
+/* @fd: -1 without a record */
 struct mpl_record {
     int directory, fd;
     bool made;
@@ -17,12 +17,13 @@ struct mpl_record {
     const char *run;
 };
 
-/* Adds to the file of an earlier run in the directory, which stays the caller's and open.
- * @run: the run's id, as long as the record is open */
+/* Opens the record for appending. @directory: stays open and the caller's.
+ * @run: the run's ID, which must live as long as the record */
 void mpl_record_open(struct mpl_record *r, int directory, const char *run);
 void mpl_record_end(const struct mpl_record *r, const struct mpl_watched *p);
 void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p);
-/* keep: there are logs that it speaks of; else a file that this run made goes. */
+/* @keep: there are logs that the record describes. Otherwise a file that this run created is
+ * removed. */
 void mpl_record_close(struct mpl_record *r, bool keep);
 
 #endif

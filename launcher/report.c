@@ -13,7 +13,8 @@
 
 enum { LOWEST = 19 };
 
-/* From the folder of the executable.  0, or -1: it is not there. */
+/* Finds memprof-report relative to the folder of the executable. Returns 0, or -1 if it is not
+ * there. */
 static int find(char path[PATH_MAX])
 {
     static const char *const places[] = { "memprof-report", "../postproc/memprof-report" };
@@ -54,7 +55,7 @@ void mpl_report_wait(pid_t report)
     while (report > 0 && waitpid(report, NULL, 0) < 0 && errno == EINTR) {}
 }
 
-/* The command has ended, and other ranks of the node may still work. */
+/* The command has ended, but other ranks on the node may still need the processors. */
 static void give_way(void) { setpriority(PRIO_PROCESS, 0, LOWEST); }
 
 /* This many paths are far below the limit of a program's arguments. */
@@ -66,7 +67,7 @@ static void start(const char *const command[3], const struct mpl_logs *logs, siz
     char path[AT_ONCE][PATH_MAX];
     const char *argument[AT_ONCE + 5] = { NULL, command[0], command[1], command[2] };
     size_t arguments = 4;
-    for (size_t i = 0; i < count; i++) /* no program can open a longer path */
+    for (size_t i = 0; i < count; i++) /* longer paths cannot be opened */
         if (snprintf(path[i], PATH_MAX, "%s/%s", logs->path, logs->log[from + i].name) < PATH_MAX)
             argument[arguments++] = path[i];
     mpl_report_wait(mpl_report_start(argument, give_way, without));

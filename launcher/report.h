@@ -1,4 +1,4 @@
-/* memprof-report, which the launcher starts and shares nothing with. */
+/* Starts memprof-report, with which the launcher shares nothing. */
 #ifndef MPL_REPORT_H
 #define MPL_REPORT_H
 
@@ -7,11 +7,11 @@
 #include "logs.h"
 
 /* Starts memprof-report, installed next to this program or in the build tree. @argument: its
- * arguments, ended by NULL; the first place is the program's. @prepare: called in the new process.
- * Returns its pid, or -1 after a line on stderr, which ends with @without if the program is
- * missing. */
+ * arguments, terminated by NULL; the first element is set to the program. @prepare: called in the
+ * new process. Returns its process ID, or -1 after a line on stderr, which ends with @without if
+ * the program is missing. */
 pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char *without);
-/* Until it has ended.  -1: there is none. */
+/* Waits until it has ended. @report: -1 if it was not started. */
 void mpl_report_wait(pid_t report);
 
 /* Makes the digests of these logs, or stores the names of their calls, at the lowest priority, and

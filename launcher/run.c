@@ -26,7 +26,7 @@ struct options {
     const char *directory;
     struct mpl_settings settings;
     char run_id[MPF_RUN_ID];
-    char *journal_dir; /* absolute, as the library wants it; malloc'ed */
+    char *journal_dir; /* absolute, as the library requires; malloc'ed */
     bool quiet, no_recover, digest, symbols;
     char **command;
 };
@@ -93,7 +93,7 @@ static const struct argp argp = {
         "cannot be recorded.",
 };
 
-/* ---- before */
+/* ---- before the command */
 
 static int open_logs(struct mpl_logs *logs, const struct options *o,
                      const struct mpl_target *target)
@@ -109,9 +109,10 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
     return -1;
 }
 
-/* ---- between */
+/* ---- while the command runs */
 
-/* Returns true if the launcher reports each process at the end, so that they need not. */
+/* Returns true if the launcher reports on each process at the end, so that the processes print
+ * nothing. */
 static bool tells(const struct options *o) { return !o->no_recover && !getenv("MEMPROF_SUMMARY"); }
 
 /* Records a process tree, even inside another recorded process. */
@@ -176,7 +177,7 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
 {
     char library[PATH_MAX], reason[PATH_MAX + 256];
     struct mpl_logs logs;
-    /* the user's template may lead anywhere, so there is no directory to read afterwards */
+    /* the user's template may lead to any directory, so no directory is read afterwards */
     const bool own = o->directory || !getenv("MEMPROF_OUT");
     if (mpl_library_find(library, reason, sizeof reason) != 0) {
         mpl_say("%s", reason);
@@ -212,7 +213,7 @@ int mpl_run(int argc, char **argv)
 {
     struct options o = { 0 };
     struct mpl_target target;
-    argv[0] = (char *)"memprof run"; /* for its messages */
+    argv[0] = (char *)"memprof run"; /* the name in its messages */
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o) != 0) return MPL_STATUS_FAILURE;
     mpl_run_id(o.run_id, mpl_settings_run(&o.settings));
     const int refusal = mpl_target_find(&target, o.command[0]);

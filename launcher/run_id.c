@@ -1,6 +1,6 @@
-/* A job's id has to be the same for all of its launchers, on all nodes, and must not outlive the
- * job: variables of a batch job or of an interactive allocation are not used, because several runs
- * follow each other in it. */
+/* The ID of a job must be the same for all of its launchers, on all nodes, and must not outlive the
+ * job. So variables of a batch job or of an interactive allocation are not used, because several
+ * runs may follow each other in it. */
 #include "run_id.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* A job step of several tasks, each of which may be a launcher.  A step of one task may be an
+/* A job step with several tasks, each of which may be a launcher. A step with one task may be an
  * interactive shell. */
 static bool of_slurm(char out[MPF_RUN_ID])
 {
@@ -32,7 +32,7 @@ static bool of_slurm(char out[MPF_RUN_ID])
     return true;
 }
 
-/* A variable that the program which starts the tasks sets to the job's id. */
+/* A variable in which the program that starts the tasks stores the job's ID. */
 static bool of_variable(char out[MPF_RUN_ID])
 {
     static const struct {
@@ -50,7 +50,7 @@ static bool of_variable(char out[MPF_RUN_ID])
     return false;
 }
 
-/* torchrun has an id if the user gave one, or --standalone. */
+/* torchrun has an ID if the user gave one, or --standalone. */
 static bool of_torchrun(char out[MPF_RUN_ID])
 {
     const char *id = variable("TORCHELASTIC_RUN_ID");
@@ -59,7 +59,7 @@ static bool of_torchrun(char out[MPF_RUN_ID])
     return true;
 }
 
-/* torchrun without an id, and Hydra (MPICH, Intel MPI): the process that starts all ranks of this
+/* torchrun without an ID, and Hydra (MPICH, Intel MPI): the process that starts all ranks of this
  * node is the launcher's parent. */
 static bool of_parent(char out[MPF_RUN_ID])
 {
@@ -83,7 +83,7 @@ static void random_id(char out[MPF_RUN_ID])
     snprintf(out, MPF_RUN_ID, "%016" PRIx64, number);
 }
 
-/* As it is in the lines of memprof.run, where some characters have a meaning. */
+/* Replaces characters that have a meaning in the lines of memprof.run. */
 static void make_plain(char *id)
 {
     for (; *id; id++)

@@ -69,7 +69,7 @@ static bool is_window(const char *text, const char *words)
     return mpf_window_read(text, &window);
 }
 
-/* One of the words between the bars. */
+/* Returns true if the text is one of the words between the bars. */
 static bool is_word(const char *text, const char *words)
 {
     const size_t length = strlen(text);
@@ -79,7 +79,7 @@ static bool is_word(const char *text, const char *words)
     return false;
 }
 
-/* A size that may follow "word:"; not 0. */
+/* Parses "word:SIZE", where SIZE must not be 0. */
 static bool is_sized(const char *text, const char *word, uint64_t *bytes)
 {
     const size_t length = strlen(word);
@@ -87,7 +87,7 @@ static bool is_sized(const char *text, const char *word, uint64_t *bytes)
            read_size(text + length + 1, bytes) && *bytes;
 }
 
-/* One of the words; a size may follow "sample" and "large". */
+/* One of the words, or "sample" or "large" followed by a size. */
 static bool is_host(const char *text, const char *words)
 {
     uint64_t bytes;
@@ -95,7 +95,7 @@ static bool is_host(const char *text, const char *words)
            is_sized(text, "large", &bytes);
 }
 
-/* One of the words; a size may follow "small". */
+/* One of the words, or "small" followed by a size. */
 static bool is_python(const char *text, const char *words)
 {
     uint64_t mean;
@@ -111,7 +111,7 @@ static bool is_python(const char *text, const char *words)
 
 #define CUDA "cupti|interpose|off"
 
-enum { KEY = 512 }; /* of the first option; the others follow */
+enum { KEY = 512 }; /* key of the first option; the others follow it */
 enum { OF_RUN = MPL_SETTINGS - 3, OF_KEEP, OF_CUDA };
 
 // clang-format off

@@ -1,4 +1,4 @@
-/* Options of `memprof run` that are variables of the library's: its words and theirs. */
+/* Options of `memprof run` that set variables of the library. */
 #ifndef MPL_SETTINGS_H
 #define MPL_SETTINGS_H
 
@@ -10,7 +10,7 @@
 
 enum { MPL_SETTINGS = 11 };
 
-/* NULL: not given */
+/* NULL if not given */
 struct mpl_settings {
     const char *value[MPL_SETTINGS];
 };
@@ -19,16 +19,17 @@ struct mpl_settings {
  * that names the option, because the library knows only the variable. */
 extern const struct argp mpl_settings_argp;
 
-/* Is this how CUDA is to be recorded ("interpose", "off"), by --cuda or MEMPROF_CUDA? */
+/* Returns true if --cuda or MEMPROF_CUDA selects this mode ("interpose", "off"). */
 bool mpl_settings_cuda(const struct mpl_settings *settings, const char *mode);
 
-/* How much of a log is to be kept, by --keep or MEMPROF_KEEP; NULL: all. */
+/* Returns how much of a log is kept according to --keep or MEMPROF_KEEP, or NULL for all of it. */
 const char *mpl_settings_keep(const struct mpl_settings *settings);
 
-/* The run's id, by --run-id; NULL: not given. */
+/* Returns the run's ID given by --run-id, or NULL. */
 const char *mpl_settings_run(const struct mpl_settings *settings);
 
-/* Writes the variables of what was given to `out`, which has room for MPL_SETTINGS.  How many. */
+/* Writes the variables of the given options to `out`, which must have space for MPL_SETTINGS.
+ * Returns their number. */
 size_t mpl_settings_variables(const struct mpl_settings *settings, struct mpl_variable *out);
 
 #endif

@@ -31,7 +31,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct mpl_target *t, in
     return status;
 }
 
-/* 0, or why execve would refuse the file. */
+/* Returns 0, or the errno with which execve would refuse the file. */
 static int executable(const char *path)
 {
     struct stat st;
@@ -40,7 +40,7 @@ static int executable(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* The first file of the name in PATH that may be executed. */
+/* Finds the first file of the name in PATH that may be executed. */
 static int search(char *out, const char *name)
 {
     const char *path = getenv("PATH");
@@ -70,7 +70,7 @@ static int locate(struct mpl_target *t, const char *command)
                   missing && !strchr(command, '/') ? "command not found" : strerror(error));
 }
 
-/* The interpreter that the first line of a script names ("#!"), or false. */
+/* Finds the interpreter in the first line of a script ("#!"). Returns false if there is none. */
 static bool interpreter(const struct mpl_object *o, char *out)
 {
     if (o->bytes < 3 || memcmp(o->at, "#!", 2) != 0) return false;
@@ -84,8 +84,8 @@ static bool interpreter(const struct mpl_object *o, char *out)
     return n > 0;
 }
 
-/* Opens what the kernel will load.  A file that is neither ELF nor has "#!" is run by the shell, as
- * execvp does it. */
+/* Opens the file that the kernel will load. The shell runs a file that is neither ELF nor starts
+ * with "#!", as with execvp. */
 static int open_program(struct mpl_target *t)
 {
     memcpy(t->program, t->path, sizeof t->program);
@@ -104,8 +104,7 @@ static int open_program(struct mpl_target *t)
     return refuse(t, MPL_STATUS_NOT_EXECUTABLE, "too many levels of interpreters");
 }
 
-/* Will the program run with more rights than its caller has?  Then the loader ignores what is
- * preloaded. */
+/* The loader ignores preloaded libraries if the program runs with more rights than its caller. */
 const char *mpl_target_gains_rights(const char *path)
 {
     struct stat st;

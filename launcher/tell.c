@@ -9,7 +9,7 @@
 #include "units.h"
 #include "utf8.h"
 
-enum { FEW = 4 }; /* logs, each of which is worth a line */
+enum { FEW = 4 }; /* number of logs up to which each has a line */
 
 void mpl_say(const char *format, ...)
 {
@@ -75,7 +75,8 @@ static const struct mpl_log *largest(const struct mpl_logs *logs)
     return found;
 }
 
-/* By peak RSS; NULL where one does not tell its own, as a killed one: that may be the highest. */
+/* Returns the log with the highest peak RSS. Returns NULL if the value of one is unknown, as for a
+ * killed process, because that may be the highest. */
 static const struct mpl_log *highest(const struct mpl_logs *logs)
 {
     const struct mpl_log *found = logs->log;
@@ -86,7 +87,7 @@ static const struct mpl_log *highest(const struct mpl_logs *logs)
     return found;
 }
 
-/* One line, whatever their number. */
+/* Prints one line for all logs. */
 static void tell_all(const struct mpl_logs *logs, const char *shown)
 {
     const struct mpl_log *big = largest(logs), *high = highest(logs);
@@ -106,7 +107,7 @@ static void tell_all(const struct mpl_logs *logs, const char *shown)
             mpr_units_size(&size, big->bytes), peak);
 }
 
-/* A line that can be copied into a shell. */
+/* Prints a line that can be copied into a shell. */
 static void tell_next(const char *shown)
 {
     struct mpr_arena arena = { 0 };

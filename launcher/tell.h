@@ -7,11 +7,11 @@
 #include "logs.h"
 #include "tree.h"
 
-/* One line, behind "memprof: ": a name in it ends none. */
+/* Prints one line after "memprof: ". Control characters in names are replaced. */
 void mpl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* How the command ended; how many processes the kernel killed for memory; which ran without
- * memprof. */
+/* Prints how the command ended, the number of processes that the kernel killed for memory, and the
+ * processes without memprof. */
 void mpl_tell_end(const char *command, int wait_status);
 void mpl_tell_oom(const struct mpl_tree *tree, long kills);
 void mpl_tell_unseen(const struct mpl_tree *tree);

@@ -5,7 +5,7 @@
 
 #include "machine.h"
 
-#define NAMED 3 /* of many processes */
+#define NAMED 3 /* number of processes that a message names */
 
 void mpl_tree_open(struct mpl_tree *t, const char *library, int directory, const char *run)
 {
@@ -51,7 +51,7 @@ void mpl_tree_close(struct mpl_tree *t, bool keep)
     mpl_watch_close(&t->watch);
 }
 
-/* ---- in words */
+/* ---- messages */
 
 struct list {
     char *text;

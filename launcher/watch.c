@@ -19,7 +19,7 @@
 
 #define NS_PER_S    UINT64_C(1000000000)
 #define PERIOD_NS   (NS_PER_S / 10)
-#define COST_FACTOR 100 /* looking takes at most 1 % of a processor */
+#define COST_FACTOR 100 /* so that looking uses at most 1 % of a processor */
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -43,7 +43,7 @@ void mpl_watch_close(struct mpl_watch *w)
     free(w->process);
 }
 
-/* ---- who is there */
+/* ---- finding processes */
 
 static struct mpl_watched *find(struct mpl_watch *w, pid_t pid)
 {
@@ -62,7 +62,7 @@ static bool grow(struct mpl_watch *w)
     return true;
 }
 
-/* The kernel counts from boot, sleep included. */
+/* The kernel counts from boot, including sleep. */
 static uint64_t began(uint64_t ticks)
 {
     const uint64_t since_boot = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -77,7 +77,7 @@ void mpl_watch_add(struct mpl_watch *w, pid_t pid)
     const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) return;
     if (!mpl_proc_stat(pid, &stat) || stat.state == 'Z')
-        close(fd); /* dead processes stay there until their parent waits for them */
+        close(fd); /* the list contains dead processes until their parent waits for them */
     else
         w->process[w->count++] =
             (struct mpl_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
@@ -85,7 +85,7 @@ void mpl_watch_add(struct mpl_watch *w, pid_t pid)
 
 static void add_child(void *watch, pid_t child) { mpl_watch_add(watch, child); }
 
-/* ---- does memprof see it? */
+/* ---- processes without memprof */
 
 static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
 {
@@ -93,7 +93,7 @@ static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
     struct mpl_object object;
     snprintf(exe, sizeof exe, "/proc/%ld/exe", (long)pid);
     const int asked = mpl_proc_environ(pid, "LD_PRELOAD", w->library);
-    if (asked < 0) return MPL_UNSEEN_NO; /* not to be known */
+    if (asked < 0) return MPL_UNSEEN_NO; /* this cannot be known */
     mpl_object_open(&object, exe);
     const enum mpl_object_kind kind = object.kind;
     mpl_object_close(&object);
@@ -101,11 +101,11 @@ static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
     if (kind == MPL_OBJECT_MUSL) return MPL_UNSEEN_MUSL;
     if (kind == MPL_OBJECT_FOREIGN) return MPL_UNSEEN_FOREIGN;
     if (asked) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
-    /* A program may write over its environment. */
+    /* A program may overwrite its environment. */
     return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO;
 }
 
-/* A program that was found the same twice stays what it is until an exec. */
+/* If two looks at a program had the same result, the result stays until an exec. */
 static void look_at(const struct mpl_watch *w, struct mpl_watched *p)
 {
     struct mpl_proc_stat stat;
@@ -121,7 +121,7 @@ static void look_at(const struct mpl_watch *w, struct mpl_watched *p)
     p->unseen = found;
 }
 
-/* New processes are appended to the known ones and looked at in turn. */
+/* New processes are appended to the known ones and examined in turn. */
 static void look(struct mpl_watch *w)
 {
     const uint64_t before = now_ns(CLOCK_MONOTONIC);
@@ -134,7 +134,7 @@ static void look(struct mpl_watch *w)
     w->next = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
 }
 
-/* ---- how it ended */
+/* ---- ends of processes */
 
 /* struct pidfd_info of linux/pidfd.h, from Linux 6.15. Older kernels have no information about a
  * process after its parent has waited for it. */
@@ -146,8 +146,8 @@ struct info {
 #define GET_INFO  _IOWR(0xFF, 11, struct info)
 #define INFO_EXIT 8u
 
-/* Its wait status, or -1: a zombie shows it to its own user, and the pidfd of one that is gone to
- * everybody. */
+/* Returns its wait status, or -1. A zombie shows it only to its own user, the pidfd of an ended
+ * process to all users. */
 static int wait_status(const struct mpl_watched *p)
 {
     struct mpl_proc_stat stat;
@@ -180,7 +180,7 @@ static void end(struct mpl_watch *w, struct mpl_watched *p, int status)
     p->fd = -1;
 }
 
-/* The kernel writes its line when it kills; the end comes when the memory is gone. */
+/* The kernel writes its line when it kills. The process ends later, when its memory is freed. */
 static void read_kernel_log(struct mpl_watch *w)
 {
     pid_t killed;
@@ -211,7 +211,7 @@ static int timeout_ms(const struct mpl_watch *w)
     return now < w->next ? (int)((w->next - now) / 1000000) + 1 : 0;
 }
 
-/* Entry 0 is the signals'; poll passes over descriptor -1. */
+/* Entry 0 is for signals. poll ignores descriptor -1. */
 static void wait_for(struct mpl_watch *w, int signals, int ms)
 {
     struct pollfd alone = { .fd = signals, .events = POLLIN },

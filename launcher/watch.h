@@ -1,8 +1,9 @@
-/* The processes of the recorded tree: which live, how each ended, and which run without memprof.
+/* The processes of the recorded tree: which are alive, how each ended, and which run without
+ * memprof.
  *
- * They are found by looking ten times a second at the children of those that are known: one that
- * lives for less may never be seen, so no list of these is complete.  When one that is known ends,
- * and how, its pidfd tells. */
+ * Ten times a second the children of known processes are listed. A process that lives for a shorter
+ * time may not be found, so these lists may be incomplete. A known process's pidfd reports its end
+ * and its exit status. */
 #ifndef MPL_WATCH_H
 #define MPL_WATCH_H
 
@@ -16,7 +17,7 @@ enum mpl_oom {
     MPL_OOM_NO,
     MPL_OOM_CGROUP,
     MPL_OOM_KERNEL
-}; /* its cgroup's count of kills rose; the kernel's log names it */
+}; /* its cgroup's count of kills increased; the kernel's log has its name */
 enum mpl_unseen {
     MPL_UNSEEN_NO,
     MPL_UNSEEN_DROPPED,
@@ -28,45 +29,45 @@ enum mpl_unseen {
 
 struct mpl_watched {
     pid_t pid;
-    int fd;             /* a pidfd; -1: it has ended */
+    int fd;             /* a pidfd, or -1 after its end */
     uint64_t began;     /* ns of CLOCK_MONOTONIC, in steps of 10 ms */
-    uint64_t arguments; /* mpl_proc_stat's, when last looked at: another one after an exec */
-    char name[64];      /* of its program */
+    uint64_t arguments; /* mpl_proc_stat's value at the last look; it differs after an exec */
+    char name[64];      /* name of its program */
     enum mpl_unseen unseen;
-    unsigned looks; /* at the same program that found the same */
+    unsigned looks; /* number of looks at this program with the same result */
     uint64_t rss;   /* maximum seen, bytes; 0: not known */
     enum mpl_end end;
-    int status; /* that it exited with, or the signal */
+    int status; /* its exit status, or the signal */
     enum mpl_oom oom;
-    uint64_t mono, real;    /* ns: when it was seen to have ended */
-    bool told, told_unseen; /* the run's record has its end; that it was not seen */
+    uint64_t mono, real;    /* ns: when its end was noticed */
+    bool told, told_unseen; /* the run's record has its end; has that it is not recorded */
 };
 
 struct mpl_watch {
     struct mpl_watched *process;
     size_t count, cap;
-    const char *library; /* that is preloaded: the file's name */
-    int kernel_log;      /* -1: not to be read */
-    long kills;          /* of the memory cgroup, counting known kills; -1: not known */
-    uint64_t next;       /* CLOCK_MONOTONIC ns: when to look again */
+    const char *library; /* file name of the preloaded library */
+    int kernel_log;      /* -1 if it cannot be read */
+    long kills; /* number of kills in the memory cgroup, including known ones, or -1 if unknown */
+    uint64_t next; /* CLOCK_MONOTONIC ns of the next look */
 };
 
 void mpl_watch_open(struct mpl_watch *w, const char *library);
 void mpl_watch_close(struct mpl_watch *w);
-/* Takes a process in, unless it is known already or gone. */
+/* Adds a process, unless it is known or has ended. */
 void mpl_watch_add(struct mpl_watch *w, pid_t pid);
-/* Waits for a signal (of the signalfd), an end, or the time to look; does what is due.  True when
- * it looked. */
+/* Waits for a signal of the signalfd, an end, or the time of the next look, and handles it. Returns
+ * true if it looked. */
 bool mpl_watch_wait(struct mpl_watch *w, int signals);
-/* Sees who has ended by now. */
+/* Records the processes that have ended. */
 void mpl_watch_ends(struct mpl_watch *w);
-/* What waitpid said. */
+/* Sets the wait status that waitpid returned. */
 void mpl_watch_told(struct mpl_watch *w, pid_t pid, int wait_status);
-/* Forgets those that ended and of which there is nothing more to say. */
+/* Removes processes that have ended and have been reported. */
 void mpl_watch_forget(struct mpl_watch *w);
 
-/* Does it run without memprof?  Twice looked at, for between fork and exec, and while libraries are
- * loaded, it may seem so. */
+/* Returns true if the process runs without memprof. Two looks must agree, because it may seem so
+ * between fork and exec, and while libraries are loaded. */
 static inline bool mpl_watched_unseen(const struct mpl_watched *p)
 {
     return p->unseen && p->looks > 1;

@@ -21,7 +21,7 @@ static void count(struct mp_addresses *set, const void *p, int change)
         ;
 }
 
-/* Exchanges it in one of its two buckets. */
+/* Replaces `before` by `after` in one of the address's two buckets. */
 static bool exchange(struct mp_addresses *set, const void *p, uint64_t before, uint64_t after)
 {
     const uint64_t hash = ((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48;
@@ -35,7 +35,7 @@ static bool exchange(struct mp_addresses *set, const void *p, uint64_t before, u
     return false;
 }
 
-/* Counted before it can be met by who takes it out: its block's thread hands it over later. */
+/* Counts the address before it is in the set, because another thread may remove it at once. */
 bool mp_addresses_add(struct mp_addresses *set, const void *p)
 {
     if (!exchange(set, p, 0, (uintptr_t)p)) return false;

@@ -13,13 +13,13 @@
 enum { MP_ADDRESS_BUCKETS = 1 << 16, MP_ADDRESS_PLACES = 8, MP_ADDRESS_PAGES = 1 << 20 };
 
 struct mp_addresses {
-    /* Members in the pages with this hash; the most that it can be: or more than that, and so
-     * for ever. */
+    /* Number of members in the pages with this hash. The maximum means an unknown number, and is
+     * never decremented. */
     uint8_t on_page[MP_ADDRESS_PAGES];
     uint64_t at[MP_ADDRESS_BUCKETS][MP_ADDRESS_PLACES]; /* 0: an empty place */
 };
 
-/* A new set; NULL without memory. */
+/* Maps a new set. Returns NULL without memory. */
 struct mp_addresses *mp_addresses_map(void);
 /* Empties the set, in a forked child on kernels without MADV_WIPEONFORK. */
 void mp_addresses_clear(struct mp_addresses *set);

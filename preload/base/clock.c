@@ -9,13 +9,14 @@ uint8_t mp_clock_no_counter;
 uint64_t mp_clock_slow(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t); /* the vDSO: no system call, no errno on success */
+    /* The vDSO makes no system call, and does not set errno on success. */
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 uint64_t mp_clock_turn;
 
-/* The turn after this one. */
+/* Returns the turn after this one. */
 static uint64_t following(uint64_t turn, uint32_t owner)
 {
     return (uint64_t)owner << 32 | (uint32_t)(turn + 1);
@@ -60,8 +61,8 @@ void mp_clock_read(struct mpf_clock *out)
     }
 }
 
-/* Largest shift whose step is at most 1 us, from the ticks that pass in 20 us.  A filter of the
- * program's (seccomp) may refuse the clock, and then it stands still. */
+/* Returns the largest shift whose step is at most 1 us, from the ticks that pass in 20 us. A
+ * seccomp filter of the program may refuse the clock, which then does not advance. */
 static unsigned measure_shift(void)
 {
     enum { LOOKS = 1000, OF_NS = 9 };
@@ -81,7 +82,7 @@ static unsigned shift;
 
 unsigned mp_clock_shift(void) { return shift; }
 
-/* The kernel uses the counter as its clock only if it is constant and synchronised over all
+/* The kernel uses the counter as its clock only if it is constant and synchronised between all
  * processors. */
 void mp_clock_init(void)
 {

@@ -1,5 +1,5 @@
-/* Slow paths that stay out of the hooks: inlined, their needs (saved registers, a frame) would be
- * paid by every event. */
+/* Marks slow paths that must not be inlined into hooks, because every event would pay for their
+ * saved registers and frame. */
 #ifndef MP_COLD_H
 #define MP_COLD_H
 

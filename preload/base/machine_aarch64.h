@@ -31,8 +31,8 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return x0;
 }
 
-/* The new thread starts with its maker's registers, except the stack pointer.  So it finds run and
- * arg in two registers that the kernel keeps. */
+/* The new thread starts with the registers of the calling thread, except the stack pointer. So it
+ * finds run and arg in two registers that the kernel keeps. */
 static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
                                     uintptr_t tp, void (*run)(void *), void *arg)
 {
@@ -85,8 +85,7 @@ static inline uintptr_t mp_machine_thread_pointer(void)
     return tp;
 }
 
-/* Code finds nothing by the words at the thread pointer but dynamic variables, which are not used.
- */
+/* Only dynamic thread-local variables use the words at the thread pointer, and memprof has none. */
 static inline void mp_machine_begin_storage(uintptr_t tp) { (void)tp; }
 
 static inline void mp_machine_stop(void) { __asm__ volatile("brk #1000"); }
@@ -99,8 +98,8 @@ static inline bool mp_machine_tags_memory(void)
     return control > 0 && (unsigned long)control & PR_MTE_TCF_MASK;
 }
 
-/* Without the first barrier the counter may be read before an earlier lock is taken, without the
- * second after a later load. */
+/* Without the first barrier the counter may be read before an earlier lock is taken. Without the
+ * second one it may be read after a later load. */
 static inline uint64_t mp_machine_ticks(void)
 {
     uint64_t ticks;
@@ -129,14 +128,14 @@ static inline void mp_machine_add(uint64_t *word, uint64_t n)
     __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
-/* Signed ones (PAC) have the signature in their upper bits, which are 0 in an address of a
- * program's code. */
+/* Signed addresses (PAC) have the signature in their upper bits, which are 0 in code addresses of a
+ * program. */
 static inline uintptr_t mp_machine_code(uintptr_t address)
 {
     return address & ((UINT64_C(1) << 48) - 1);
 }
 
-/* The C library's loader calls resolvers so (sys/ifunc.h, since 2.30). */
+/* Calls the resolver as the C library's loader does (sys/ifunc.h, since 2.30). */
 static inline void *mp_machine_resolve(void *function)
 {
     const uint64_t has_more = UINT64_C(1) << 62;

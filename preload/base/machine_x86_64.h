@@ -1,4 +1,4 @@
-/* x86-64 (machine.h says what each does). */
+/* x86-64; machine.h describes each function. */
 #ifndef MP_MACHINE_X86_64_H
 #define MP_MACHINE_X86_64_H
 
@@ -22,8 +22,8 @@ static inline long mp_machine_syscall(long n, long a, long b, long c, long d, lo
     return result;
 }
 
-/* The new thread starts with its maker's registers, except the stack pointer.  So it finds run and
- * arg in two registers that the kernel keeps. */
+/* The new thread starts with the registers of the calling thread, except the stack pointer. So it
+ * finds run and arg in two registers that the kernel keeps. */
 static inline long mp_machine_clone(unsigned long flags, void *stack, void *tid, void *running,
                                     uintptr_t tp, void (*run)(void *), void *arg)
 {
@@ -68,8 +68,8 @@ static inline uintptr_t mp_machine_thread_pointer(void)
     return tp;
 }
 
-/* The words of tcbhead_t that code reads by itself: its own address twice, and what stack
- * protectors and mangled pointers compare with. */
+/* The words of tcbhead_t that code reads directly: its own address twice, and the values that stack
+ * protectors and mangled pointers use. */
 static inline void mp_machine_begin_storage(uintptr_t tp)
 {
     enum { TCB = 0, SELF = 2, STACK_GUARD = 5, POINTER_GUARD = 6 };

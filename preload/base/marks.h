@@ -12,16 +12,16 @@
 #define MP_MARKS_REGIONS      ((size_t)1 << (47 - MP_MARKS_REGION_SHIFT))
 
 struct mp_marks {
-    void *region[MP_MARKS_REGIONS]; /* NULL: none is in it */
+    void *region[MP_MARKS_REGIONS]; /* NULL if no address of it was added */
 };
 
-/* A new set; NULL without memory. */
+/* Maps a new set. Returns NULL without memory. */
 struct mp_marks *mp_marks_map(void);
 /* Empties the set, in a forked child on kernels without MADV_WIPEONFORK. The memory of its regions
  * is not returned. */
 void mp_marks_clear(struct mp_marks *set);
 
-/* Returns false if there is no memory for it, or if a program cannot have the address. */
+/* Adds an address. Returns false without memory, or if no program can have the address. */
 bool mp_marks_add(struct mp_marks *set, const void *p);
 /* Removes an address. Returns false if it is not a member. */
 bool mp_marks_take(struct mp_marks *set, const void *p);
@@ -30,7 +30,7 @@ static inline uint64_t mp_marks_bit(const void *p)
 {
     return UINT64_C(1) << ((uintptr_t)p >> 3 & 63);
 }
-/* The word with the address's bit; NULL: no bit of its region is set. */
+/* Returns the word with the address's bit, or NULL if no bit of its region is set. */
 static inline uint64_t *mp_marks_word(const struct mp_marks *set, const void *p)
 {
     const uintptr_t at = (uintptr_t)p, number = at >> MP_MARKS_REGION_SHIFT;

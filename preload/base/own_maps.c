@@ -1,5 +1,5 @@
-/* A range is one word, so that each change of it is one compare-and-swap: the number of its first 4
- * KiB above their count.  0: an empty place. */
+/* A range is one word, so that each change is one compare-and-swap: the number of its first 4 KiB
+ * in the upper part, their count in the lower part. 0 is an empty place. */
 #include "base/own_maps.h"
 
 #include <stdbool.h>
@@ -70,7 +70,8 @@ void mp_own_maps_remove(const void *at, size_t bytes)
         if (!word || within(gone, there).from == within(gone, there).to) continue;
         const struct mp_range below = within(there, (struct mp_range){ 0, gone.from }),
                               above = within(there, (struct mp_range){ gone.to, UINTPTR_MAX });
-        if (!exchange(i, word, word_of(below.to ? below : above))) i--; /* it changed: once more */
+        /* It changed meanwhile, so try again. */
+        if (!exchange(i, word, word_of(below.to ? below : above))) i--;
         else if (below.to) add(above);
     }
 }

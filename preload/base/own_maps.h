@@ -13,13 +13,13 @@
 #define MP_OWN_MAPS 512u
 
 struct mp_range {
-    uintptr_t from, to; /* from == to: none */
+    uintptr_t from, to; /* from == to: no range */
 };
 
-/* Add and remove whole pages; `bytes` is rounded up. */
+/* Add and remove whole pages. `bytes` is rounded up. */
 void mp_own_maps_add(const void *at, size_t bytes);
 void mp_own_maps_remove(const void *at, size_t bytes);
-/* Returns the first own range within [from, to), cut to that. */
+/* Returns the part of the first own range that is within [from, to). */
 struct mp_range mp_own_maps_first(uintptr_t from, uintptr_t to);
 
 #endif

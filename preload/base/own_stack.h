@@ -3,10 +3,11 @@
 #ifndef MP_OWN_STACK_H
 #define MP_OWN_STACK_H
 
-/* Calls f(arg) on a stack of 16 KiB.  If all of these are in use, or signals cannot be blocked, it
- * calls f on the caller's stack.  The caller has blocked signals: a handler must not run there. */
+/* Calls f(arg) on a stack of 16 KiB. If all of these stacks are in use, or signals cannot be
+ * blocked, it calls f on the caller's stack. The caller must have blocked signals, because no
+ * handler may run there. */
 void mp_own_stack_call(void (*f)(void *), void *arg);
-/* In a forked child: stacks that other threads of the parent had are free again. */
+/* Called in a forked child: releases stacks that other threads of the parent used. */
 void mp_own_stack_reset(void);
 
 #endif

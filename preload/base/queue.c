@@ -19,7 +19,7 @@ bool mp_queue_take(struct mp_queue *q, struct mp_cell *cell, uint32_t cells, uin
             at = now;
             continue;
         }
-        /* read before it is taken: afterwards the cell may be filled again */
+        /* must be read before the number is taken, because then the cell may be filled again */
         *value = __atomic_load_n(&c->value, __ATOMIC_RELAXED);
         if (__atomic_compare_exchange_n(&q->taken, &at, at + 1, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))

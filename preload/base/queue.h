@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* turn: 2 * lap when it can be filled, 2 * lap + 1 when it is full */
+/* turn: 2 * lap if the cell can be filled, 2 * lap + 1 if it is full */
 struct mp_cell {
     uint32_t turn, value;
 };
@@ -21,9 +21,9 @@ struct mp_queue {
     _Alignas(64) uint32_t taken;
 };
 
-/* cells: a power of two of them, the same at every call. */
+/* @cells: their number, a power of two, the same in every call. */
 void mp_queue_give(struct mp_queue *q, struct mp_cell *cell, uint32_t cells, uint32_t value);
-/* False when the queue is empty, or the one that is next to come is not given completely yet. */
+/* Returns false if the queue is empty, or if the next number is still being stored. */
 bool mp_queue_take(struct mp_queue *q, struct mp_cell *cell, uint32_t cells, uint32_t *value);
 
 #endif

@@ -1,10 +1,10 @@
-/* Layout of a thread's memory, from its lowest address: a page that may not be touched, the stack,
+/* Layout of a thread's memory, from its lowest address: a page that cannot be accessed, the stack,
  * and the thread-local storage around the thread pointer.
  *
- * The flags of clone are those of the C library's own threads, since filters (seccomp) and
- * emulators know those; the new thread leaves the program's descriptor table by close_range, which
- * copies nothing.  Kernels before 5.9 do not have that call: there clone copies the table, and the
- * new thread closes everything in the copy at once. */
+ * The flags of clone are those of the C library's threads, because seccomp filters and emulators
+ * know these. The new thread leaves the program's descriptor table by close_range, which copies
+ * nothing. Kernels before 5.9 do not have that call. There clone copies the table, and the new
+ * thread closes everything in the copy at once. */
 #include "base/raw_thread.h"
 
 #include <sched.h>
@@ -21,7 +21,7 @@
 
 enum {
     STACK_BYTES = 128 << 10,
-    RECORD_BYTES = 4096, /* on the other side of the thread pointer: the C library's record */
+    RECORD_BYTES = 4096, /* for the C library's record at the other side of the thread pointer */
     SPARE_BYTES = 4096,  /* beyond the farthest variable that is used */
 };
 
@@ -37,8 +37,8 @@ static size_t whole_pages(size_t bytes)
 
 static size_t distance(uintptr_t a, uintptr_t b) { return a > b ? a - b : b - a; }
 
-/* Bytes from the thread pointer to beyond the variables that are used: memprof's and errno.  Each
- * is as far away in every thread. */
+/* Returns the bytes from the thread pointer to the end of the variables that are used: memprof's
+ * and errno. Each has the same distance in every thread. */
 static size_t variables_bytes(void)
 {
     const uintptr_t tp = mp_machine_thread_pointer();
@@ -73,7 +73,7 @@ bool mp_raw_thread_prepare(struct mp_raw_thread *thread)
     return true;
 }
 
-/* ---- the new thread's descriptors */
+/* ---- the descriptors of the new thread */
 
 static bool has_close_range(void)
 {
@@ -107,7 +107,7 @@ static bool empty_table(void)
 
 /* ---- start and end */
 
-/* A thread that cannot leave the program's table ends before it has touched a descriptor. */
+/* A thread that cannot leave the program's table ends before it has used a descriptor. */
 static void run(void *arg)
 {
     const struct mp_raw_thread *thread = arg;
@@ -141,7 +141,7 @@ bool mp_raw_thread_call(struct mp_raw_thread *thread, void (*f)(void *), void *a
     return true;
 }
 
-/* The kernel sets `running` a little before it forgets the thread. */
+/* The kernel clears `running` shortly before it removes the thread. */
 bool mp_raw_thread_await_end(struct mp_raw_thread *thread, uint64_t ns)
 {
     enum { LOOKS = 1000 };

@@ -1,5 +1,5 @@
-/* raw_thread.h for builds with a sanitizer, whose runtime has to know every thread: these are
- * threads of the C library.  Their new table is a copy of the maker's. */
+/* raw_thread.h for builds with a sanitizer, whose runtime must know every thread: these are threads
+ * of the C library. Their new table is a copy of the starting thread's table. */
 #include <pthread.h>
 #include <sched.h>
 

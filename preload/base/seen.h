@@ -1,8 +1,8 @@
-/* Sets of ids that are in the log already: open addressing, without a lock.  Empty in a forked
- * child, which has a log of its own.
+/* Sets of IDs that are already in the log: open addressing, without a lock. They are empty in a
+ * forked child, which has a separate log.
  *
- * A set that is full forgets: an id that finds no place near its own takes another one's, which is
- * recorded again when it is met again. */
+ * A full set forgets IDs: an ID that finds no free place near its own replaces another one, which
+ * is recorded again at its next use. */
 #ifndef MP_SEEN_H
 #define MP_SEEN_H
 
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A hash of words in a row, or of rows in a row: each word is mixed for itself and weighs by its
- * place. */
+/* A hash of consecutive words, or of consecutive rows: each word is mixed separately, with a weight
+ * that depends on its place. */
 struct mp_hash {
     uint64_t sum, weight;
 };
@@ -27,7 +27,8 @@ static inline struct mp_hash mp_hash_word(struct mp_hash h, uint64_t word)
                                              UINT64_C(0xc2b2ae3d27d4eb4f) });
 }
 
-/* An id for what was hashed: 48 bits, never 0.  10^4 arrays share one with a chance of 10^-7. */
+/* Returns the ID of the hashed data: 48 bits, never 0. The probability that two of 10^4 arrays have
+ * the same ID is 10^-7. */
 static inline uint64_t mp_hash_id(struct mp_hash h)
 {
     const uint64_t id = (h.sum ^ h.sum >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 16;
@@ -44,17 +45,18 @@ static inline uint64_t mp_seen_id(const uint64_t *word, size_t count)
     return mp_hash_id(mp_hash_of(word, count));
 }
 
-/* An id as the sets of what is in the log have it, with mp_loss_now() of before it was recorded:
- * when a frame was lost meanwhile, nobody looks for that. */
+/* Returns an ID for the sets. @generation: mp_loss_now() from before the ID was recorded. If a
+ * frame is lost, the value changes, so that the ID is not found any more. */
 static inline uint64_t mp_seen_in(uint64_t id, uint32_t generation)
 {
     return id | (uint64_t)generation << 48;
 }
 
-/* Makes it empty.  What another thread adds meanwhile may go, too. */
+/* Empties the set. IDs that other threads add at the same time may be lost. */
 void mp_seen_clear(uint64_t *set, size_t slots);
 
-/* The place of the id, or the empty one where it belongs; NULL when there is none. */
+/* Returns the place of the ID, the empty place where it belongs, or NULL if all places are
+ * taken. */
 static inline uint64_t *mp_seen_place(uint64_t *set, size_t slots, uint64_t id)
 {
     enum { NEAR = 64 };

@@ -13,9 +13,10 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-enum { INTERRUPTED_MAX = 1000 }; /* in a row with other results: nothing is tried for ever */
+/* Consecutive attempts with other results, so that no loop is endless. */
+enum { INTERRUPTED_MAX = 1000 };
 
-/* A page that is not locked: mappings that mremap makes of it are not either. */
+/* A page that is not locked. Mappings that mremap creates from it are not locked either. */
 static void *unlocked;
 
 void mp_sys_lock_future(void) { mp_sys_map_once(&unlocked, mp_sys_page(), false); }
@@ -33,7 +34,8 @@ static void *map_any(size_t bytes)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
-/* Kernels before 5.7 refuse MREMAP_DONTUNMAP: there the mapping is unlocked after it is made. */
+/* Kernels before 5.7 refuse MREMAP_DONTUNMAP. There the mapping is unlocked after it was
+ * created. */
 static void *map_unlocked(size_t bytes)
 {
     const size_t page = mp_sys_page();
@@ -169,7 +171,7 @@ uint64_t mp_sys_kib(const char *text, const char *key)
     return n << 10;
 }
 
-/* "pid (name) S ppid ...": the name, the second field, may hold spaces and parentheses. */
+/* "pid (name) S ppid ...": the name, the second field, may contain spaces and parentheses. */
 uint64_t mp_sys_stat_field(const char *text, int n)
 {
     const char *p = strrchr(text, ')');
@@ -262,7 +264,8 @@ struct mp_patience mp_patience(uint64_t ns)
     return (struct mp_patience){ mp_sys_clock(CLOCK_MONOTONIC), ns };
 }
 
-/* What one look takes at most: who took longer was not kept waiting, the process was stopped. */
+/* Returns the maximum time that counts for one look. A longer time means that the process was
+ * stopped. */
 static uint64_t at_most(uint64_t look) { return look + 100000000u; }
 
 static bool is_over(struct mp_patience *p, uint64_t look)
@@ -297,8 +300,8 @@ const char *mp_sys_program_name(void)
     return last_part(name);
 }
 
-/* A script is executed and its interpreter runs; a program that was executed by a descriptor
- * (fexecve) was not named. */
+/* Returns false for a script, whose interpreter runs, and for a program that was executed by a
+ * descriptor (fexecve), which has no name. */
 static bool names_program(const char *path)
 {
     static const char by_descriptor[] = "/dev/fd/";

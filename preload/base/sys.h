@@ -1,7 +1,6 @@
-/* The kernel without the C library: raw system calls that touch neither errno nor any hooked
- * function.
+/* Raw system calls, which change neither errno nor call any hooked function.
  *
- * Every call returns its result, or -E... on failure.  Safe in signal handlers, in vfork children
+ * Every call returns its result, or -E... on failure. Safe in signal handlers, in vfork children
  * and before the C library is ready. */
 #ifndef MP_SYS_H
 #define MP_SYS_H
@@ -30,11 +29,11 @@ static inline long mp_sys6(long n, long a, long b, long c, long d, long e, long 
 }
 static inline long mp_sys3(long n, long a, long b, long c) { return mp_sys6(n, a, b, c, 0, 0, 0); }
 
-/* Bytes of a page: 4 KiB, 16 KiB or 64 KiB.  Any context. */
+/* Returns the bytes of a page: 4 KiB, 16 KiB or 64 KiB. */
 static inline size_t mp_sys_page(void) { return getauxval(AT_PAGESZ); }
 #ifdef __SANITIZE_THREAD__
-/* ThreadSanitizer has to know that memory at a used address is new: else it takes what another
- * thread did to the former memory there for a race. */
+/* ThreadSanitizer must know that memory at a reused address is new. Otherwise it reports a race
+ * with accesses of other threads to the former memory there. */
 static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int fd)
 {
     void *const memory = mmap(at, bytes, prot, flags, fd, 0);
@@ -47,13 +46,13 @@ static inline void *mp_sys_mmap(void *at, size_t bytes, int prot, int flags, int
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
 #endif
-/* Returns zeroed memory for memprof, whose pages are made when they are touched, or NULL without
- * memory. */
+/* Returns zeroed memory for memprof, whose pages are allocated when they are first used, or NULL
+ * without memory. */
 void *mp_sys_map(size_t bytes);
-/* To be called before mlockall(MCL_FUTURE): the kernel would lock memprof's later mappings too, or
- * refuse them, since they count against the program's RLIMIT_MEMLOCK. */
+/* Must be called before mlockall(MCL_FUTURE): the kernel would also lock memprof's later mappings,
+ * or refuse them, because they count against the program's RLIMIT_MEMLOCK. */
 void mp_sys_lock_future(void);
-/* True from then on. */
+/* Returns true after that call. */
 bool mp_sys_locks_future(void);
 /* Unmaps any memory. */
 long mp_sys_munmap(void *at, size_t bytes);
@@ -65,8 +64,8 @@ static inline long mp_sys_madvise(void *at, size_t bytes, int advice)
 {
     return mp_sys3(SYS_madvise, (long)at, (long)bytes, advice);
 }
-/* Whatever lies at the path by now (a FIFO, a terminal), opening it neither waits nor changes
- * anything. */
+/* Opens a file without waiting or side effects, even if the path is now that of a FIFO or
+ * terminal. */
 static inline int mp_sys_open(const char *path, int flags, int mode)
 {
     return (int)mp_sys6(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -112,37 +111,38 @@ static inline long mp_sys_stat(const char *path, struct stat *out)
 static inline int mp_sys_getpid(void) { return (int)mp_sys3(SYS_getpid, 0, 0, 0); }
 static inline int mp_sys_getppid(void) { return (int)mp_sys3(SYS_getppid, 0, 0, 0); }
 static inline int mp_sys_gettid(void) { return (int)mp_sys3(SYS_gettid, 0, 0, 0); }
-/* What a thread of memprof's does first: all signals are blocked since before it was made, but
- * setuid(3) and its relatives send one of the C library's own to every thread and wait for each.
- * (The C library unblocks it itself in the process's first.) */
+/* Must be the first call of a memprof thread. All signals have been blocked since before the thread
+ * was created. But setuid(3) and similar functions send a signal of the C library to every thread
+ * and wait for each. (In the first thread of the process the C library unblocks this signal
+ * itself.) */
 static inline void mp_sys_begin_thread(const char *name)
 {
     const uint64_t setxid = UINT64_C(1) << 32;
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)name, 0);
     mp_sys6(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&setxid, 0, sizeof setxid, 0, 0);
 }
-/* Zeroed memory that reads as zeros in a forked child, too; NULL: none.  Where the kernel refuses
- * that (before Linux 4.14, a filter), the child has to wipe it. */
+/* Returns zeroed memory that reads as zeros in a forked child, or NULL without memory. If the
+ * kernel refuses that (before Linux 4.14, or by a filter), the child must clear it. */
 void *mp_sys_map_wiped(size_t bytes);
-/* Returns the memory that *place points to and maps it at the first call, `wiped` as by
- * mp_sys_map_wiped.  Returns NULL without memory.  Any number of threads, any context. */
+/* Returns the memory that *place points to, and maps it at the first call. @wiped: as by
+ * mp_sys_map_wiped. Returns NULL without memory. Any number of threads, any context. */
 void *mp_sys_map_first(void **place, size_t bytes, bool wiped);
 static inline void *mp_sys_map_once(void **place, size_t bytes, bool wiped)
 {
     void *const memory = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     return __builtin_expect(memory != NULL, 1) ? memory : mp_sys_map_first(place, bytes, wiped);
 }
-/* Private memory reads as zeros from now on. */
+/* Makes private memory read as zeros. */
 void mp_sys_wipe(void *memory, size_t bytes);
-/* false only when the kernel says that there is no such thread in the process. */
+/* Returns false only if the kernel reports that the process has no such thread. */
 static inline bool mp_sys_thread_lives(int pid, int tid)
 {
     return mp_sys3(SYS_tgkill, pid, tid, 0) != -ESRCH;
 }
 
 static inline void mp_sys_yield(void) { mp_sys3(SYS_sched_yield, 0, 0, 0); }
-/* Sleeps while *word is `value`, at most ns; ends early without reason too.  False: that is refused
- * (seccomp); it only yields. */
+/* Sleeps while *word is `value`, at most ns. May end early without a reason. Returns false if
+ * seccomp refuses it; then it only yields. */
 static inline bool mp_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t ns)
 {
     const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
@@ -160,12 +160,12 @@ static inline void mp_sys_futex_wake(uint32_t *word)
     mp_sys6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
 }
 
-/* How many of these sections the thread is in whose signals come all the same: a filter of the
- * program's refuses to block them.  A handler that finds it above 0 came in the middle of one. */
+/* Number of sections of this thread in which signals are not blocked, because a filter of the
+ * program refuses to block them. A handler that finds it above 0 has interrupted such a section. */
 extern __thread uint32_t mp_sys_signals_come
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Blocks every signal for the calling thread; gives back what was blocked before. */
+/* Blocks every signal for the calling thread and returns the previous mask. */
 static inline uint64_t mp_sys_block_signals(void)
 {
     const uint64_t all = ~UINT64_C(0);
@@ -189,68 +189,69 @@ static inline uint64_t mp_sys_clock(clockid_t which)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* For how long something is waited for.  Every wait of memprof's in a thread of the program has an
- * end, and so it has where a filter of the program's refuses the clock: then looks are counted.
- * Time in which the process was stopped (SIGSTOP, a frozen cgroup) does not count: whoever is
- * waited for was stopped, too. */
+/* The time limit of a wait. Every wait of memprof in a thread of the program ends, even if a filter
+ * of the program refuses the clock: then looks are counted. Time in which the process was stopped
+ * (SIGSTOP, a frozen cgroup) does not count, because the awaited thread was also stopped. */
 struct mp_patience {
-    /* When it was looked last; ns that are left, never 0 unless that was asked. */
+    /* Time of the last look, and the remaining ns, which are 0 only if the limit was 0. */
     uint64_t seen, left;
 };
 struct mp_patience mp_patience(uint64_t ns);
-/* Sleeps a little while *word is `value`, at most `look` ns; false, at once: the time is over. */
+/* Sleeps a short time while *word is `value`, at most `look` ns. Returns false at once if the time
+ * is over. */
 bool mp_wait(struct mp_patience *patience, uint32_t *word, uint32_t value, uint64_t look);
 
 struct mpf_file mp_sys_file(int fd);
-/* Opens the file at the path if it is still that one (another may lie there by now); -E...
- * otherwise. */
+/* Opens the file at the path if it is still `file`, because the path may be that of another file
+ * now. Returns -E... otherwise. */
 int mp_sys_reopen(const char *path, int flags, struct mpf_file file);
-/* Copies memory of this process, whose id is `pid`; false where it is not there. */
+/* Copies memory of this process, whose ID is `pid`. Returns false if it is not mapped. */
 bool mp_sys_peek(int pid, uintptr_t at, void *out, size_t bytes);
-/* Returns true if this process has no memory that can be read at the address; false also if the
- * kernel does not say. */
+/* Returns true if this process has no readable memory at the address. Returns false also if that is
+ * unknown. */
 bool mp_sys_is_unreadable(uintptr_t at);
-/* Reads a whole small file into buf, ends it with 0.  Length, or -E... */
+/* Reads a whole small file into buf and terminates it with 0. Returns the length, or -E... */
 long mp_sys_slurp(const char *path, char *buf, size_t cap);
-/* Bytes of a line "Key:   123 kB" of such a file; UINT64_MAX where there is none. */
+/* Returns the bytes of a line "Key:   123 kB" of such a file, or UINT64_MAX without such a line. */
 uint64_t mp_sys_kib(const char *text, const char *key);
-/* The n-th field, of those behind the name, of a text like /proc/PID/stat; 0 where there is none.
- */
+/* Returns the n-th field of a text like /proc/PID/stat, counted after the name, or 0 if the text is
+ * shorter. */
 uint64_t mp_sys_stat_field(const char *text, int n);
-/* High-water mark of the process's resident memory, bytes. */
+/* Returns the high-water mark of the process's resident memory in bytes. */
 uint64_t mp_sys_hwm(void);
-/* Threads of the process, and the state of its main thread ('R', 'S', ... 'Z': it has ended).  0
- * where /proc is missing. */
+/* Returns the number of threads of the process, and the state of its main thread ('R', 'S', ... 'Z'
+ * after its end). Returns 0 without /proc. */
 long mp_sys_threads(char *main_state);
 /* Calls take(arg, number) for the entries of a directory of /proc that are numbers, until it
- * returns false; *dir is the directory's descriptor meanwhile.  Returns false if it cannot be read.
- */
+ * returns false. *dir is the directory's descriptor during the calls. Returns false if it cannot be
+ * read. */
 bool mp_sys_numbers(const char *path, int *dir, bool (*take)(void *arg, int number), void *arg);
-/* Exit status of the process's main thread, which has ended, as in SYS_exit. */
+/* Returns the exit status of the process's main thread, which has ended, as in SYS_exit. */
 int mp_sys_main_status(void);
-/* Processors that the calling thread may run on; 1 where that cannot be said. */
+/* Returns the number of processors that the calling thread may run on, or 1 if that is unknown. */
 unsigned mp_sys_processors(void);
-/* Can bytes be written to it without waiting for anybody, or after at most ms, and without SIGPIPE?
- */
+/* Returns true if bytes can be written to the descriptor within ms, without SIGPIPE. */
 bool mp_sys_writable(int fd, int ms);
-/* Is the memory that the program may map limited? */
+/* Returns true if the memory that the program may map is limited. */
 bool mp_sys_limited(void);
-/* Writes all bytes; 0 or -E... with *done bytes written. */
+/* Writes all bytes. Returns 0, or -E... with *done bytes written. */
 long mp_sys_write_all(int fd, const void *buf, size_t bytes, size_t *done);
 
-/* File name of the program; "" where it is not known.  One thread at a time. */
+/* Returns the file name of the program, or "" if it is unknown. One thread at a time. */
 const char *mp_sys_program_name(void);
-/* The name that it was executed by: the same, or that of a link to it (python3).  As at the first
- * call, which is to come before the program can change its folder.  One thread at a time. */
+/* Returns the name by which the program was executed: its file name, or that of a link to it
+ * (python3). The name is that of the first call, which must be made before the program can change
+ * its directory. One thread at a time. */
 const char *mp_sys_executed_name(void);
 
-/* A lock for short sections, with all signals blocked while it is held (give back what mp_lock
- * returned). */
+/* A lock for short sections, during which all signals are blocked. mp_unlock gets the result of
+ * mp_lock. */
 struct mp_lock {
     uint32_t word;
 };
 uint64_t mp_lock(struct mp_lock *lock);
-/* The same where the holder may hang (on a disk); false: it is not to be had within ns. */
+/* The same if the holder may hang (on a disk). Returns false if the lock cannot be taken within
+ * ns. */
 bool mp_lock_within(struct mp_lock *lock, uint64_t ns, uint64_t *before);
 void mp_unlock(struct mp_lock *lock, uint64_t before);
 

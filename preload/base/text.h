@@ -1,4 +1,4 @@
-/* Short texts, built in a buffer and read: no allocation, no locale, any context. */
+/* Builds and parses short texts in a buffer: no allocation, no locale, any context. */
 #ifndef MP_TEXT_H
 #define MP_TEXT_H
 
@@ -16,18 +16,18 @@ struct mp_text {
         (array), sizeof(array), 0, false                                                           \
     }
 
-/* Append; the text always ends with 0, and `full` says that something did not fit. */
+/* Append to the text, which always ends with 0. `full` is set if something did not fit. */
 void mp_text_bytes(struct mp_text *t, const char *bytes, size_t n);
 void mp_text_str(struct mp_text *t, const char *text);
 void mp_text_u64(struct mp_text *t, uint64_t value);
-/* "12.3 MiB" */
+/* Appends a size such as "12.3 MiB". */
 void mp_text_size(struct mp_text *t, uint64_t bytes);
 
-/* "3.12.1 (main, ...)": 3 and 12; false: it does not begin with a version, or with one of numbers
- * from 100 on. */
+/* Parses "3.12.1 (main, ...)" as 3 and 12. Returns false if the text does not begin with a version,
+ * or with numbers of 100 or more. */
 bool mp_text_version(const char *text, unsigned part[2]);
 
-/* Reads "from-to", hexadecimal, as lines of /proc/PID/maps begin. */
+/* Parses the hexadecimal "from-to" at the beginning of a line of /proc/PID/maps. */
 void mp_text_range(const char *text, uint64_t *from, uint64_t *to);
 
 #endif

@@ -13,11 +13,11 @@
 
 void memprof_record_alloc(void *p, size_t bytes);
 void memprof_record_free(void *p);
-/* A reallocation of p begins; it ends with move_end (q NULL: p was freed) or with fail (p stays as
- * it was). */
+/* A reallocation of p begins. It ends with move_end (q NULL: p was freed), or with fail if p is
+ * unchanged. */
 void memprof_record_move_begin(void *p);
 void memprof_record_move_end(void *q, size_t bytes);
-/* The failed call left its reason in errno. */
+/* Must be called while errno is the reason of the failed call. */
 void memprof_record_fail(size_t bytes);
 
 /* Returns the driver call of exactly this name, or NULL if memprof does not observe it or was built
@@ -29,7 +29,7 @@ const struct memprof_driver_call *memprof_driver_call(const char *name);
  * the return is not reported. */
 bool memprof_driver_enter(const struct memprof_driver_call *call, const void *params,
                           uint64_t *keep);
-/* It returned; result: its CUresult. */
+/* Called at the return of the call. @result: its CUresult. */
 void memprof_driver_return(const struct memprof_driver_call *call, const void *params,
                            uint64_t *keep, int result);
 

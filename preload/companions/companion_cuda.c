@@ -1,10 +1,10 @@
 /* libmemprof-cuda.so: reports the CUDA driver's calls to memprof if CUPTI does not.
  *
  * Each call has two functions. One has its name and calls the next function of that name in look-up
- * order, usually the driver's. The other is returned when a program, or CUDA's runtime, looks the
- * driver's function up, and calls that one. Both only forward until memprof listens: programs keep
- * the results of look-ups, and these are the same before and after memprof knows whether it gets
- * CUPTI.
+ * order, usually the driver's. The other one is returned when a program, or CUDA's runtime, looks
+ * up the driver's function. It calls the function that the look-up found. Both only forward until
+ * memprof listens: programs keep the results of look-ups, and these are the same before and after
+ * memprof knows whether it gets CUPTI.
  *
  * The driver's look-up has its own rules (versions, per-thread default streams). It is called, and
  * the function that it chose is recognised by its address. */
@@ -154,9 +154,9 @@ const struct mp_driver_hook *mp_driver_hook(const char *name)
     return NULL;
 }
 
-/* ---- the driver */
+/* ---- finding the driver */
 
-/* Every thread finds the same, so two at once do no harm. */
+/* All threads find the same values, so concurrent calls do no harm. */
 static void know_driver(void *library)
 {
     for (size_t i = 0; i < HOOKS; i++) {
@@ -166,7 +166,7 @@ static void know_driver(void *library)
     }
 }
 
-/* "libcuda.so.1", "libcuda.so": its files have several names. */
+/* The driver's file has several names, such as "libcuda.so.1" and "libcuda.so". */
 static int looks_like_driver(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;
@@ -175,7 +175,7 @@ static int looks_like_driver(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* Finds the driver's functions once and keeps it loaded. Leaves no error of the loader. A library
- * that is not loaded is not asked for, because dlopen would search files and allocate. */
+ * that is not loaded is not looked up, because dlopen would search files and allocate. */
 static bool driver_is_here(void)
 {
     static bool known;
@@ -209,7 +209,7 @@ static void *instead(void *address)
     return address;
 }
 
-/* ---- the program's look-ups */
+/* ---- look-ups by the program */
 
 /* Returns the result of a look-up for which the next look-up returned `found`. Without a driver, or
  * if the driver has no such call, this library's function is ignored: then later libraries are

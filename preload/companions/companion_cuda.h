@@ -7,7 +7,7 @@ struct mp_driver_hook {
     const char *name;
     void *exported;   /* the function of that name in this library */
     void *handed_out; /* its replacement if another library also has the name */
-    void *real;       /* the driver's; NULL: not known yet, or missing */
+    void *real;       /* the driver's function; NULL if it is not known yet or missing */
     const struct memprof_driver_call *told; /* NULL: memprof does not listen to it */
 };
 

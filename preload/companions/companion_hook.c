@@ -5,7 +5,7 @@
 
 #include "real/symbol.h"
 
-/* The code whose calls are not the program's: the allocator, libmemprof.so, this library. */
+/* The code whose calls are not the program's: the allocator, libmemprof.so, and this library. */
 enum { SILENT = 3 };
 struct extent {
     uintptr_t from, to;
@@ -50,7 +50,7 @@ static int keep_extent(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* Every thread finds the same, so two at once do no harm. */
+/* All threads find the same values, so concurrent calls do no harm. */
 static void find_silent(const void *real)
 {
     uintptr_t address[SILENT] = { (uintptr_t)real, (uintptr_t)memprof_record_alloc,

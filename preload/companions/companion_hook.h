@@ -25,7 +25,7 @@
 #pragma weak memprof_record_move_end
 #pragma weak memprof_record_fail
 
-/* The next definition of a name; *slot keeps it.  Any thread. */
+/* Returns the next definition of a name and keeps it in *slot. Any thread. */
 void *mp_companion_next(void **slot, const char *name);
 /* Returns true if a call from the code at this address is recorded: it does not belong to the
  * allocator (which contains `real`), to memprof or to this library. */
@@ -59,7 +59,7 @@ static inline void mp_companion_moved(void *q, size_t bytes)
         result(*real) parameters = (result(*) parameters)mp_companion_next(&next, #name);          \
         const bool recorded = mp_companion_records(__builtin_return_address(0), (const void *)real);
 
-/* A new block of `bytes` bytes. */
+/* Hook of a function that allocates a block of `bytes` bytes. */
 #define MP_COMPANION_ALLOC(name, parameters, arguments, bytes)                                     \
     MP_COMPANION_OPEN(void *, name, parameters)                                                    \
     void *const q = real arguments;                                                                \
@@ -67,7 +67,7 @@ static inline void mp_companion_moved(void *q, size_t bytes)
     return q;                                                                                      \
     }
 
-/* A new block by the convention of posix_memalign. */
+/* The same with the convention of posix_memalign. */
 #define MP_COMPANION_ALLOC_AT(name, parameters, arguments, out, bytes)                             \
     MP_COMPANION_OPEN(int, name, parameters)                                                       \
     const int error = real arguments;                                                              \
@@ -79,15 +79,15 @@ static inline void mp_companion_moved(void *q, size_t bytes)
     return error;                                                                                  \
     }
 
-/* The block `p` goes. */
+/* Hook of a function that frees the block `p`. */
 #define MP_COMPANION_FREE(name, parameters, arguments)                                             \
     MP_COMPANION_OPEN(void, name, parameters)                                                      \
     if (recorded && p) memprof_record_free(p);                                                     \
     real arguments;                                                                                \
     }
 
-/* The block `p` becomes one of `bytes` bytes, at the same place or another.  A failure leaves it as
- * it was. */
+/* Hook of a function that resizes the block `p` to `bytes` bytes. If it fails, the block is
+ * unchanged. */
 #define MP_COMPANION_MOVE(name, parameters, arguments, bytes)                                      \
     MP_COMPANION_OPEN(void *, name, parameters)                                                    \
     if (recorded && p) memprof_record_move_begin(p);                                               \

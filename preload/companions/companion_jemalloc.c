@@ -1,7 +1,7 @@
 /* libmemprof-jemalloc.so: jemalloc's own API.
  *
- * Preload it only where jemalloc is: programs test for mallocx by a weak symbol to find out whether
- * it is there. */
+ * It must only be preloaded into programs with jemalloc, because programs use a weak symbol of
+ * mallocx to find out whether jemalloc is there. */
 #include "companions/companion_hook.h"
 
 MP_COMPANION_ALLOC(mallocx, (size_t bytes, int flags), (bytes, flags), bytes)

@@ -1,11 +1,11 @@
 /* libmemprof-mimalloc.so: mimalloc's mi_ API, without its names for Windows (mi_wcsdup,
- * mi_dupenv_s, ...).  mi_new and its relatives may throw: then nothing is recorded here. */
+ * mi_dupenv_s, ...). If mi_new or a similar function throws, nothing is recorded here. */
 #include <string.h>
 
 #include "companions/companion_hook.h"
 
-/* Every allocator function comes twice: on the thread's heap and, with a first parameter, on one of
- * the program's. */
+/* Every allocating function has two forms: one for the thread's heap, and one whose first parameter
+ * is a heap of the program. */
 #define UNPACK(...) __VA_ARGS__
 #define ALLOC(name, parameters, arguments, bytes)                                                  \
     MP_COMPANION_ALLOC(mi_##name, (UNPACK parameters), (UNPACK arguments), bytes)                  \
@@ -16,8 +16,8 @@
     MP_COMPANION_MOVE(mi_heap_##name, (void *heap, UNPACK parameters), (heap, UNPACK arguments),   \
                       bytes)
 
-/* mi_malloc and mi_zalloc alike, with alignment and offset; name, parameters in front, arguments,
- * bytes. */
+/* Both mi_malloc and mi_zalloc, with alignment and offset. Arguments: name, leading parameters,
+ * arguments, bytes. */
 #define ALLOC_ALIGNED(name, parameters, arguments, bytes)                                          \
     ALLOC(name, parameters, arguments, bytes)                                                      \
     ALLOC(name##_aligned, (UNPACK parameters, size_t alignment), (UNPACK arguments, alignment),    \
@@ -78,7 +78,7 @@ MP_COMPANION_FREE(mi_free_aligned, (void *p, size_t alignment), (p, alignment))
 MP_COMPANION_FREE(mi_free_size_aligned, (void *p, size_t bytes, size_t alignment),
                   (p, bytes, alignment))
 
-/* A realloc that frees the block when it fails. */
+/* A realloc that frees the block if it fails. */
 #define MOVE_OR_FREE(name, parameters, arguments)                                                  \
     MP_COMPANION_OPEN(void *, name, parameters)                                                    \
     if (recorded && p) memprof_record_move_begin(p);                                               \
@@ -90,7 +90,7 @@ MP_COMPANION_FREE(mi_free_size_aligned, (void *p, size_t bytes, size_t alignment
 MOVE_OR_FREE(mi_reallocf, (void *p, size_t bytes), (p, bytes))
 MOVE_OR_FREE(mi_heap_reallocf, (void *heap, void *p, size_t bytes), (heap, p, bytes))
 
-/* In place, or not at all. */
+/* Resizes in place or fails. */
 MP_COMPANION_OPEN(void *, mi_expand, (void *p, size_t bytes))
 void *const q = real(p, bytes);
 if (!recorded || !q) return q;
@@ -99,7 +99,7 @@ memprof_record_move_end(q, bytes);
 return q;
 }
 
-/* The block is *at.  0, or an error number and the block stays as it was. */
+/* The block is *at. Returns 0, or an error number and leaves the block unchanged. */
 MP_COMPANION_OPEN(int, mi_reallocarr, (void *at, size_t n, size_t each))
 void *const p = at ? *(void **)at : NULL;
 if (recorded && p) memprof_record_move_begin(p);
@@ -110,7 +110,7 @@ else if (recorded) mp_companion_allocated(q, mp_companion_product(n, each));
 return error;
 }
 
-/* A string of the program's becomes a new block; no string, no block. */
+/* Copies a string of the program to a new block. A NULL string needs no block. */
 #define COPY(name, parameters, arguments)                                                          \
     MP_COMPANION_OPEN(char *, name, parameters)                                                    \
     char *const q = real arguments;                                                                \
@@ -122,7 +122,7 @@ COPY(mi_heap_strdup, (void *heap, const char *text), (heap, text))
 COPY(mi_strndup, (const char *text, size_t most), (text, most))
 COPY(mi_heap_strndup, (void *heap, const char *text, size_t most), (heap, text, most))
 
-/* Without a buffer of the program's the path is a new block. */
+/* If the program gives no buffer, the path is a new block. */
 #define REALPATH(name, parameters, arguments)                                                      \
     MP_COMPANION_OPEN(char *, name, parameters)                                                    \
     char *const q = real arguments;                                                                \

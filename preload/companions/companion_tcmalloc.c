@@ -1,4 +1,4 @@
-/* libmemprof-tcmalloc.so: the tc_ API of gperftools' tcmalloc.  tc_new throws: then nothing is
+/* libmemprof-tcmalloc.so: the tc_ API of gperftools' tcmalloc. If tc_new throws, nothing is
  * recorded here. */
 #include "companions/companion_hook.h"
 

@@ -1,6 +1,6 @@
-# One library for each allocator with an API of its own: libmemprof-jemalloc.so, libmemprof-mimalloc.so and
-# libmemprof-tcmalloc.so, preloaded behind libmemprof.so, whose memprof_record_* they call.  None needs its
-# allocator's headers.
+# One library for each allocator that has its own API: libmemprof-jemalloc.so, libmemprof-mimalloc.so and
+# libmemprof-tcmalloc.so. They are preloaded after libmemprof.so, whose memprof_record_* they call, and need no headers
+# of these allocators.
 mp_door(companions)
 add_library(mp_companions INTERFACE)
 target_include_directories(mp_companions INTERFACE ${door})
@@ -14,9 +14,9 @@ foreach(allocator jemalloc mimalloc tcmalloc)
   target_link_libraries(memprof-${allocator} PRIVATE mp_companions mp_coverage mp_warnings)
 endforeach()
 
-# libmemprof-cuda.so, behind all others: the CUDA driver's calls, and the look-ups that find them.  Who looks up is known by the
-# return address: the program's look-ups go on by jumps, our own must be calls.  (-Bsymbolic would have those search this
-# library first.)
+# libmemprof-cuda.so, after all others: the CUDA driver's calls, and the look-ups that find them. The caller of a
+# look-up is recognised by the return address: look-ups of the program continue with jumps, look-ups by this library
+# must be calls. (With -Bsymbolic the latter would search this library first.)
 if(MEMPROF_CUDA)
   include(companions/driver_calls.cmake)
   mp_driver_calls(${CMAKE_CURRENT_BINARY_DIR}/companions/driver_calls.def)
@@ -29,5 +29,5 @@ if(MEMPROF_CUDA)
   target_include_directories(memprof-cuda PRIVATE $<TARGET_PROPERTY:mp_real,INCLUDE_DIRECTORIES>
     ${CMAKE_CURRENT_BINARY_DIR}/companions)
   target_include_directories(memprof-cuda SYSTEM PRIVATE ${CUPTI_INCLUDE_DIR} ${CUDA_INCLUDE_DIR})
-  target_link_libraries(memprof-cuda PRIVATE mp_companions mp_warnings) # not counted: what counts would be between a look-up and its caller
+  target_link_libraries(memprof-cuda PRIVATE mp_companions mp_warnings) # not counted for coverage, because the counters would be between a look-up and its caller
 endif()

@@ -1,7 +1,8 @@
-# mp_driver_calls(FILE): writes, of each call that memprof listens to (cuda/calls.def, cuda/launches.def) and that a program can
-# find by its name, MP_DRIVER_CALL(name, (parameters), (arguments)); MP_DRIVER_CALL_PLAIN(name) for one without parameters.
-# CUPTI's structs of parameters are made from the prototypes: same types, same order.  A call that has neither a struct nor a
-# prototype in these headers is an error: only `nameless` have no name for programs.
+# mp_driver_calls(FILE): writes MP_DRIVER_CALL(name, (parameters), (arguments)) for each call that memprof listens to
+# (cuda/calls.def, cuda/launches.def) and that a program can find by its name, or MP_DRIVER_CALL_PLAIN(name) if it has
+# no parameters. CUPTI's structs of parameters are made from the prototypes, with the same types in the same order. A
+# call without a struct and without a prototype in these headers is an error, except for `nameless` calls, which have no
+# name for programs.
 function(mp_driver_calls file)
   file(READ ${CUPTI_INCLUDE_DIR}/generated_cuda_meta.h structs)
   set(plain "")

@@ -13,13 +13,13 @@
 #include "base/sys.h"
 #include "mpf/slot.h"
 
-/* At most: 512 MiB, mapped as threads come and touched one by one */
+/* The maximum, 512 MiB. Memory is mapped as threads start, and used one chunk at a time. */
 #define MP_POOL_PLACES 16384u
-#define MP_POOL_FILE   1536u /* of them in the journal file at most: 48 MiB */
+#define MP_POOL_FILE   1536u /* maximum in the journal file: 48 MiB */
 #define MP_POOL_STEP   16u   /* places mapped at a time */
-/* Chunks in addition to one per thread: 5 MiB in flight between hooks and encoder */
+/* Chunks in addition to one per thread: 5 MiB between hooks and encoder. */
 #define MP_POOL_RESERVE 160u
-/* The same where the program's memory is limited (RLIMIT_AS, RLIMIT_DATA) */
+/* The same if the program's memory is limited (RLIMIT_AS, RLIMIT_DATA). */
 #define MP_POOL_LIMITED 64u
 
 struct mp_chunk_meta {
@@ -30,7 +30,7 @@ struct mp_chunk_meta {
     uint32_t pending; /* the encoder's: slots in the log once the frame at hand is written */
     uint32_t filled;  /* slots from this one on are empty, whatever the chunk was used for before */
     uint8_t tag;      /* of the chunk's last use */
-    /* A slot of it may still be written by a thread that was given up: never used again. */
+    /* A thread that was given up may still write one of its slots, so it is never used again. */
     uint8_t retired;
 };
 
@@ -39,18 +39,18 @@ struct mp_pool {
     uint8_t *base;            /* the chunks */
     struct mp_queue free;
     struct mp_cell free_cell[MP_POOL_PLACES];
-    uint32_t chunks;  /* places ever in use */
+    uint32_t chunks;  /* number of places that were ever used */
     uint32_t spoiled; /* retired places */
     uint32_t mapped;  /* places that memory is mapped for */
-    uint32_t alive;   /* threads with a record when the encoder last looked, */
-    uint32_t looks;   /* how often it did */
+    uint32_t alive;   /* number of threads with a record at the encoder's last look, */
+    uint32_t looks;   /* and number of these looks */
     uint32_t why;     /* enum mpf_loss: why the last request for a place failed */
     uint32_t in_use;
-    uint32_t on_the_way; /* full ones that are in a frame which is not written yet */
-    uint32_t frames;     /* written, or lost */
+    uint32_t on_the_way; /* full chunks in a frame that is not written yet */
+    uint32_t frames;     /* number of frames written or lost */
     uint32_t released;   /* futex: incremented when chunks are returned */
-    uint32_t waits;      /* of threads for a chunk, ever */
-    /* 1 + the value of `released` when a thread began to wait for a chunk; 0: none ever did */
+    uint32_t waits;      /* total number of times that a thread waited for a chunk */
+    /* 1 + the value of `released` when a thread began to wait for a chunk; 0 if none ever did */
     uint32_t wanted;
     uint32_t stalled; /* 1 + the value of `released` at which a thread gave up waiting */
     uint32_t refused; /* 1 + the value of `frames` when there was no memory for another place */
@@ -59,7 +59,7 @@ struct mp_pool {
     struct mp_chunk_meta meta[MP_POOL_PLACES];
 };
 
-/* Where chunk `index` of the pool lies, and back. */
+/* Return the chunk with number `index` of the pool, and the number of a chunk. */
 static inline struct mpf_chunk *mp_pool_chunk(const struct mp_pool *pool, uint32_t index)
 {
     return (struct mpf_chunk *)(pool->base + (size_t)index * MPF_CHUNK_BYTES);

@@ -87,7 +87,7 @@ static uint64_t size(const char *name, uint64_t otherwise)
     return otherwise;
 }
 
-/* The number of the word that the variable has; words end with NULL. */
+/* Returns the index of the variable's value in `words`, which ends with NULL. */
 static unsigned choice(const char *name, const char *const words[], unsigned otherwise,
                        const char *wanted)
 {
@@ -118,7 +118,7 @@ IS_WHOLE(torch_ranges_words, MP_TORCH_OPS);
 IS_WHOLE(stacks_words, MP_STACKS_ALL);
 IS_WHOLE(cuda_words, MP_CUDA_OFF);
 
-/* The number of bytes that may follow the word after a colon, and its default; 0: no number may
+/* The number of bytes that may follow the word after a colon, and its default. 0: no number may
  * follow. */
 static const struct {
     const char *word;
@@ -156,7 +156,7 @@ static void host(const char *name)
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
 
-/* Negative ones are the fast ones of zstd. */
+/* Negative levels are zstd's fast ones. */
 static int level(const char *name, int otherwise)
 {
     const char *v = secure_getenv(name);
@@ -244,7 +244,7 @@ const char *mp_config_host(void)
     return name;
 }
 
-/* Is there nothing but dots since the last slash? */
+/* Returns true if there are only dots after the last slash. */
 static bool only_dots(const struct mp_text *t)
 {
     size_t n = t->bytes;
@@ -252,8 +252,8 @@ static bool only_dots(const struct mp_text *t)
     return !n || t->buf[n - 1] == '/';
 }
 
-/* A value from outside must not lead to another folder: neither by a slash, nor as "..", nor by
- * being nothing where a folder's name is to be.  `next` is what follows it. */
+/* A value from outside must not lead to another folder: not by a slash, not as "..", and not by
+ * being empty as the name of a folder. @next: the character after it. */
 static void add_plain(struct mp_text *t, const char *value, char next)
 {
     const bool begins = !t->bytes || t->buf[t->bytes - 1] == '/';
@@ -262,7 +262,7 @@ static void add_plain(struct mp_text *t, const char *value, char next)
         mp_text_bytes(t, *value == '/' || (*value == '.' && only_dots(t)) ? "_" : value, 1);
 }
 
-/* %q{VAR}: returns what follows it. */
+/* Expands %q{VAR} and returns the text after it. */
 static const char *add_variable(struct mp_text *t, const char *p)
 {
     const char *end = *p == '{' ? strchr(p, '}') : NULL;
@@ -278,8 +278,8 @@ static const char *add_variable(struct mp_text *t, const char *p)
     return end + 1;
 }
 
-/* The current folder in front of a relative path; it may be gone, or out of reach of the root.
- * (getcwd allocates where it is.) */
+/* Adds the current directory before a relative path. The directory may be deleted or outside of the
+ * root. (getcwd allocates in this case.) */
 static int add_folder(struct mp_text *t)
 {
     const long n = mp_sys3(SYS_getcwd, (long)t->buf, (long)t->cap, 0);

@@ -10,8 +10,8 @@
 #include "core/threads.h"
 #include "core/window.h"
 
-/* Bytes that a thread makes until it sees to it that an encoder runs: totals reach the log by it.
- */
+/* Bytes after which a thread makes sure that an encoder runs, because the encoder writes totals to
+ * the log. */
 #define WORTH_AN_ENCODER ((uint64_t)1 << 20)
 
 struct mp_counted mp_counted = { .plain = UINT32_MAX, .nothing = UINT32_MAX };
@@ -26,7 +26,8 @@ static bool find_usable(void)
     return usable;
 }
 
-/* Blocks that are sampled almost always are each recorded: 99 % of those of 4.6 means. */
+/* Blocks that would almost always be sampled are all recorded: 99 % of the blocks of 4.6 means are
+ * sampled. */
 static void init_sample(void)
 {
     mp_counted.mean = mp_config.host_bytes < MPF_SIZE_MAX ? mp_config.host_bytes : MPF_SIZE_MAX;
@@ -37,7 +38,7 @@ static void init_sample(void)
     mp_config.host = MP_HOST_LARGE;
 }
 
-/* Outside of windows, each block is what it is with large. */
+/* Outside of windows, blocks are treated as with `large`. */
 static void init_windows(void)
 {
     if (mp_config.host != MP_HOST_ALL || !mp_config.window_text[0]) return;
@@ -117,7 +118,7 @@ static bool is_marked(void *p)
     return false;
 }
 
-/* Is the block, which the program has just got, on record from now on? */
+/* Returns true if the block, which the program has just got, is recorded from now on. */
 static bool begins(struct mp_thread *t, void *p, size_t usable)
 {
     const bool large = usable >= mp_counted.large;
@@ -129,7 +130,7 @@ static bool begins(struct mp_thread *t, void *p, size_t usable)
     return large;
 }
 
-/* Was it until now? */
+/* Returns true if the block has been recorded so far. */
 static bool ends(void *p, size_t usable)
 {
     if (usable >= mp_counted.large) return true;
@@ -202,8 +203,8 @@ struct mp_counted_move mp_counted_moves(void *p)
     return m;
 }
 
-/* Where both blocks are on record, the end of the one and the beginning of the other are one event.
- */
+/* If both blocks are recorded, the end of the old one and the beginning of the new one are one
+ * event. */
 void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
 {
     if (!m->t) {
@@ -222,7 +223,8 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
     else if (q) mp_counted_add(&m->t->made, usable);
 }
 
-/* Another sample may have its place meanwhile: then it goes over to those that are counted. */
+/* If another sample has taken the place of this block meanwhile, the block is counted from now
+ * on. */
 void mp_counted_stays(const struct mp_counted_move *m, void *p)
 {
     const bool small = m->t && m->recorded && m->usable < mp_counted.large;
@@ -234,15 +236,15 @@ void mp_counted_stays(const struct mp_counted_move *m, void *p)
     mp_loss(MPF_LOSS_SAMPLES, 1);
 }
 
-/* Reads the counters of a running thread: the result is exact for some instant during the call. */
+/* Reads the counters of a running thread. The result is exact for some instant during the call. */
 static void add(struct mp_totals *to, const struct mp_totals *from)
 {
     to->bytes += __atomic_load_n(&from->bytes, __ATOMIC_RELAXED);
     to->blocks += __atomic_load_n(&from->blocks, __ATOMIC_RELAXED);
 }
 
-/* Frees first: a block that goes from thread to thread meanwhile is counted, rather than freed
- * before it is made. */
+/* Frees are read first, so that a block which is passed between threads meanwhile does not count as
+ * freed before it is allocated. */
 void mp_counted_sum(struct mp_totals *made, struct mp_totals *freed)
 {
     const uint32_t threads = mp_threads_ever();

@@ -1,18 +1,19 @@
 /* Blocks of malloc if not each of them is recorded (MEMPROF_HOST). Blocks of at least some size are
- * recorded as blocks of host/part; of smaller ones each, a sample or none. A thread counts the
- * allocations and frees that are not recorded. With `off` nothing is counted.
+ * recorded as blocks of host/part. Of smaller blocks all are recorded, a sample, or none. A thread
+ * counts the allocations and frees that are not recorded. With `off` nothing is counted.
  *
- * A freed block is known only by its address and by what the allocator reports about it. So all
- * sizes here are usable bytes. They decide whether a block is recorded, at both ends of its life,
- * or a set of addresses does for smaller ones. An address leaves the set before the real free, as
- * frees are recorded: its next owner has another block.
+ * A freed block is known only by its address and by the size that the allocator reports. So all
+ * sizes here are usable bytes. The size decides whether a block is recorded, when it is allocated
+ * and when it is freed. For smaller blocks a set of addresses decides. An address leaves the set
+ * before the real free, as frees are recorded, because its next owner has another block.
  *
- * Sampling: points lie in the bytes that a thread allocates, at random distances of `mean` bytes on
- * average (draw.h), and a block that contains a point is recorded. The next point is reached when
- * the thread's byte counter reaches `due`, so a block that is not sampled costs only its count.
+ * Sampling: sampling points are at random distances, with a mean of `mean` bytes, in the sequence
+ * of bytes that a thread allocates (draw.h). A block that contains a point is recorded. The next
+ * point is reached when the thread's byte counter reaches `due`, so a block that is not sampled
+ * costs only its count.
  *
- * Windows: if each block is recorded, but only while a window is open, blocks of at least `large`
- * bytes are always recorded, and smaller ones of a window are known by their addresses. */
+ * Windows: if blocks are recorded only while a window is open, blocks of at least `large` bytes are
+ * always recorded, and smaller ones of a window are known by their addresses. */
 #ifndef MP_COUNTED_H
 #define MP_COUNTED_H
 
@@ -28,34 +29,34 @@
 
 struct mp_counted {
     bool each;                 /* each block is recorded, */
-    bool on;                   /* or not each is; neither: it is not decided yet */
-    size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL: nothing is counted */
+    bool on;                   /* or only some are; if neither is set, this is not decided yet */
+    size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL if nothing is counted */
     /* the size before a block was compared with the result of `usable` */
     bool compared;
     /* they are equal: guard of threads that may read the size before a block; otherwise no guard */
     uint32_t plain;
-    uint32_t nothing;             /* off: guard of threads on the fast path; otherwise no guard */
-    size_t large;                 /* usable bytes from which each block is recorded */
-    size_t from;                  /* from which each is looked at: in a window all are (window.h) */
-    uint64_t mean;                /* mean bytes between samples of smaller blocks; 0: no sampling */
-    struct mp_addresses *samples; /* live sampled blocks; NULL: no sampling */
-    /* smaller blocks that were allocated in windows; NULL: no windows */
+    uint32_t nothing; /* off: guard of threads on the fast path; otherwise no guard */
+    size_t large;     /* usable bytes from which each block is recorded */
+    size_t from;      /* bytes from which each block is examined; 0 in a window (window.h) */
+    uint64_t mean;    /* mean bytes between samples of smaller blocks, or 0 without sampling */
+    struct mp_addresses *samples; /* live sampled blocks, or NULL without sampling */
+    /* smaller blocks that were allocated in windows, or NULL without windows */
     struct mp_marks *windowed;
 };
 extern struct mp_counted mp_counted;
 
-/* Decides the mode from the configuration, if the allocator reports sizes. Called at the start,
- * where the loader's lock may be taken. */
+/* Sets the mode from the configuration, if the allocator reports sizes. Called at the start, when
+ * the loader's lock may be taken. */
 void mp_counted_init(void);
-/* Says where it cannot. */
+/* Prints a message if the allocator does not report sizes. */
 void mp_counted_say(void);
-/* Forgets which blocks are on record: in a forked child, single-threaded. */
+/* Forgets which blocks are recorded. Called in a forked child, which has one thread. */
 void mp_counted_reset(void);
-/* From now on each block is recorded, or no more than without. */
+/* Records each block from now on (@open), or only those that are recorded without a window. */
 void mp_counted_window(bool open);
 
-/* The calling thread's record; NULL: its calls are not the program's, or it can have none.  `made`:
- * usable or requested bytes of a block that the program has just got, else 0. */
+/* Returns the calling thread's record, or NULL if its calls are not the program's or it cannot have
+ * one. @made: usable or requested bytes of a block that the program has just got, otherwise 0. */
 struct mp_thread *mp_counted_slow(size_t made) __attribute__((noinline));
 static inline bool mp_counted_is_plain(const struct mp_thread *t, size_t made)
 {
@@ -67,14 +68,14 @@ static inline struct mp_thread *mp_counted_thread(size_t made)
     return __builtin_expect(mp_counted_is_plain(t, made), 1) ? t : mp_counted_slow(made);
 }
 
-/* Each by one instruction, so that what a signal handler counts in between is not lost. */
+/* Adds with one instruction each, so that counts by a signal handler in between are not lost. */
 static inline void mp_counted_add(struct mp_totals *totals, size_t bytes)
 {
     mp_machine_add(&totals->bytes, bytes);
     mp_machine_add(&totals->blocks, 1);
 }
 
-/* These give p back: a hook needs to keep nothing meanwhile. */
+/* These functions return p, so that a hook need not keep anything meanwhile. */
 
 /* Records or counts a block of at least `large` bytes, or one that reaches the thread's `due`. */
 void *mp_counted_look(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
@@ -85,7 +86,7 @@ static inline void *mp_counted_add_made(struct mp_thread *t, void *p, size_t usa
     mp_counted_add(&t->made, usable);
     return p;
 }
-/* Records or counts the end of a block, which is on record if it is a large one or in a set. */
+/* Records or counts the end of a block, which is recorded if it is large or in a set. */
 void *mp_counted_end(struct mp_thread *t, void *p, size_t usable) __attribute__((noinline));
 
 /* Returns true and the block's usable bytes if the thread is on the fast path. */
@@ -100,7 +101,7 @@ static inline bool mp_counted_is_nothing(const struct mp_thread *t)
     return t && t->guard == mp_counted.nothing;
 }
 
-/* A block of `bytes` that the program has just got. */
+/* Called for a block of `bytes` that the program has just got. */
 void *mp_counted_made_slow(void *p, size_t bytes) __attribute__((noinline));
 static inline __attribute__((always_inline)) void *mp_counted_made(void *p, size_t bytes)
 {
@@ -124,7 +125,7 @@ static inline __attribute__((always_inline)) void *mp_counted_add_freed(struct m
     return p;
 }
 
-/* Before the real free. */
+/* Called before the real free. */
 void *mp_counted_freed_slow(void *p) __attribute__((noinline));
 static inline __attribute__((always_inline)) void *mp_counted_freed(void *p)
 {
@@ -138,7 +139,7 @@ static inline __attribute__((always_inline)) void *mp_counted_freed(void *p)
  * failure. */
 struct mp_counted_move {
     struct mp_thread *t; /* NULL: not counted */
-    size_t usable;       /* of the old block */
+    size_t usable;       /* usable bytes of the old block */
     bool recorded;       /* the old block is recorded */
 };
 struct mp_counted_move mp_counted_moves(void *p);

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 
-/* The natural logarithm of a number in (0, 1], to 10^-5: the C library's is in another library. */
+/* Returns the natural logarithm of a number in (0, 1] with an error below 10^-5. The C library's
+ * logarithm is in another library. */
 static double logarithm(double x)
 {
     union {

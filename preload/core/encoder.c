@@ -40,8 +40,8 @@ unsigned mp_encoders(void)
     return n;
 }
 
-/* Starts encoder `number`, once in the life of the process.  On a thread with the worker's table.
- */
+/* Starts encoder `number`, once in the life of the process, on a thread with the worker's
+ * descriptor table. */
 static bool start(unsigned number, void (*run)(void))
 {
     struct mp_encoder *e = &mp_process->encoder[number];
@@ -60,13 +60,13 @@ static void begin(unsigned number)
 
 static void end(unsigned number) { moves(number, MP_ENCODER_RUNS, MP_ENCODER_GONE); }
 
-/* Each of several encoders waits for a whole frame's worth of events: else all frames were small.
- */
+/* If there are several encoders, each waits until there are enough events for a whole frame,
+ * because otherwise all frames would be small. */
 static bool a_frame_waits(void) { return mp_pool_has_frame(mp_thread_records()); }
 
-/* ---- the encoders that help */
+/* ---- additional encoders */
 
-/* The newest one is the only one that can be starting: each starts once the one before it runs. */
+/* Only the newest encoder can be starting, because each starts when the one before it runs. */
 static unsigned starting_helper(void)
 {
     unsigned i = 1;
@@ -89,14 +89,15 @@ static void help(void)
     end(number);
 }
 
-/* How often threads must have waited for chunks, with all encoders so far at work, and how many
- * processors there must be.  More than two encoders are for programs of many threads that do hardly
- * anything but allocate: the program waits and leaves processors to them. */
+/* Number of waits for chunks, with all present encoders running, after which another encoder
+ * starts, and number of processors that it needs. More than two encoders are for programs with many
+ * threads that do almost nothing but allocate. Such a program waits and leaves processors to the
+ * encoders. */
 static const struct {
     uint32_t waits, processors;
 } helper_from[MP_WRITERS] = { [1] = { 1, 2 }, { 100, 8 }, { 200, 8 } };
 
-/* The encoder that should be started next to help; 0: none, now or ever. */
+/* Returns the number of the next encoder to start, or 0 if none is needed now. */
 static unsigned helper_due(void)
 {
     unsigned i = 1;
@@ -117,9 +118,9 @@ static void start_helper(void)
 /* ---- the first encoder */
 
 /* (If the last thread of the program had ended as the C library's threads do, it would have called
- * exit.)  The kernel takes the exit status of the last thread that ends.  If that was the main
- * thread, memprof's threads end with its status; the status of another thread cannot be known and
- * is 0 as a rule. */
+ * exit.) The kernel uses the exit status of the last thread that ends. If that was the main thread,
+ * memprof's threads end with its status. The status of another thread cannot be known and is
+ * usually 0. */
 bool mp_encoder_is_alone(void)
 {
     static bool main_was_first;
@@ -134,7 +135,7 @@ bool mp_encoder_is_alone(void)
     return true;
 }
 
-/* A period begins. */
+/* Begins a period. */
 static void tick(uint64_t now)
 {
     mp_clock_next_turns();
@@ -147,8 +148,8 @@ static void tick(uint64_t now)
     start_helper();
 }
 
-/* If a filter that the program set for all threads forbids to sleep, the encoder ends, and threads
- * have their frames written by the worker. */
+/* If a filter that the program set for all threads forbids sleeping, the encoder ends, and threads
+ * let the worker write their frames. */
 static void encode(void)
 {
     uint64_t next = 0;
@@ -157,7 +158,7 @@ static void encode(void)
     while (state_of(0) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        const bool due = !now || now >= next; /* 0: a filter of the program's refuses the clock */
+        const bool due = !now || now >= next; /* 0: a filter of the program refuses the clock */
         if (due) {
             next = now + PERIOD_NS;
             tick(now);
@@ -174,7 +175,7 @@ static void encode(void)
     mp_encoder_wake();
 }
 
-/* A chunk has been filled, or many are in use. */
+/* Returns true if a chunk has been filled, or many are in use. */
 static bool is_worth_it(const struct mp_process *p)
 {
     return __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) >
@@ -187,7 +188,7 @@ bool mp_encoder_due(bool now)
     return mp_process->known && state_of(0) == MP_ENCODER_NONE && (now || is_worth_it(mp_process));
 }
 
-/* On the worker. */
+/* Runs on the worker. */
 static bool start_first(void)
 {
     struct mp_encoder *e = &mp_process->encoder[0];
@@ -198,8 +199,8 @@ static bool start_first(void)
 
 void mp_encoder_not_started(void) { moves(0, MP_ENCODER_STARTING, MP_ENCODER_NONE); }
 
-/* The program's thread does not wait for it, but has the memory mapped: the program may limit its
- * own at any instant. */
+/* The program's thread does not wait for the encoder, but maps its memory, because the program may
+ * limit its own memory at any time. */
 void mp_encoder_start(void)
 {
     if (mp_sys_getpid() != mp_process->pid || !moves(0, MP_ENCODER_NONE, MP_ENCODER_STARTING))
@@ -212,15 +213,15 @@ void mp_encoder_start(void)
 
 static bool do_nothing(void) { return true; }
 
-/* The worker does one job after the other. */
+/* The worker does one job at a time. */
 void mp_encoder_start_now(void)
 {
     mp_encoder_start();
     mp_worker_run(do_nothing, START_NS);
 }
 
-/* The first encoder ends first, because it starts the others.  An encoder that does not end within
- * END_NS stays, and is not replaced. */
+/* The first encoder ends first, because it starts the others. An encoder that does not end within
+ * END_NS remains and is not replaced. */
 bool mp_encoder_stop(void)
 {
     const bool ran = is_there(0);

@@ -1,10 +1,10 @@
 /* The encoders: memprof's threads that move the events of the program's threads into the log.
  *
- * The first one works every 100 ms, or when it is woken, and takes the samples.  It starts when a
- * first chunk is full or a first large block is made; smaller processes are encoded at their end.
- * Once a thread of the program had to wait for a chunk, a second encoder helps whenever the first
- * one falls behind; of eight processors a third and a fourth.  All share the worker's descriptor
- * table. */
+ * The first one works every 100 ms, or when it is woken, and takes the samples. It starts when a
+ * first chunk is full or a first large block is allocated. Smaller processes are encoded at their
+ * end. Once a thread of the program had to wait for a chunk, a second encoder helps whenever the
+ * first one is too slow. With eight processors or more there may be a third and a fourth. All share
+ * the worker's descriptor table. */
 #ifndef MP_ENCODER_H
 #define MP_ENCODER_H
 
@@ -14,28 +14,29 @@
 #include "base/sys.h"
 
 /* Returns true if the first encoder should be started now: none was started yet and there is work
- * for one, or `now` is set.  Never in a child of a raw fork, which may end by a raw exit of its
- * only thread. */
+ * for one, or `now` is set. Returns false in a child of a raw fork, which may end by a raw exit of
+ * its only thread. */
 bool mp_encoder_due(bool now);
-/* Starts it, by the worker, without waiting for that. */
+/* Lets the worker start it, without waiting. */
 void mp_encoder_start(void);
-/* True while the first encoder is starting or at work. */
+/* Returns true while the first encoder is starting or running. */
 bool mp_encoder_runs(void);
-/* Starts it and waits for that, before a call after which the process can start no threads. */
+/* Starts it and waits for that, before a call after which the process cannot create threads. */
 void mp_encoder_start_now(void);
-/* The worker could not start it: the next event that finds one due tries again. */
+/* Called if the worker could not start it. The next event that finds it due tries again. */
 void mp_encoder_not_started(void);
 /* Returns true if every thread of the program has ended by itself, the main one first, so that only
- * memprof's threads keep the process. */
+ * memprof's threads keep the process alive. */
 bool mp_encoder_is_alone(void);
-/* Ends all encoders and waits for that.  True if the first one ran; it may be started again. */
+/* Ends all encoders and waits for that. Returns true if the first one ran. It may be started
+ * again. */
 bool mp_encoder_stop(void);
-/* Tells the encoders that there is work. */
+/* Wakes the encoders because there is work. */
 void mp_encoder_wake(void);
-/* Called by a thread that found the pool empty when pool.released was `seen`: waits a little for
- * the encoder, or has a frame written by the worker.  False: the patience is over. */
+/* Called by a thread that found the pool empty when pool.released was `seen`: waits a short time
+ * for the encoder, or lets the worker write a frame. Returns false if the time limit is over. */
 bool mp_encoder_relieve(uint32_t seen, struct mp_patience *patience);
-/* Encoders that are starting or at work. */
+/* Returns the number of encoders that are starting or running. */
 unsigned mp_encoders(void);
 
 #endif

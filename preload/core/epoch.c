@@ -1,11 +1,12 @@
-/* Several threads (writers) work on frames at once: one at a time takes slots for its frame, under
- * epoch_lock; then each encodes its own; then they write in the order in which they took.
+/* Several threads (writers) work on frames at the same time. One after the other takes slots for
+ * its frame, under epoch_lock. Then each encodes its own frame, and they write in the order in
+ * which they took the slots.
  *
  * Invariants:
- *  - frames are in time order: frame n holds the events with W(n-1) < time <= W(n); an event seen
- * later than its watermark (a clock that reads early by more than MARGIN_NS) gets the watermark's
- * time;
- *  - a thread's events keep the order of its slots. */
+ *  - Frames are in time order: frame n has the events with W(n-1) < time <= W(n). An event seen
+ * later than its watermark (because a clock is early by more than MARGIN_NS) gets the watermark's
+ * time.
+ *  - A thread's events keep the order of its slots. */
 #include "core/epoch.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@
 #define MARGIN_NS        20000u
 #define RUN_PATIENCE_NS  UINT64_C(1000000000) /* for a thread that may hang in a write */
 #define HOLD_PATIENCE_NS UINT64_C(10000000000)
-#define LOOK_NS          50000000u /* between two looks for threads that are gone */
+#define LOOK_NS          50000000u /* between two checks for threads that have ended */
 
 struct mp_epoch {
     struct mp_merge *merge;
@@ -32,11 +33,13 @@ struct mp_epoch {
     uint64_t upto;         /* this epoch's watermark */
     uint64_t seq;          /* of the next frame */
     uint32_t ticket;       /* of the next frame */
-    uint32_t turn;         /* futex: of the frame that is to be written next */
+    uint32_t turn;         /* futex: the ticket of the frame that is to be written next */
     bool busy;             /* a frame was full */
-    /* Threads that were seen dead and are not given back, at most; read without the lock. */
+    /* Maximum number of threads that were seen to have ended and still have a record. Read without
+     * the lock. */
     uint32_t dead;
-    uint64_t next_look, next_hurried; /* for such, ns: as a rule, and while chunks are short */
+    /* Times of the next check for ended threads in ns: normally, and while chunks are short. */
+    uint64_t next_look, next_hurried;
     uint32_t notes;
     struct mp_note note[MP_NOTES];
     struct mp_writer *writer[MP_WRITERS];
@@ -57,7 +60,8 @@ static struct mp_epoch *map_epoch(void)
     return NULL;
 }
 
-/* Gives the writer, whose lock is held, memory for frames: for large ones once a frame was full. */
+/* Maps memory for frames of the writer, whose lock is held: memory for large frames once a frame
+ * was full. */
 static void provide(struct mp_epoch *e, unsigned number)
 {
     struct mp_writer *const before = e->writer[number];
@@ -70,14 +74,14 @@ static void provide(struct mp_epoch *e, unsigned number)
         e->writer[number] = large ? large : mp_writer_map(number, MP_FRAME_EVENTS_SMALL);
 }
 
-/* Under epoch_lock.  Returns NULL without memory. */
+/* Called under epoch_lock. Returns NULL without memory. */
 static struct mp_epoch *epoch(void)
 {
     if (!mp_process->epoch) mp_process->epoch = map_epoch();
     return mp_process->epoch;
 }
 
-/* With the writer's lock held.  Returns NULL without memory. */
+/* Called with the writer's lock held. Returns NULL without memory. */
 static struct mp_writer *writer_of(unsigned number)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
@@ -87,7 +91,7 @@ static struct mp_writer *writer_of(unsigned number)
     return e ? e->writer[number] : NULL;
 }
 
-/* The first encoder may be at work already: its writer stays as it is. */
+/* The first encoder may already be running. Its writer is unchanged. */
 void mp_epoch_prepare(void)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
@@ -131,7 +135,7 @@ static bool seen_dead(const struct mp_thread *t)
     return __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) == -1;
 }
 
-/* Reclaims the records of threads that were dead before the survey, at most as many as one frame
+/* Reclaims the records of threads that had ended before the survey, at most as many as one frame
  * can report. */
 static void reclaim_dead(struct mp_writer *w)
 {
@@ -145,10 +149,10 @@ static void reclaim_dead(struct mp_writer *w)
     }
 }
 
-/* MARGIN_NS in ticks, at least: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
+/* Returns at least MARGIN_NS in ticks: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
 static uint64_t margin(void) { return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift); }
 
-/* With more threads the pool may have more chunks.  If a filter hides which threads have ended, the
+/* With more threads the pool may have more chunks. If a filter hides which threads have ended, the
  * number of the process's threads is the limit. */
 static void count_alive(uint32_t alive)
 {
@@ -164,8 +168,8 @@ static void count_alive(uint32_t alive)
     mp_sys_futex_wake(&pool->released);
 }
 
-/* A thread's end shows by its kernel thread, which costs a system call for each.  Looking takes a
- * fifth of the encoder's time at most. */
+/* The end of a thread is found by its kernel thread, with a system call for each. Looking takes at
+ * most a fifth of the encoder's time. */
 static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
 {
     const uint64_t start = mp_sys_clock(CLOCK_MONOTONIC);
@@ -200,8 +204,8 @@ static void open_epoch(struct mp_epoch *e, bool all)
     mp_merge_start(e->merge);
 }
 
-/* Gives memprof's samples the current time, even if nothing was recorded for long. If events
- * remain, samples come before them. */
+/* Gives memprof's samples the current time, even if nothing was recorded for a long time. If there
+ * are more events, samples precede them. */
 static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
 {
     const uint64_t now = mp_clock_ticks(), at = e->upto < now ? e->upto : now;
@@ -210,7 +214,7 @@ static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
 }
 
 /* Takes slots and memprof's own events for a frame. At the end of the log the latter count the
- * events of all remaining frames, so they come with the last one. */
+ * events of all remaining frames, so they are in the last one. */
 static void take_slots(struct mp_epoch *e, struct mp_writer *w, bool at_end)
 {
     mp_writer_take(w, e->merge, e->upto);
@@ -222,7 +226,7 @@ static void take_slots(struct mp_epoch *e, struct mp_writer *w, bool at_end)
     if (w->notes && !w->more) date_notes(e, w);
 }
 
-/* The frame's place in the log. */
+/* Sets the frame's place in the log. */
 static void stamp(struct mp_epoch *e, struct mp_writer *w)
 {
     if (__atomic_load_n(&e->turn, __ATOMIC_ACQUIRE) == e->ticket) e->seq = mp_logfile_next();
@@ -238,7 +242,7 @@ enum take {
     ALL,
     REST,
     ENDS
-}; /* events older than a margin; all events; the remainder; ends of threads */
+}; /* events older than a margin; all events; the remaining events; ends of threads */
 
 static bool may_take(enum take what)
 {
@@ -246,7 +250,7 @@ static bool may_take(enum take what)
            (__atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended);
 }
 
-/* Something for a frame; false: there is nothing, or the log is complete. */
+/* Takes events for a frame. Returns false if there are none, or if the log is complete. */
 static bool take(struct mp_epoch *e, struct mp_writer *w, enum take what)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);

@@ -12,23 +12,24 @@
 
 #include "core/state.h"
 
-/* Events in one frame, at most: few enough that the encoder's tables stay in a core's own cache. */
+/* Maximum number of events in one frame, so small that the encoder's tables stay in the cache of
+ * one core. */
 #define MP_FRAME_EVENTS 49152u
-/* The same until a frame was full, and as long as memory is short or limited (RLIMIT_AS,
- * RLIMIT_DATA): a writer takes 20 MiB of addresses for large frames, 1 MiB for small ones. */
+/* The same until a frame was full, and while memory is short or limited (RLIMIT_AS, RLIMIT_DATA): a
+ * writer needs 20 MiB of addresses for large frames, 1 MiB for small ones. */
 #define MP_FRAME_EVENTS_SMALL 2048u
 
-/* Has the memory that frames are made in, if there is any: what limits come later do not matter.
- * Else each frame asks for it. */
+/* Maps the memory for frames if possible, so that later limits do not matter. Otherwise each frame
+ * tries it again. */
 void mp_epoch_prepare(void);
-/* One frame of what is older than a small margin; true: there is more.  Nothing once END is
- * written: it has to stay the last frame. */
+/* Writes one frame with events older than a small margin. Returns true if there are more. Writes
+ * nothing after END, which must be the last frame. */
 bool mp_epoch_run(unsigned writer);
-/* Everything that is committed now, and then the END frame.  False: another thread hangs in a
+/* Writes all committed events, and then the END frame. Returns false if another thread hangs in a
  * write. */
 bool mp_epoch_end(const char *reason);
-/* Between these two calls no frame is being made, and signals are blocked. The result of the first
- * is passed to the second. If it is not `all`, another thread hangs in a write. */
+/* Between these two calls no frame is written, and signals are blocked. The result of the first is
+ * passed to the second. If it is not `all`, another thread hangs in a write. */
 struct mp_held {
     uint64_t signals[MP_WRITERS];
     bool all;
@@ -38,7 +39,7 @@ void mp_epoch_release(struct mp_held held);
 /* Adds one of memprof's own events (sample, loss) to the current epoch: at most 128 bytes of data.
  * Under epoch_lock. */
 void mp_epoch_note(unsigned op, uint64_t addr, const void *data, uint64_t size);
-/* Bytes of the epoch's own memory that are resident, at most. */
+/* Returns the resident bytes of the epoch's own memory, at most. */
 uint64_t mp_epoch_resident(void);
 
 #endif

@@ -6,17 +6,17 @@
 #include "mpf/sample.h"
 
 static struct {
-    uint32_t node;  /* + 1; 0: none */
-    uint64_t bytes; /* + 1; 0: not read yet */
+    uint32_t node;  /* + 1; 0 without a node */
+    uint64_t bytes; /* + 1; 0 before the first reading */
 } device[MPF_GPUS];
 
-/* MPF_UNKNOWN is the largest number there is. */
+/* MPF_UNKNOWN is the largest number, so bytes + 1 cannot be confused with it. */
 uint64_t mp_file_cache(unsigned index)
 {
     return __atomic_load_n(&device[index].bytes, __ATOMIC_RELAXED) - 1;
 }
 
-/* FilePages has shared memory in it, which is in no file. */
+/* FilePages includes shared memory, which belongs to no file. */
 uint64_t mp_file_cache_in(const char *meminfo)
 {
     const uint64_t pages = mp_sys_kib(meminfo, "FilePages:"),
@@ -27,7 +27,7 @@ uint64_t mp_file_cache_in(const char *meminfo)
 
 static uint64_t read_node(uint32_t node)
 {
-    char path[64], meminfo[2048]; /* Shmem ends before 1 KiB */
+    char path[64], meminfo[2048]; /* Shmem is within the first 1 KiB */
     struct mp_text t = MP_TEXT(path);
     mp_text_str(&t, "/sys/devices/system/node/node");
     mp_text_u64(&t, node);
@@ -42,7 +42,8 @@ static void read_device(unsigned index)
     if (node) __atomic_store_n(&device[index].bytes, read_node(node - 1) + 1, __ATOMIC_RELAXED);
 }
 
-/* Here a descriptor may come and go: the driver opens many where a device is first used. */
+/* A descriptor may be opened and closed here, because the driver also opens many when a device is
+ * first used. */
 void mp_file_cache_watch(unsigned index, unsigned node)
 {
     if (index >= MPF_GPUS) return;

@@ -1,4 +1,4 @@
-/* Identifies this process across reuses of its number. */
+/* Identifies this process even if its ID is reused. */
 #ifndef MP_IDENTITY_H
 #define MP_IDENTITY_H
 

@@ -1,10 +1,10 @@
-/* The ids of the program's thread are compared with the calling thread's as the kernel shows both
- * to one reader.  In a new user namespace both are shown as 65534 until it has a map, and then
- * change together.  The program's ids are read before and after the calling thread's, so that a map
- * that is written in between makes no difference.
+/* The IDs of the program's thread are compared with the calling thread's IDs as the kernel shows
+ * both to the same reader. In a new user namespace both are shown as 65534 until it has a map, and
+ * then they change together. The program's IDs are read before and after the calling thread's, so
+ * that a map written in between makes no difference.
  *
- * Changing the ids of any thread also takes the whole process's "dumpable" flag away, as the
- * program's own change did; a program that has set it again since keeps it. */
+ * Changing the IDs of any thread also clears the whole process's "dumpable" flag, as the program's
+ * own change did. If the program has set it again since, it is restored. */
 #include "core/ids.h"
 
 #include <stdint.h>
@@ -22,13 +22,13 @@ struct ids {
     uint32_t groups, list[GROUPS];
 };
 
-static uint32_t version; /* changes of the program's ids that were seen */
-/* Version that the calling thread follows. */
+static uint32_t version; /* number of changes of the program's IDs seen so far */
+/* The change that the calling thread has followed. */
 static __thread uint32_t mine __attribute__((tls_model("initial-exec")));
 
 /* ---- reading */
 
-/* Numbers of the line that begins with the key, at most `max`; how many there are. */
+/* Reads at most `max` numbers of the line that begins with the key. Returns how many there are. */
 static uint32_t read_line(const char *text, const char *key, uint32_t *out, uint32_t max)
 {
     const char *p = strstr(text, key);
@@ -41,7 +41,7 @@ static uint32_t read_line(const char *text, const char *key, uint32_t *out, uint
     return n;
 }
 
-/* The buffers of one thread's look: the first encoder and the others take turns. */
+/* The buffers for one look. Only one thread at a time uses them. */
 static struct {
     struct mp_lock lock;
     char text[TEXT_BYTES];
@@ -73,7 +73,7 @@ static bool take_living(void *arg, int tid)
     return false;
 }
 
-/* A thread of the program that lives; 0: none is seen. */
+/* Returns a living thread of the program, or 0 if none is found. */
 static int living_thread(void)
 {
     int dir, tid = 0;
@@ -113,7 +113,7 @@ bool mp_ids_changed(void)
 
 /* ---- following */
 
-/* Groups first: changing them is a right of root's. */
+/* Groups are changed first, because only root may change them. */
 static void take(const struct ids *ids)
 {
     const long dumpable = mp_sys3(SYS_prctl, PR_GET_DUMPABLE, 0, 0);

@@ -1,21 +1,20 @@
-/* User and groups of the threads that memprof makes.
+/* User and groups of the threads that memprof creates.
  *
- * setuid(3) and its relatives change every thread that the C library knows, and memprof's are
- * unknown to it.  They follow a thread of the program, so that none of them keeps a user or group
- * that the program has given up.  Capabilities that are given up by capset(2) alone are not
+ * setuid(3) and similar functions change every thread that the C library knows, and it does not
+ * know memprof's. These follow a thread of the program, so that none of them keeps a user or group
+ * that the program has given up. Capabilities that are given up by capset(2) alone are not
  * followed. */
 #ifndef MP_IDS_H
 #define MP_IDS_H
 
 #include <stdbool.h>
 
-/* Returns true if the program's ids changed since the last call; then the caller wakes memprof's
- * other threads.  Called by the first encoder, once a period. */
+/* Returns true if the program's IDs changed since the last call. The caller then wakes memprof's
+ * other threads. Called by the first encoder, once per period. */
 bool mp_ids_changed(void);
-/* Gives the calling thread, which memprof made, the program's ids if they changed since its last
- * call. */
+/* Gives the calling memprof thread the program's IDs if they changed since its last call. */
 void mp_ids_follow(void);
-/* In a forked child: nothing was read yet. */
+/* Called in a forked child, where nothing has been read yet. */
 void mp_ids_reset(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "mpf/sample.h"
 
 #define PERIOD_US   UINT64_C(90000)
-#define COST_FACTOR 500 /* reading takes at most 0.2 % of the time */
+#define COST_FACTOR 500 /* so that reading takes at most 0.2 % of the time */
 
 static uint64_t value_of(const char *name)
 {
@@ -26,7 +26,7 @@ static void read_values(uint64_t *values)
     };
     uint64_t epoch = 1;
     size_t bytes = sizeof epoch;
-    mp_real_mallctl("epoch", &epoch, &bytes, &epoch, bytes); /* brings the statistics up to date */
+    mp_real_mallctl("epoch", &epoch, &bytes, &epoch, bytes); /* updates the statistics */
     for (int i = 0; i < MPF_JEMALLOC_COUNT; i++) values[i] = value_of(name[i]);
 }
 

@@ -4,8 +4,8 @@
 
 #include "real/real.h"
 
-/* Records a sample if the last one is 90 ms old; samples take at most 0.2 % of the time.  Called
- * after an allocation of the program, when the thread holds no lock of jemalloc's. */
+/* Records a sample if the last one is at least 90 ms old. Samples take at most 0.2 % of the time.
+ * Called after an allocation of the program, when the thread holds no lock of jemalloc. */
 void mp_jemalloc_read(void);
 static inline void mp_jemalloc_sample(void)
 {

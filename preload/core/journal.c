@@ -26,7 +26,7 @@
 static char path[PATH_MAX];
 static struct mpf_file file;
 
-/* The head and the chunks are mapped each by themselves, so each begins with a page. */
+/* The head and the chunks are mapped separately, so each begins with a page. */
 static size_t head_bytes(void)
 {
     const size_t page = mp_sys_page();
@@ -55,7 +55,7 @@ static bool sound(int fd)
     return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 8 > place_bytes(MP_POOL_STEP);
 }
 
-/* Room for `places` on the disk: allocated now, so that no store can fail later. */
+/* Allocates disk space for `places` now, so that no store can fail later. */
 static bool allocate(int fd, uint32_t places)
 {
     struct rlimit limit;
@@ -65,7 +65,7 @@ static bool allocate(int fd, uint32_t places)
     return sound(fd) && mp_sys_fallocate(fd, 0, (off_t)place_bytes(places)) == 0;
 }
 
-/* Opens a new file for the journal in `dir`, named after the log; its descriptor or -1. */
+/* Opens a new file for the journal in `dir`, named after the log. Returns its descriptor, or -1. */
 static int create_in(const char *dir, size_t dir_bytes, const char *log_path)
 {
     const char *slash = strrchr(log_path, '/');
@@ -104,8 +104,8 @@ static int create(const char *log_path)
     return -1;
 }
 
-/* Maps bytes [from, upto) from the file, or from nowhere when fd is -1.  `where`: MAP_FIXED over
- * what is ours, or MAP_FIXED_NOREPLACE, which kernels before 4.17 take for a wish. */
+/* Maps bytes [from, upto) from the file, or anonymous memory if fd is -1. @where: MAP_FIXED over
+ * memprof's own mapping, or MAP_FIXED_NOREPLACE, which kernels before 4.17 treat as a hint. */
 static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t upto, int where)
 {
     const int flags = where | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
@@ -121,8 +121,8 @@ static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t up
     return false;
 }
 
-/* After mlockall(MCL_FUTURE) a new mapping is locked, or refused; one that grows stays unlocked.
- * The last places are in the file, or not, as those that come. */
+/* After mlockall(MCL_FUTURE) a new mapping would be locked or refused, but an extended one stays
+ * unlocked. The last places must be of the same kind (file or not) as the new ones. */
 static bool stretch(const struct mp_pool *pool, int fd, uint32_t upto)
 {
     const uint32_t mapped = pool->mapped, last = mapped - MP_POOL_STEP;
@@ -135,7 +135,7 @@ static bool stretch(const struct mp_pool *pool, int fd, uint32_t upto)
     return true;
 }
 
-/* Maps places [mapped, upto). */
+/* Maps the places [mapped, upto). */
 static bool map(struct mp_pool *pool, int fd, uint32_t upto, int where)
 {
     const bool ok = stretch(pool, fd, upto) ||
@@ -144,7 +144,7 @@ static bool map(struct mp_pool *pool, int fd, uint32_t upto, int where)
     return ok;
 }
 
-/* The journal file again, if it is still ours. */
+/* Opens the journal file again, if it is still the same file. */
 static int reopen(void) { return path[0] ? mp_sys_reopen(path, O_RDWR, file) : -1; }
 
 static bool lock(int fd)
@@ -161,8 +161,8 @@ static bool locked(int fd)
 
 /* The lock belongs to the open file of fd. After fd is closed only the head's mapping holds it,
  * which a forked child does not inherit. A child inherits the chunks, so they are mapped through
- * another open file, `other`. Whether this works is tested, because a mapping on overlayfs, for
- * one, keeps only the lower file open. */
+ * another open file, `other`. Whether this works is tested, because, for example, a mapping on
+ * overlayfs keeps only the lower file open. */
 static bool hold(struct mpf_journal *head, int fd, int other)
 {
     const bool held =
@@ -171,8 +171,8 @@ static bool hold(struct mpf_journal *head, int fd, int other)
     return held && locked(other);
 }
 
-/* Maps the head and the first places from the file `file`, whose descriptor is closed, or from
- * nowhere when fd is -1. */
+/* Maps the head and the first places from the file `file`, whose descriptor is closed, or anonymous
+ * memory if fd is -1. */
 static bool attach(struct mp_pool *pool, int fd, uint32_t places)
 {
     struct mpf_journal *head = pool->head;
@@ -189,7 +189,8 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
     return true;
 }
 
-enum { ALIGNED = 64 << 10 }; /* chunks are to their size (thread.h says why), pages to theirs */
+/* Chunks are aligned to their size (thread.h has the reason), pages to theirs. */
+enum { ALIGNED = 64 << 10 };
 
 /* Places the head and, after it, the chunks, at @at or at most ALIGNED bytes later. */
 static void place(struct mp_pool *pool, uintptr_t at)
@@ -224,7 +225,7 @@ static bool choose_base(struct mp_pool *pool)
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start)
 {
     struct mp_pool *pool = &mp_process->pool;
-    path[0] = 0; /* a forked child's is its parent's, and who fails here removes it */
+    path[0] = 0; /* a forked child must not remove its parent's journal if this fails */
     if (!choose_base(pool)) return false;
     const int fd = create(log_path);
     if (fd >= 0) file = mp_sys_file(fd);
@@ -284,9 +285,9 @@ bool mp_journal_extend(void)
     return ok;
 }
 
-/* Without MADV_POPULATE_WRITE (old kernels, a filter of the program) the first store brings in the
- * pages, from allocated blocks of the file. Anonymous pages always come at the first store, because
- * threads that record little need few. */
+/* Without MADV_POPULATE_WRITE (old kernels, or a filter of the program) the first store loads the
+ * pages, from allocated blocks of the file. Anonymous pages are always allocated at the first
+ * store, because threads that record little need few. */
 bool mp_journal_touch(uint32_t place)
 {
     if (place >= mp_process->pool.head->chunks) return true;
@@ -302,7 +303,7 @@ void mp_journal_remove(void)
     if (path[0]) mp_sys_unlink(path);
 }
 
-/* The places that the old file holds, in a new one, at the same addresses. */
+/* Copies the places of the old file to a new one, at the same addresses. */
 static bool copy_to(int fd)
 {
     struct mp_pool *pool = &mp_process->pool;

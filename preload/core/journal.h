@@ -14,25 +14,25 @@
 
 #include "mpf/slot.h"
 
-/* Makes the file for the log at `log_path`.  False: no memory at all. */
+/* Creates the file for the log at `log_path`. Returns false without memory. */
 bool mp_journal_open(const char *log_path, const uint8_t id[16], const struct mpf_clock *start);
-/* Says which file the log is; again when it has become another one. */
+/* Records which file the log is. Called again when the log becomes another file. */
 void mp_journal_tie(struct mpf_file log);
-/* Stores a sign of life, CLOCK_MONOTONIC ns; 0, from a refused clock, is none. */
+/* Stores the time of a heartbeat, CLOCK_MONOTONIC ns. 0, from a refused clock, is ignored. */
 void mp_journal_beat(uint64_t mono);
-/* Maps MP_POOL_STEP more places; false when the addresses end.  On the worker, while its caller
- * holds pool.grow. */
+/* Maps MP_POOL_STEP more places. Returns false at the end of the addresses. Called on the worker,
+ * while its caller holds pool.grow. */
 bool mp_journal_extend(void);
-/* Makes the pages of a place present. Returns false if there is no memory for them. */
+/* Makes the pages of a place present. Returns false without memory. */
 bool mp_journal_touch(uint32_t place);
-/* Returns the absolute path, or "" if there is no journal. */
+/* Returns the absolute path, or "" without a journal. */
 const char *mp_journal_path(void);
-/* The memory stays as it is. */
+/* Removes the file. Its memory is unchanged. */
 void mp_journal_remove(void);
-/* Creates the file again after that, with the content of the memory. Returns false if there is no
- * journal from now on. No thread may store meanwhile. */
+/* Creates the file again after that, with the content of the memory. Returns false if the process
+ * has no journal from now on. No thread may store meanwhile. */
 bool mp_journal_restore(void);
-/* Bytes of the journal (or of its anonymous stand-in) that are resident. */
+/* Returns the resident bytes of the journal, or of the anonymous memory that replaces it. */
 uint64_t mp_journal_resident(void);
 
 #endif

@@ -80,7 +80,7 @@ static void add_clock(struct mpf_pairs *p)
     mpf_pairs_add_u64(p, "tick_shift", mp_process->tick_shift);
 }
 
-/* Adds which blocks have events and which have call stacks. */
+/* Adds the settings of which blocks have events and which have call stacks. */
 static void add_modes(struct mpf_pairs *p)
 {
     mpf_pairs_add(p, "stacks", mp_config_stacks_name());

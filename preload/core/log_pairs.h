@@ -8,7 +8,7 @@
 
 #include "mpf/header.h"
 
-/* The log of a forked child's parent. An empty path means that it has none. */
+/* The log of a forked child's parent. An empty path means that there is none. */
 struct mp_log_parent {
     char path[PATH_MAX];
     int pid;

@@ -22,7 +22,7 @@
 static char path[PATH_MAX];
 static struct mp_log_parent parent;
 static struct mpf_file file;
-static uint32_t made; /* how often the file was made: again after an exec that failed */
+static uint32_t made; /* how often the file was created; more than once after a failed exec */
 
 /* The log's descriptor + 1 in the table that memprof's threads share, and which file it is
  * (`made`). */
@@ -37,10 +37,10 @@ struct writer {
     size_t body_cap, out_cap;
     uint64_t seq; /* of the current frame */
     size_t body_bytes;
-    long bytes; /* of the frame, in `out`; 0: it could not be made */
+    long bytes; /* of the frame, in `out`; 0 if it could not be encoded */
 };
 
-/* State of one process; a forked child starts over. */
+/* The state of one process. A forked child starts with zeros. */
 static struct {
     uint64_t frames, bytes;
     uint64_t bytes_before_end, frames_with_end;
@@ -253,7 +253,7 @@ int mp_logfile_write(unsigned writer)
 
 uint64_t mp_logfile_frame_bytes(unsigned writer) { return (uint64_t)log_.writer[writer].bytes; }
 
-/* Header and end: in the first writer's buffers. */
+/* Writes the header or the end with the first writer's buffers. */
 static bool write_pairs(int kind, size_t bytes)
 {
     struct writer *w = &log_.writer[0];
@@ -286,7 +286,7 @@ bool mp_logfile_end(const char *reason)
 
 /* ---- an exec that may fail */
 
-/* Where cutting is refused, the next frame takes the END back. */
+/* If truncation is refused, the next frame overwrites the END. */
 void mp_logfile_go_on(void)
 {
     const int fd = log_.frames == log_.frames_with_end ? open_again() : -1;
@@ -298,7 +298,7 @@ void mp_logfile_go_on(void)
     close_again(fd);
 }
 
-/* A mapping keeps the bytes without a descriptor, and an exec ends it. */
+/* A mapping keeps the bytes without a descriptor, and an exec removes it. */
 void mp_logfile_put_away(void)
 {
     const int fd = mp_sys_reopen(path, O_RDONLY, file);

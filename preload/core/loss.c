@@ -8,8 +8,8 @@ static_assert(MPF_LOSS_CODES <= MP_LOSSES, "each reason has its count");
 
 uint32_t mp_loss_generation;
 
-/* While frames cannot be written, data that is recorded once is not repeated for each of them, but
- * after the first one that is written. */
+/* While frames cannot be written, names and stacks are not recorded again for each of them, but
+ * only after the first frame that is written. */
 void mp_loss_frame(bool lost)
 {
     if (mp_process->losing == lost) return;
@@ -22,7 +22,7 @@ void mp_loss_again(unsigned reason, uint64_t events)
     __atomic_fetch_add(&mp_process->lost[reason], events, __ATOMIC_RELAXED);
 }
 
-/* The journal keeps the count whatever happens to the process, also if no frame can be written. */
+/* The journal keeps the count in any case, even if no frame can be written. */
 static void tell_journal(uint64_t total)
 {
     uint64_t *told = &mp_process->pool.head->lost, before = __atomic_load_n(told, __ATOMIC_RELAXED);
@@ -38,7 +38,7 @@ void mp_loss(unsigned reason, uint64_t events)
     if (__atomic_load_n(&mp_process->state, __ATOMIC_ACQUIRE) == MP_ON) tell_journal(total);
 }
 
-/* A span that is lost again may be older than one that was lost meanwhile. */
+/* A span that was lost again may be older than one that was lost meanwhile. */
 void mp_loss_unwritten(const struct mpf_unwritten *span)
 {
     struct mpf_unwritten *u = &mp_process->unwritten;

@@ -1,4 +1,4 @@
-/* Events that could not be kept: counted here, put into the log by the next epoch, shown in every
+/* Lost events: they are counted here, written to the log by the next epoch, and shown in every
  * report. */
 #ifndef MP_LOSS_H
 #define MP_LOSS_H
@@ -9,7 +9,7 @@
 #include "mpf/event.h"
 #include "mpf/slot.h"
 
-/* reason: enum mpf_loss.  Any context. */
+/* Counts lost events. @reason: enum mpf_loss. Any context. */
 void mp_loss(unsigned reason, uint64_t events);
 /* Called if the LOST event that reported these was lost itself: the next epoch reports them again.
  */
@@ -23,7 +23,7 @@ static inline uint32_t mp_loss_now(void)
 {
     return __atomic_load_n(&mp_loss_generation, __ATOMIC_ACQUIRE);
 }
-/* The next frame was written, or lost. */
+/* Called when a frame was written or lost. */
 void mp_loss_frame(bool lost);
 /* Notes when and why frames were lost; an UNWRITTEN event of the next epoch reports it. Under
  * epoch_lock. */

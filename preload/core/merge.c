@@ -13,14 +13,15 @@
 #include "core/state.h"
 #include "mpf/event.h"
 
-/* Events of one thread in a row, from which on it is asked how far it leads */
+/* Number of consecutive events of one thread after which the next event of the other threads is
+ * looked up */
 #define LONG_ROW 8u
 /* slots: one event's data, and memprof's own events' */
 #define DATA_ROOM (MPF_DATA_MAX / MPF_CONT_BYTES * 2)
 
 struct stream {
     uint64_t time;                     /* of the next event */
-    const struct mpf_slot *next, *end; /* its slot; the end of what is ready in its chunk */
+    const struct mpf_slot *next, *end; /* its slot; the end of the ready slots in its chunk */
     uint32_t chunk;                    /* index */
     uint32_t tag;
 };
@@ -31,12 +32,12 @@ struct match {
 };
 
 struct mp_merge {
-    uint32_t streams, leaves; /* leaves: a power of two; those after the streams have no event */
+    uint32_t streams, leaves; /* leaves: a power of two; leaves after the streams have no event */
     uint32_t winner;
     uint32_t kinds;
     uint16_t kind[MP_KINDS_MAX]; /* of the current frame */
     uint8_t known[1 << 16];
-    uint32_t taken; /* entries of `chunk`: what was passed since the last frame */
+    uint32_t taken; /* entries of `chunk`: the chunks passed since the last frame */
     struct mp_taken chunk[MP_TAKEN_MAX];
     struct match loser[MP_THREADS_MAX];
     struct stream stream[MP_THREADS_MAX];
@@ -62,7 +63,7 @@ static void open_chunk(struct stream *s, uint32_t chunk)
     s->end = slot + meta->ready;
 }
 
-/* The chunk's slots below the stream's place are taken. */
+/* Marks the chunk's slots below the stream's place as taken. */
 static void note_taken(struct mp_merge *m, const struct stream *s)
 {
     struct mp_chunk_meta *meta = mp_meta_at(s->chunk);
@@ -74,8 +75,8 @@ static void note_taken(struct mp_merge *m, const struct stream *s)
     meta->pending = slots;
 }
 
-/* Moves to an event, over data that belongs to the one before and slots that were given up;
- * MP_NO_EVENT at the end of what is ready.  Returns how many slots were passed. */
+/* Moves to the next event, over data of the previous event and slots that were given up, or to
+ * MP_NO_EVENT at the end of the ready slots. Returns the number of slots passed. */
 static __attribute__((noinline)) uint32_t settle(struct mp_merge *m, struct stream *s)
 {
     for (uint32_t passed = 0;;) {
@@ -110,7 +111,7 @@ void mp_merge_add(struct mp_merge *m, const struct mp_thread *t, uint64_t upto, 
 
 /* ---- the tree */
 
-/* Plays all matches of the tree below a node; returns the winner. */
+/* Plays all matches of the tree below a node and returns the winner. */
 static uint32_t play(struct mp_merge *m, uint32_t node)
 {
     if (node >= m->leaves) return node - m->leaves;
@@ -128,7 +129,7 @@ void mp_merge_start(struct mp_merge *m)
     m->winner = m->streams ? play(m, 1) : 0;
 }
 
-/* The stream has another time now: who wins? */
+/* Returns the winner after the time of the stream has changed. */
 static inline uint32_t replay(struct mp_merge *m, uint32_t stream)
 {
     uint64_t time = m->stream[stream].time, who = stream;
@@ -144,7 +145,7 @@ static inline uint32_t replay(struct mp_merge *m, uint32_t stream)
     return (uint32_t)who;
 }
 
-/* Up to when the winner stays the winner. */
+/* Returns the time up to which the winner stays the winner. */
 static uint64_t lead(const struct mp_merge *m, uint32_t stream, uint64_t upto)
 {
     for (uint32_t node = (m->leaves + stream) / 2; node; node /= 2)
@@ -154,7 +155,7 @@ static uint64_t lead(const struct mp_merge *m, uint32_t stream, uint64_t upto)
 
 /* ---- a frame */
 
-/* False when the frame has as many kinds of event as it may. */
+/* Returns false if the frame already has the maximum number of kinds of events. */
 static bool new_kind(struct mp_merge *m, uint16_t kind)
 {
     if (m->kinds == MP_KINDS_MAX) return false;
@@ -173,7 +174,7 @@ static inline uint32_t place_of(const struct mpf_slot *s)
     return (uint32_t)(((uintptr_t)s - (uintptr_t)mp_process->pool.base) >> 3);
 }
 
-/* Takes the stream's event; false when the frame is full. */
+/* Takes the stream's event. Returns false if the frame is full. */
 static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selection *out)
 {
     const uint16_t kind = (uint16_t)s->next->head;
@@ -191,7 +192,7 @@ static inline bool take(struct mp_merge *m, struct stream *s, struct mp_selectio
     return true;
 }
 
-/* Most events: small blocks of the host, four kinds of them. */
+/* The most frequent events: four kinds of small host blocks. */
 enum { USUAL = MPF_OP_ALLOC | MPF_HEAP_HOST << 8, USUALS = MPF_OPS_OF_BLOCKS };
 
 static inline bool is_usual(const struct mpf_slot *s, uint32_t first)
@@ -220,7 +221,8 @@ static inline void take_usual(struct stream *s, uint64_t limit, struct mp_select
     s->time = time;
 }
 
-/* Stores how far each chunk is taken. If no slot was taken, skipped slots go with a later frame. */
+/* Stores how far each chunk is taken. If no slot was taken, skipped slots belong to a later
+ * frame. */
 static void hand_over(struct mp_merge *m, struct mp_selection *out)
 {
     out->chunks = 0;
@@ -233,7 +235,7 @@ static void hand_over(struct mp_merge *m, struct mp_selection *out)
     forget_kinds(m);
 }
 
-/* Takes the winner's events as long as it wins; false when the frame is full. */
+/* Takes the winner's events as long as it wins. Returns false if the frame is full. */
 static inline bool take_row(struct mp_merge *m, struct stream *s, uint64_t limit,
                             struct mp_selection *out)
 {

@@ -1,10 +1,10 @@
 /* The intern table: open addressing, insert-only.
  *
- * Invariants: an entry never changes once `count` covers it, and `slot` names it last, so that
- * lookups need no lock. `recorded` is set after the NAME or DOMAIN event is in the thread's chunk,
- * so no event names a number before it is defined; it counts until a frame is lost.  The lock and
+ * Invariants: an entry never changes once `count` includes it. Its `slot` is written last, so
+ * look-ups need no lock. `recorded` is set after the NAME or DOMAIN event is in the thread's chunk,
+ * so no event uses a number before its definition. It is valid until a frame is lost. The lock and
  * `recorded` are wiped on fork, the rest is inherited: a fork in the middle of an insertion leaves
- * at worst an entry that no slot names. */
+ * at worst an entry without a slot. */
 #include "core/names.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #include "core/record.h"
 
 #define SLOTS (2 * MP_NAMES_MAX)
-#define PAGE  65536 /* the largest that there is */
+#define PAGE  65536 /* the largest page size */
 
 struct entry {
     uint64_t hash;
@@ -27,10 +27,10 @@ struct entry {
 
 struct wiped {
     struct mp_lock lock;
-    uint32_t recorded[MP_NAMES_MAX]; /* 1 + mp_loss_now() from before it was recorded; 0: not yet */
+    uint32_t recorded[MP_NAMES_MAX]; /* 1 + mp_loss_now() from before it was recorded, or 0 */
 };
 
-/* Entries and texts are mapped in parts, as names come.  No text crosses a part's end. */
+/* Entries and texts are mapped in parts when they are needed. No text crosses the end of a part. */
 enum { ENTRIES = 2048, TEXT_BYTES = 64 << 10 };
 
 struct table {
@@ -58,7 +58,7 @@ static_assert(MP_NAMES_MAX - MP_NAME_FIRST <= UINT16_MAX, "fits entry.ordinal");
 
 static void *the_table;
 
-/* Returns the table, mapped at first use; NULL without memory. */
+/* Returns the table, which is mapped at its first use, or NULL without memory. */
 static struct table *table(void)
 {
     struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
@@ -97,7 +97,7 @@ static uint64_t hash(const char *text, size_t bytes, unsigned op)
     return mix(h, word);
 }
 
-/* At most MP_NAME_BYTES, without half a character at the end. */
+/* Returns the length, at most MP_NAME_BYTES, without a partial character at the end. */
 static uint16_t cut(const char *text, size_t bytes)
 {
     if (bytes <= MP_NAME_BYTES) return (uint16_t)bytes;
@@ -113,7 +113,8 @@ static bool same(const struct table *t, uint32_t id, const struct key *k)
            memcmp(text_at(t, e->text), k->text, k->bytes) == 0;
 }
 
-/* The slot of the key, or the empty one where it belongs; half of the slots are always empty. */
+/* Returns the slot of the key, or the empty one where it belongs. Half of the slots are always
+ * empty. */
 static uint32_t *find(struct table *t, const struct key *k)
 {
     for (size_t at = k->hash % SLOTS;; at = (at + 1) % SLOTS) {
@@ -146,7 +147,7 @@ static bool has_room(const struct table *t, size_t bytes)
     return next_id(t) < MP_NAMES_MAX && text < MP_NAMES_BYTES && bytes <= MP_NAMES_BYTES - text;
 }
 
-/* Locked; has_room.  Returns 0 without memory. */
+/* Called with the lock held and after has_room. Returns 0 without memory. */
 static uint32_t insert(struct table *t, const struct key *k)
 {
     const uint32_t id = next_id(t), text = next_text(t, k->bytes);
@@ -163,7 +164,7 @@ static uint32_t insert(struct table *t, const struct key *k)
     return id;
 }
 
-/* Locked. */
+/* Called with the lock held. */
 static void record(struct table *t, uint32_t id)
 {
     if (is_recorded(t, id)) return;
@@ -179,7 +180,7 @@ static uint32_t lost_name(void)
     return MP_NAME_OTHER;
 }
 
-/* A forked child's log begins by it, and its names: not under our lock. */
+/* This starts a forked child's log, including its names, so the lock must not be held. */
 static bool may_record(void)
 {
     const bool may = mp_record_here();

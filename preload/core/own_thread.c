@@ -9,17 +9,17 @@
 #define SYS_rseq 334
 #endif
 
-/* A new thread of the C library ends the process if a filter that the program set on itself
- * (seccomp) refuses the rseq call that the first thread had made. Other refused calls are errors
- * without harm. */
+/* A new thread of the C library ends the process if a seccomp filter that the program installed
+ * refuses the rseq call, which succeeded for the first thread. Other refused calls only return
+ * errors. */
 static long at_start;
 
-/* Wrong flags: it does nothing */
+/* The flags are invalid, so the call has no effect. */
 static long try_rseq(void) { return mp_sys6(SYS_rseq, 0, 0, -1, 0, 0, 0); }
 
 void mp_own_thread_init(void) { at_start = try_rseq(); }
 
-/* Memprof maps the stack itself.  Its lowest page may not be touched. */
+/* Memprof maps the stack itself. Its lowest page cannot be accessed. */
 static int start(void *(*run)(void *), size_t stack)
 {
     pthread_attr_t attr;
@@ -46,7 +46,7 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *sum)
     return 0;
 }
 
-/* The C library takes the static thread-local storage of all objects out of the stack, megabytes in
+/* The C library takes the static thread-local storage of all objects from the stack, megabytes in
  * some programs, and refuses a stack that is too small for it (EINVAL). */
 bool mp_own_thread(void *(*run)(void *))
 {

@@ -6,8 +6,8 @@
 
 #define EXTEND_NS UINT64_C(1000000000)
 
-/* Returns the reason (enum mpf_loss) why no further place may be used, or 0.  The limit leaves the
- * encoder enough chunks for frames of a good size; those of ended threads are given back. */
+/* Returns the reason (enum mpf_loss) why no further place may be used, or 0. The limit leaves the
+ * encoder enough chunks for frames of a good size. Chunks of ended threads are released. */
 static unsigned forbidden(struct mp_pool *pool)
 {
     const uint32_t threads = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
@@ -20,8 +20,8 @@ static unsigned forbidden(struct mp_pool *pool)
     return pool->chunks < MP_POOL_RESERVE + alive ? 0 : MPF_LOSS_STALLED;
 }
 
-/* A place never used before.  Without memory each event would ask for it: once for each frame is
- * enough. */
+/* Returns a place that was never used. If there is no memory, this is tried once per frame and not
+ * for each event. */
 static bool grow(struct mp_pool *pool, uint32_t *index)
 {
     const uint32_t now = __atomic_load_n(&pool->frames, __ATOMIC_RELAXED) + 1;

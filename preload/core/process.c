@@ -21,20 +21,20 @@
 #include "core/worker.h"
 #include "mpf/shell.h"
 
-/* For what the worker does at the ends of a process: disks may be slow. */
+/* Time limit for the worker's work at the end of a process, because disks may be slow. */
 #define FILES_NS UINT64_C(10000000000)
 
 struct mp_process *mp_process;
 
-/* State of the program: forked children keep it. */
-static bool active;    /* and was, from the start */
-static bool recording; /* this program is recorded at all */
-/* the process that the user started, in which the constructor ran; 0: a child */
+/* State of the program, which forked children keep. */
+static bool active;    /* this copy of the library has been active from the start */
+static bool recording; /* this program is recorded */
+/* the process that the user started, in which the constructor ran; 0 in a child */
 static int root_pid;
 
 static bool map_state(void)
 {
-    /* refused the wiping: mp_process_forked does it, for fork(3) only */
+    /* if wiping was refused, mp_process_forked clears it, but only after fork(3) */
     struct mp_process *p = mp_sys_map_wiped(sizeof *p);
     if (!p || !mp_records_map(0)) return false;
     mp_process = p;
@@ -59,7 +59,7 @@ static bool open_files(void)
     return true;
 }
 
-/* In the constructor, or on the worker of a forked child. */
+/* Called in the constructor, or on the worker of a forked child. */
 static bool start(void)
 {
     struct mp_process *p = mp_process;
@@ -72,7 +72,7 @@ static bool start(void)
     return open_files();
 }
 
-/* Without its number, a process cannot know whether it is a forked child. */
+/* If its ID is unknown, a process cannot detect that it is a forked child. */
 static bool take_number(void)
 {
     mp_process->starter = mp_sys_gettid();
@@ -99,7 +99,7 @@ bool mp_process_init(void)
 
 bool mp_process_active(void) { return active; }
 
-/* Without a worker no file can be opened, and start() did not run. */
+/* If there is no worker, no file can be opened, and start() did not run. */
 static bool start_by_worker(void)
 {
     mp_process->start.mono = 0;
@@ -113,7 +113,8 @@ static bool start_by_worker(void)
     return false;
 }
 
-/* One of its threads does.  A handler that came in the middle would wait for its own thread. */
+/* One of the child's threads calls this. A handler that interrupted it would wait for its own
+ * thread. */
 static void start_child(struct mp_process *p)
 {
     const int saved = errno;
@@ -134,7 +135,7 @@ static void start_child(struct mp_process *p)
     errno = saved;
 }
 
-/* Another thread starts the recording: it is waited for, but not for ever, and once. */
+/* Another thread starts the recording. This waits for it once, with a time limit. */
 static uint32_t await_start(struct mp_process *p)
 {
     struct mp_patience patience = mp_patience(p->start_overdue ? 0 : 1000000000u);
@@ -172,7 +173,7 @@ void mp_process_forked(void)
 
 void mp_process_adopt(bool root) { root_pid = root ? mp_sys_getpid() : 0; }
 
-static uint64_t hwm; /* bytes: RSS high-water mark, as it was read last */
+static uint64_t hwm; /* bytes: RSS high-water mark at the last reading */
 
 /* events, high-water RSS if it is known, lost events, file and size, and the next command to type
  */
@@ -209,8 +210,8 @@ bool mp_process_is_owner(void)
     return mp_process && mp_process->state == MP_ON && mp_process->pid == mp_sys_getpid();
 }
 
-/* Small child processes leave no log, because a shell script has thousands of them.  Neither does a
- * program that executes the next one, whichever process it is: the user means the last program. */
+/* Small child processes leave no log, because a shell script has thousands of them. Neither does
+ * any process that executes another program, because users are interested in the last program. */
 static bool is_large(uint64_t peak) { return peak >= mp_config.min_rss; }
 
 static void discard(void)
@@ -281,7 +282,8 @@ static void journal_again(void)
         NULL, NULL, NULL);
 }
 
-/* No frame is on its way.  The journal first: without it a log that has no END is not whole. */
+/* No frame is being written. The journal is created first, because a log without END and journal is
+ * incomplete. */
 static void files_again(void)
 {
     journal_again();

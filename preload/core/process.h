@@ -4,17 +4,17 @@
 
 #include "core/state.h"
 
-/* Makes the mapping and starts the recording of the program's first process.  False: nothing is
- * recorded. */
+/* Maps the state and starts the recording of the program's first process. Returns false if nothing
+ * is recorded. */
 bool mp_process_init(void);
 /* Returns true if this copy of the library records. A copy that was dlopen'ed later (children
  * inherit NVTX_INJECTION64_PATH even if LD_PRELOAD was dropped) stays inert. */
 bool mp_process_active(void);
-/* True when events are recorded; starts the recording of a forked child.  Any context; keeps errno.
- */
+/* Returns true if events are recorded. Starts the recording of a forked child. Any context; keeps
+ * errno. */
 bool mp_process_ready(void);
-/* Ends the recording: everything to the log, END, journal removed.  Does nothing in a vfork child.
- */
+/* Ends the recording: writes everything and END to the log, and removes the journal. Does nothing
+ * in a vfork child. */
 void mp_process_finish(const char *reason);
 /* Returns true if the calling process is recorded: false in a vfork child, which has its parent's
  * memory, and once the recording has ended. */
@@ -23,9 +23,9 @@ bool mp_process_is_owner(void);
  * exec fails (mp_process_resume). */
 void mp_process_suspend(void);
 void mp_process_resume(void);
-/* The C library's fork handler in the child. */
+/* Called by the C library's fork handler in the child. */
 void mp_process_forked(void);
-/* Says once, in the constructor, whether the user started this process. */
+/* Called once in the constructor. @root: the user started this process. */
 void mp_process_adopt(bool root);
 
 #endif

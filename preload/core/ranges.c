@@ -1,5 +1,5 @@
-/* Invariant: a thread's depth in a domain is the number of its PUSH events without their POP.  A
- * forked child keeps the depths of the thread that forked: its pops of ranges that its parent
+/* Invariant: a thread's depth in a domain is the number of its PUSH events without their POP. A
+ * forked child keeps the depths of the thread that forked, although pops of ranges that its parent
  * opened have no PUSH in its own log. */
 #include "core/ranges.h"
 
@@ -8,9 +8,9 @@
 #include "core/record.h"
 #include "core/window.h"
 
-/* Depth of the thread's stack in the default domain [0] and in the first domains made, by ordinal.
- * All thread-local memory of the library has room for 128 bytes; a table for all domains would not
- * fit where libraries are dlopen'ed. */
+/* Depth of the thread's stack in the default domain [0] and in the first domains created, by
+ * ordinal. The library may use 128 bytes of thread-local memory in total, because libraries that
+ * are opened with dlopen share a small reserve. A table for all domains would not fit. */
 #define TRACKED 20
 static __thread uint16_t depth[TRACKED] __attribute__((tls_model("initial-exec")));
 
@@ -23,7 +23,7 @@ static uint16_t *depth_of(uint32_t domain)
 
 static uint64_t place(uint32_t domain, uint32_t name) { return name | (uint64_t)domain << 32; }
 
-/* The calling thread's range there, for windows. */
+/* Returns the calling thread's range at this depth, for windows. */
 static uint64_t level(uint32_t domain, uint16_t depth_there)
 {
     return mp_window_level(mp_self ? mp_self->number : 0, domain, depth_there);
@@ -62,7 +62,7 @@ uint64_t mp_range_new_id(void)
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-/* An event holds 40 bits of an id. */
+/* An event has 40 bits for an ID. */
 void mp_range_start(uint32_t domain, uint32_t name, uint64_t id)
 {
     mp_record(MPF_OP_RANGE_START, MPF_HEAP_NONE, place(domain, name), id & MPF_SIZE_MAX);

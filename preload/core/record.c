@@ -23,9 +23,9 @@
 #include "core/threads.h"
 #include "real/real.h"
 
-/* Reserves this many slots in a row of the thread's chunk. Returns 0 if the chunk has fewer left or
- * there is none. One instruction moves the cursor if no handler has moved it since it was read, so
- * it never leaves the chunk by more than the one slot of mp_record_reserve. */
+/* Reserves this many consecutive slots of the thread's chunk. Returns 0 if the chunk has fewer left
+ * or does not exist. One instruction moves the cursor if no handler has moved it since it was read,
+ * so it never leaves the chunk by more than the one slot of mp_record_reserve. */
 static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
 {
     uint64_t at, was = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
@@ -39,8 +39,8 @@ static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
     return at;
 }
 
-/* Reads the clock in the thread's own turn, which has not ended meanwhile. The turn is stored last:
- * a signal handler before that finds a newer time than it looks for, or none. */
+/* Reads the clock in the thread's own turn, and repeats that if the turn ended meanwhile. The turn
+ * is stored last: a signal handler before that finds a newer time than it needs, or none. */
 static uint64_t read_clock(struct mp_thread *t)
 {
     uint64_t turn, time;
@@ -58,7 +58,7 @@ static uint64_t read_clock(struct mp_thread *t)
 /* A handler that interrupted between a slot and its time has recorded after it. The slot takes the
  * time of the first of these events. Otherwise the handler's events, which follow in order, would
  * be as late as the thread's continuation, and events of other threads with their addresses would
- * come before them. */
+ * precede them. */
 static MP_COLD uint64_t not_newer(uint64_t behind, uint64_t time)
 {
     for (; mp_cursor_valid(behind); behind += sizeof(struct mpf_slot)) {
@@ -80,8 +80,8 @@ uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64
     return addr;
 }
 
-/* Data follows its event in the next slots; it is stored first, so that a committed event is a
- * whole one. */
+/* An event's data is in the next slots. It is stored first, so that a committed event is
+ * complete. */
 static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
                 const uint8_t *data)
 {
@@ -97,9 +97,9 @@ static void put(uint64_t at, unsigned op, unsigned heap, uint64_t addr, uint64_t
                    mpf_slot_head(op, heap, 0, size) | mp_cursor_tag(at));
 }
 
-/* Nothing can be recorded: every event of the thread comes here and resets its cursor to a place
- * that is not a slot. The record may be an inherited one that was wiped; even then its cursor moves
- * with each try. */
+/* Nothing can be recorded: every event of the thread reaches this code, which resets its cursor to
+ * a place that is not a slot. The record may be inherited and wiped. Even then each attempt moves
+ * its cursor. */
 static void park(void)
 {
     if (mp_self) __atomic_store_n(&mp_self->cur, 0, __ATOMIC_RELEASE);
@@ -115,7 +115,8 @@ static uint64_t reserve_anew(struct mp_thread *t, uint64_t slots)
     return 0;
 }
 
-/* Slots in a row for the calling thread, by whatever it takes; 0: none.  Signals are blocked. */
+/* Reserves consecutive slots for the calling thread, in a new chunk if necessary. Returns 0 if that
+ * fails. Signals must be blocked. */
 static uint64_t reserve_slow(struct mp_thread *t, uint64_t slots)
 {
     uint64_t at = reserve_row(t, slots);
@@ -128,7 +129,7 @@ static uint64_t reserve_slow(struct mp_thread *t, uint64_t slots)
     return at;
 }
 
-/* Ids, 0: none */
+/* IDs; 0 if there is none */
 struct place {
     uint64_t stack, python;
 };
@@ -143,14 +144,14 @@ static uint64_t commit_at(const struct mp_thread *t, uint64_t at, unsigned op, u
     return at + sizeof(struct mpf_slot);
 }
 
-/* The event follows the ATs of its place, in the same row: no other event of the thread comes
- * between. Returns its slot. */
+/* Commits the event, which follows the ATs of its place in the same row, so that no event of the
+ * thread is in between. Returns its slot. */
 static uint64_t commit_place(const struct mp_thread *t, uint64_t at, struct place place)
 {
     return commit_at(t, commit_at(t, at, MPF_OP_AT, place.stack), MPF_OP_AT_PYTHON, place.python);
 }
 
-/* The thread has its record. */
+/* Called when the thread has its record. */
 static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
                    const uint8_t *data)
 {
@@ -161,8 +162,8 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* Records a small block that came here only because it may have a stack: after the ATs of its
- * place, without a system call. Returns false if that is not possible. */
+/* Records a small block that is here only because it may have a stack: after the ATs of its place,
+ * without a system call. Returns false if that is not possible. */
 static bool record_small(struct place place, unsigned op, unsigned heap, uint64_t addr,
                          uint64_t size)
 {
@@ -189,7 +190,7 @@ void mp_record_want_encoder(bool now)
     mp_sys_restore_signals(signals);
 }
 
-/* Calls that reach this malloc while another one serves the program do not show its heap. */
+/* Calls that reach this malloc while another one serves the program do not represent its heap. */
 static bool heap_is_recorded(void)
 {
     mp_real_ready();
@@ -202,8 +203,8 @@ void mp_record_left_out(void)
     if (mp_sys_signals_come && !mp_thread_is_own()) mp_loss(MPF_LOSS_HANDLERS, 1);
 }
 
-/* The thread records nothing: memprof's own calls, or a handler that came at a time at which it
- * cannot: the chunk is replaced, or the record is made just now. */
+/* Returns true if the thread must not record: in memprof's own calls, or in a handler that
+ * interrupted the replacement of the chunk or the creation of the record. */
 static bool is_left_out(void)
 {
     const struct mp_thread *t = mp_self;
@@ -217,7 +218,7 @@ static void leave_out(void)
     mp_record_left_out();
 }
 
-/* The record of memprof's own threads has no number, and they never get another record. */
+/* The record of memprof's own threads has no number, and these threads never get another record. */
 static bool registered(void)
 {
     if (mp_self && (mp_self->number || mp_thread_is_own())) return true;
@@ -228,9 +229,9 @@ static bool registered(void)
     return mp_self;
 }
 
-/* Gives the thread a record, and writes into the log which thread has it, again after a frame was
- * lost.  Returns false if no record can be had; the event is counted as lost.  This is not done
- * within record(), because both take much of a stack that may be small. */
+/* Gives the thread a record, and records which thread it is, again after a frame was lost. Returns
+ * false if no record is available; the event is then counted as lost. This is not done in record(),
+ * because both use much of a stack that may be small. */
 static bool introduced(void)
 {
     if (!registered()) return false;
@@ -263,8 +264,8 @@ static void find_place(void *arg)
         q->place.python = mp_features.python(q->op, q->heap, q->size, q->place.stack);
 }
 
-/* Where each small block has call stacks they are walked where they are: signals would have to be
- * blocked each time. */
+/* If each small block has call stacks, they are walked on the current stack, because otherwise
+ * signals would have to be blocked each time. */
 static __attribute__((noinline)) struct place place_of(unsigned op, unsigned heap, uint64_t size,
                                                        const struct mp_frame *from)
 {
@@ -288,8 +289,8 @@ static void after_event(unsigned op, unsigned heap, uint64_t size)
     if (allocates) mp_jemalloc_sample();
 }
 
-/* Not inlined, so that what it has on the stack is not there while the thread gets its record or
- * the encoder is started. */
+/* Not inlined, so that its stack is not used while the thread gets its record or the encoder is
+ * started. */
 static __attribute__((noinline)) void record_with_place(unsigned op, unsigned heap, uint64_t addr,
                                                         uint64_t size)
 {

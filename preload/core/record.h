@@ -27,8 +27,8 @@ static inline void mp_slot_commit(struct mpf_slot *s, uint64_t time, uint64_t ad
     __atomic_store_n(&s->head, head, __ATOMIC_RELEASE);
 }
 
-/* Times of small blocks may be this thread's last reading; one slot of every MP_TIMED_EVERY bytes
- * has a new one. */
+/* Events of small blocks may have the time of the thread's last reading of the clock. One slot in
+ * every MP_TIMED_EVERY bytes has a new time. */
 #define MP_TIMED       ((size_t)4096)
 #define MP_TIMED_EVERY 1024u
 static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(
            at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
 }
 
-/* A slot of the thread's chunk; not valid: the chunk has no room. */
+/* Returns a slot of the thread's chunk. It is invalid if the chunk is full. */
 static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct mp_thread *t)
 {
     return mp_machine_take(&t->cur, sizeof(struct mpf_slot));
@@ -58,7 +58,8 @@ static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thr
     return addr;
 }
 
-/* The guards for which such an event leaves the fast path: the end of a block has no stack. */
+/* Returns the guards with which such an event leaves the fast path. The end of a block has no
+ * stack. */
 static inline uint32_t mp_guards_of(unsigned op)
 {
     const bool has_none = op == MPF_OP_FREE || op == MPF_OP_MOVE_BEGIN;
@@ -85,21 +86,21 @@ static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, uns
     return mp_record_of(op, heap, addr, size, 0);
 }
 
-/* A failed call for `bytes`, with the reason: sizes beyond what a slot's head holds go partly above
- * the reason. */
+/* Records a failed call for `bytes` and its reason. The upper part of a size that does not fit into
+ * a slot's head is above the reason. */
 static inline void mp_record_fail(unsigned heap, int error, uint64_t bytes)
 {
     mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32, bytes & MPF_SIZE_MAX);
 }
 
-/* A failed call for `bytes` of huge pages. */
+/* Records a failed call for `bytes` of huge pages. */
 static inline void mp_record_fail_huge_pages(unsigned heap, int error, uint64_t bytes)
 {
     mp_record_slow(MPF_OP_FAIL, heap, (uint32_t)error | bytes >> 40 << 32 | MPF_FAIL_HUGE_PAGES,
                    bytes & MPF_SIZE_MAX);
 }
 
-/* A DATA event: at most MPF_DATA_MAX bytes, longer data is cut there. */
+/* Records a DATA event. Data longer than MPF_DATA_MAX is cut. */
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes);
 
 /* Between these two calls the thread records nothing: they enclose memprof's own calls. Signals are
@@ -112,14 +113,14 @@ struct mp_guarded {
 struct mp_guarded mp_guard_enter(void);
 void mp_guard_leave(struct mp_guarded before);
 
-/* May this call be recorded, which is not one of those two?  The program's recording has begun
- * then.  In a process that is not recorded, or where another malloc serves it: false. */
+/* Returns true if a call other than those two may be recorded, after starting the program's
+ * recording. Returns false in a process that is not recorded, or if another malloc serves it. */
 bool mp_record_heap_ready(void);
 /* Starts the encoder if there is work for one, or `now` is set, and none was started yet. */
 void mp_record_want_encoder(bool now);
 
-/* False between those two, and in a handler that came while memprof was at work in the thread: it
- * may hold a lock.  A thread that asks has its record from then on, and a forked child its log. */
+/* Returns false between those two calls, and in a handler that interrupted memprof in the thread,
+ * which may hold a lock. After this call the thread has its record, and a forked child its log. */
 bool mp_record_here(void);
 /* Called if an event is not recorded for that reason: it is counted as lost if it is such a
  * handler's. */

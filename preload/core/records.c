@@ -8,7 +8,7 @@
 __thread struct mp_thread *mp_self;
 void *mp_threads_part[MP_THREADS_MAX / MP_THREADS_PART];
 
-/* The record of memprof's own threads: its guard is always set. */
+/* The record that all of memprof's threads use. Its guard is always set. */
 static struct mp_thread own = { .guard = MP_INSIDE };
 
 void mp_thread_own(void) { mp_self = &own; }
@@ -20,7 +20,7 @@ bool mp_records_map(uint32_t index)
     return mp_sys_map_once(&mp_threads_part[index / MP_THREADS_PART], bytes, true);
 }
 
-/* Gives the number of a record never used before, whose memory is there. */
+/* Returns the number of a record that was never used, after mapping its memory. */
 static bool extend(uint32_t *index)
 {
     uint32_t n = __atomic_load_n(&mp_process->threads, __ATOMIC_RELAXED);
@@ -62,7 +62,7 @@ uint32_t mp_thread_records(void)
     return ever > unused ? ever - unused : 0;
 }
 
-/* Slots of the chunk that the thread has reserved. */
+/* Returns the number of slots of the chunk that the thread has reserved. */
 uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c)
 {
     const uintptr_t at = (uintptr_t)mp_cursor_slot(t->cur), first = (uintptr_t)c->slot;
@@ -70,8 +70,8 @@ uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk
     return n < MPF_CHUNK_SLOTS ? (uint32_t)n : MPF_CHUNK_SLOTS;
 }
 
-/* Slots from the cursor to the end stay unused: none of them may look committed to a reader of the
- * journal.  Slots that were never used are empty already. */
+/* Slots from the cursor to the end stay unused, so a reader of the journal must not see any of them
+ * as committed. Slots that were never used are already empty. */
 void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
 {
     const uint32_t used = mp_records_used_slots(t, c);

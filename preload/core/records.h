@@ -7,18 +7,18 @@
 
 #include "core/thread.h"
 
-/* Maps the part of the table that has the record `index`, if it is not there.  Returns false
- * without memory. */
+/* Maps the part of the table that has the record `index`, if necessary. Returns false without
+ * memory. */
 bool mp_records_map(uint32_t index);
 /* Returns a record for a new thread, or NULL if MP_THREADS_MAX are in use or without memory. */
 struct mp_thread *mp_records_take(void);
 /* Makes all records read as zeros. */
 void mp_records_wipe(void);
-/* Slots of the chunk that the thread has reserved. */
+/* Returns the number of slots of the chunk that the thread has reserved. */
 uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c);
-/* The thread fills the chunk no more. */
+/* Called when the thread stops filling the chunk. */
 void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c);
-/* The calling thread records nothing from now on: memprof's own. */
+/* Marks the calling thread as memprof's own, so that it records nothing from now on. */
 void mp_thread_own(void);
 bool mp_thread_is_own(void);
 /* Returns the number of records ever in use: later ones are empty. */

@@ -31,10 +31,10 @@ struct sampler {
     uint64_t next, next_rollup, full; /* CLOCK_MONOTONIC ns: when due */
     uint64_t dirty, pss;
     uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT], host[MPF_HOST_COUNT];
-    int cgroup_version; /* 0: not looked for yet, -1: none */
+    int cgroup_version; /* 0: not determined yet, -1: no cgroup */
     char cgroup_path[512];
 };
-/* Forked children go on with the parent's cgroup; whatever is due then is sampled. */
+/* Forked children continue with the parent's cgroup. Everything that is then due is sampled. */
 static struct sampler s;
 
 /* ---- RSS */
@@ -96,9 +96,9 @@ static void sample_rss(uint64_t now, bool always)
 
 /* ---- cgroup */
 
-/* The path behind "0::" (version 2) or ":memory:" (version 1) in /proc/self/cgroup, made a folder
- * that is there: in a container the path is the host's, and the folder is the root of what is
- * mounted. */
+/* Finds the folder of the path after "0::" (version 2) or ":memory:" (version 1) in
+ * /proc/self/cgroup. In a container the path is the host's, and the folder is the root of the
+ * mount. */
 static bool cgroup_folder(const char *text, const char *key, const char *mount, const char *probe)
 {
     const char *p = strstr(text, key);
@@ -141,7 +141,7 @@ static uint64_t cgroup_value(const char *file, const char *key)
     return p ? number(p + (key ? strlen(key) : 0)) : MPF_UNKNOWN;
 }
 
-/* Version 1 says "no limit" by a number near 2^63. */
+/* Version 1 represents "no limit" by a number near 2^63. */
 static uint64_t real_limit(uint64_t bytes) { return bytes > UINT64_MAX / 4 ? MPF_UNKNOWN : bytes; }
 
 uint64_t mp_sample_cgroup_limit(void)
@@ -169,7 +169,7 @@ static void sample_cgroup(bool always)
         mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);
 }
 
-/* ---- blocks that are not recorded each */
+/* ---- blocks that are only counted */
 
 static void sample_host(bool always)
 {

@@ -20,8 +20,8 @@ static bool stderr_is_same(void)
            now.st_ino == stderr_was.st_ino;
 }
 
-/* Names of files and variables may be any bytes: what a terminal would obey, or take for the end of
- * the line, is "?". */
+/* Names of files and variables may have any bytes. Bytes that a terminal would interpret, or that
+ * would end the line, are replaced by "?". */
 static void cover(const struct mp_text *t)
 {
     for (const char *at = t->buf; *at;) {
@@ -33,8 +33,8 @@ static void cover(const struct mp_text *t)
     }
 }
 
-/* A line from one of memprof's threads, whose descriptor table has no stderr. The thread that waits
- * for the job prints it. */
+/* A line from a memprof thread, whose descriptor table has no stderr. The thread that waits for the
+ * job prints it. */
 static struct {
     uint32_t state;
     size_t bytes;
@@ -77,10 +77,10 @@ void mp_say_line(const struct mp_text *t)
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }
 
-static uint32_t busy; /* a line is put together */
+static uint32_t busy; /* set while a line is being written */
 
-/* The line is static because stacks may be small.  If two threads come at once, one prints nothing.
- */
+/* The line is static because stacks may be small. If two threads call this at once, one prints
+ * nothing. */
 void mp_say(const char *a, const char *b, const char *c, const char *d)
 {
     static char line[1024];

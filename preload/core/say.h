@@ -1,4 +1,4 @@
-/* Messages to the user: lines on stderr. */
+/* Messages to the user on stderr. */
 #ifndef MP_SAY_H
 #define MP_SAY_H
 
@@ -6,17 +6,17 @@
 
 #include "base/text.h"
 
-/* Prints one line "memprof: ..." to stderr if it is still the file of the start, can be written,
- * and MEMPROF_QUIET is not set. */
+/* Prints one line "memprof: ..." to stderr if stderr is still the file of the start, can be written
+ * to, and MEMPROF_QUIET is not set. */
 void mp_say(const char *a, const char *b, const char *c, const char *d);
 void mp_say_line(const struct mp_text *t);
-/* Prints the line that a worker or encoder has kept, if there is one. */
+/* Prints the line that a worker or encoder has stored, if any. */
 void mp_say_kept(void);
-/* In a forked child: whatever another thread of the parent was about to say is not said. */
+/* Called in a forked child: discards lines of other threads of the parent. */
 void mp_say_reset(void);
-/* Remembers what stderr is. */
+/* Remembers which file stderr is. */
 void mp_say_init(void);
-/* MEMPROF_QUIET. */
+/* Sets MEMPROF_QUIET. */
 void mp_say_quiet(bool quiet);
 
 #endif

@@ -1,19 +1,19 @@
-/* An event is in flight while its slot is reserved and not committed: its thread was descheduled or
- * interrupted in between. The watermark stays before it. After PATIENCE_NS it is given up, because
- * the thread jumped out of a signal handler; at the log's end it is given up at once if the thread
- * has stored a later event. Time between two looks hardly counts, because the whole process may
- * have been stopped or had no processor. */
+/* An event is in flight while its slot is reserved and not committed, because its thread was
+ * descheduled or interrupted in between. The watermark stays before it. After PATIENCE_NS it is
+ * given up, because the thread jumped out of a signal handler. At the log's end it is given up at
+ * once if the thread has stored a later event. Time between two looks hardly counts, because the
+ * whole process may have been stopped or had no processor. */
 #include "core/survey.h"
 
 #include "core/loss.h"
 #include "core/state.h"
 
 #define PATIENCE_NS 500000000u
-#define LOOK_NS     100000000u /* the most that counts from one look to the next */
-#define AHEAD       48         /* slots: another processor wrote them */
+#define LOOK_NS     100000000u /* the maximum that counts between two looks */
+#define AHEAD       48         /* slots to prefetch, because another processor wrote them */
 
-/* Slots of the chunk that are below the thread's cursor, UINT32_MAX: the cursor is in another one.
- */
+/* Returns the number of the chunk's slots below the thread's cursor, or UINT32_MAX if the cursor is
+ * in another chunk. */
 static uint32_t below_cursor(const struct mp_thread *t, uint32_t chunk)
 {
     const uintptr_t first = (uintptr_t)mp_chunk_at(chunk)->slot;
@@ -24,8 +24,8 @@ static uint32_t below_cursor(const struct mp_thread *t, uint32_t chunk)
 }
 
 /* Returns the number of reserved slots of the chunk, and the next chunk. A thread links its next
- * chunk before it moves its cursor there: if the cursor has left a chunk that had no next one, it
- * has one by now. */
+ * chunk before it moves its cursor there. So if the cursor has left a chunk that had no next one,
+ * it has one by now. */
 static uint32_t reserved(const struct mp_thread *t, uint32_t chunk, uint32_t *next)
 {
     const struct mp_chunk_meta *meta = mp_meta_at(chunk);
@@ -46,7 +46,7 @@ static bool committed(const struct mpf_chunk *c, uint32_t slot)
     return has_tag(&c->slot[slot], c->tag);
 }
 
-/* The first slot from one on that is not committed; `end`: all are. */
+/* Returns the first slot at or after `slot` that is not committed, or `end`. */
 static uint32_t committed_from(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
 {
     const struct mpf_slot *s = c->slot + slot, *const last = c->slot + end;
@@ -55,7 +55,7 @@ static uint32_t committed_from(const struct mpf_chunk *c, uint32_t slot, uint32_
     return (uint32_t)(s - c->slot);
 }
 
-/* The slots below `upto` are passed over; their thread may still write them. */
+/* Skips the slots below `upto`. Their thread may still write them. */
 static void give_up(struct mp_thread *t, struct mp_chunk_meta *meta, uint32_t upto)
 {
     meta->retired = 1;
@@ -64,7 +64,7 @@ static void give_up(struct mp_thread *t, struct mp_chunk_meta *meta, uint32_t up
     mp_loss(MPF_LOSS_TORN, 1);
 }
 
-/* For how long, as far as that was looked at. */
+/* Returns how long the thread has been blocked, counting only the time between looks. */
 static uint64_t blocked(struct mp_thread *t, uint64_t mono)
 {
     const uint64_t more = t->looked ? mono - t->looked : 0;
@@ -73,7 +73,7 @@ static uint64_t blocked(struct mp_thread *t, uint64_t mono)
     return t->blocked;
 }
 
-/* A slot is in flight: hold the watermark at the thread's last event, or give the slot up. */
+/* A slot is in flight: keeps the watermark at the thread's last event, or gives the slot up. */
 static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
 {
     struct mp_chunk_meta *meta = mp_meta_at(chunk);
@@ -89,8 +89,8 @@ static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
     return true;
 }
 
-/* Returns the next event from a slot on, or `end` if there is none. Data is stored before its event
- * and is not an event. */
+/* Returns the next event at or after a slot, or `end`. Data is stored before its event and is not
+ * an event. */
 static uint32_t next_event(const struct mpf_chunk *c, uint32_t slot, uint32_t end)
 {
     while (slot < end && (!committed(c, slot) || mpf_slot_op(c->slot[slot].head) == MPF_OP_CONT))
@@ -98,9 +98,9 @@ static uint32_t next_event(const struct mpf_chunk *c, uint32_t slot, uint32_t en
     return slot;
 }
 
-/* A slot is in flight at the log's end. If no event follows, it is left out with everything after
- * it; otherwise it is given up. A running thread may have stored it before the later event was
- * seen, so it is looked at once more. */
+/* A slot is in flight at the log's end. If no event follows, it is omitted with everything after
+ * it. Otherwise it is given up. A running thread may have stored it before the later event was
+ * seen, so it is checked once more. */
 static bool leave_out(struct mp_thread *t, uint32_t chunk, uint32_t end, bool last)
 {
     struct mp_chunk_meta *meta = mp_meta_at(chunk);

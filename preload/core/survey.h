@@ -1,4 +1,5 @@
-/* How far what a thread has stored is committed.  All under epoch_lock. */
+/* Determines how far the slots of a thread are committed. All functions are called under
+ * epoch_lock. */
 #ifndef MP_SURVEY_H
 #define MP_SURVEY_H
 
@@ -11,8 +12,8 @@
  * event in flight. With `all`, at the log's end, such an event is left out, or lost if later events
  * follow. */
 uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all);
-/* Everything of the thread is in the log: nothing refers to its record and its last chunk any more.
- */
+/* Returns true if all events of the thread are in the log, so that its record and its last chunk
+ * are not used any more. */
 bool mp_survey_drained(const struct mp_thread *t);
 
 #endif

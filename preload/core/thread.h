@@ -1,4 +1,4 @@
-/* The record of one of the program's threads, and its cursor in the chunk that it fills. */
+/* The record of a program's thread, and its cursor in the chunk that it fills. */
 #ifndef MP_THREAD_H
 #define MP_THREAD_H
 
@@ -8,7 +8,7 @@
 
 #include "mpf/slot.h"
 
-/* Blocks of malloc and their usable bytes, from the thread's start on. */
+/* Blocks of malloc and their usable bytes, since the thread's start. */
 struct mp_totals {
     uint64_t bytes, blocks;
 };
@@ -17,38 +17,39 @@ struct mp_totals {
  * not a slot, so the child's first event takes the slow path. Recording touches one cache line, and
  * the second one if blocks are counted (counted.h). */
 struct mp_thread {
-    /* Next free slot and its chunk's tag; only this thread moves it, in one instruction. */
+    /* Next free slot and its chunk's tag. Only this thread moves it, in one instruction. */
     uint64_t cur;
-    uint32_t guard; /* enum mp_guard: events that do not take the fast path */
-    int32_t tid;    /* kernel's id; -1: seen dead */
-    /* Chunks, index + 1: oldest one not given back (the encoder's), and the one being filled. */
+    uint32_t guard; /* enum mp_guard: the events that leave the fast path */
+    int32_t tid;    /* the kernel's ID, or -1 after the thread was seen dead */
+    /* Indices of chunks + 1: the oldest one not released yet (changed by the encoder), and the one
+     * being filled. */
     uint32_t first, last;
-    /* 1 + the driver context of its events: CUPTI's number of it, or bits of its address with
-     * interposition; 0: none */
+    /* 1 + the driver context of its events (CUPTI's number of it, or bits of its address with
+     * interposition), or 0 */
     uint32_t gpu_context;
     uint32_t in_log; /* mp_loss_now() before its THREAD was recorded */
     /* used by the encoder: when it last saw a slot reserved and not committed (0: none), and for
      * how many ns */
     uint64_t looked, blocked;
-    uint64_t next_node; /* 1 + autograd's next number; 0: never asked for */
-    uint64_t time;      /* the clock as it was last read for one of its events */
-    uint32_t turn;      /* mp_clock_turn's lower half then, */
-    uint32_t number; /* and its upper half in the thread's own turn: memprof's number, 1 and up */
+    uint64_t next_node; /* 1 + autograd's next number, or 0 before the first query */
+    uint64_t time;      /* the last time that was read for one of its events */
+    uint32_t turn;      /* the lower half of mp_clock_turn at that time, */
+    uint32_t number; /* and the upper half in this thread's turn: memprof's number of it, from 1 */
 
     struct mp_totals made, freed;
-    /* value of made.bytes at which the next block is examined, whatever its size; 0: not decided
-     * yet */
+    /* value of made.bytes at which the next block is examined, whatever its size; 0 before the
+     * first draw */
     uint64_t due;
     uint32_t random; /* state of the generator for `due` (draw.h) */
     uint32_t index;  /* of this record in the table (state.h) */
 } __attribute__((aligned(64)));
 
-/* Blocks of at least this size leave the fast path: they make sure that the encoder (and its
+/* Blocks of at least this size leave the fast path, to make sure that the encoder (and its
  * sampling) runs. */
 #define MP_LARGE ((size_t)1 << 20)
 
 enum mp_guard {
-    MP_INSIDE = 1,        /* memprof's own calls: record nothing */
+    MP_INSIDE = 1,        /* in memprof's own calls, which record nothing */
     MP_STACKS_WANTED = 2, /* small blocks can have stacks */
     MP_HEAP_UNSEEN = 4,   /* another malloc serves the program */
     MP_COUNTS = 8,        /* blocks of malloc are counted; other events stay on the fast path */
@@ -72,7 +73,7 @@ static inline struct mpf_slot *mp_cursor_slot(uint64_t cur)
 {
     return (struct mpf_slot *)(cur << 16 >> 16);
 }
-/* The tag, in its place in a slot's head. */
+/* Returns the tag at its place in a slot's head. */
 static inline uint64_t mp_cursor_tag(uint64_t cur) { return cur >> 48 << 16; }
 
 extern __thread struct mp_thread *mp_self

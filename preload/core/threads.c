@@ -25,15 +25,15 @@ static bool has_chunk(const struct mp_thread *t)
     return __atomic_load_n(&t->last, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns true if the thread is dead, so that its chunks are returned. If this cannot be asked, it
- * never is. */
+/* Returns true if the thread has ended, so that its chunks can be released. If this cannot be
+ * checked, it counts as alive. */
 static bool is_gone(const struct mp_thread *t)
 {
     const int32_t tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
     return tid < 0 || (tid && !mp_sys_thread_lives(mp_process->pid, tid));
 }
 
-/* Returns true if chunks may become free: one is free, or one belongs to no living thread. */
+/* Returns true if chunks may become free: a chunk is free, or its thread has ended. */
 static bool some_come(void)
 {
     const struct mp_pool *pool = &mp_process->pool;
@@ -47,8 +47,8 @@ static bool some_come(void)
     return chunks > kept;
 }
 
-/* The encoder's last count of the threads.  The pool may have one chunk for each, and the reserve.
- */
+/* The encoder's last count of the threads. The pool may have one chunk for each, plus the
+ * reserve. */
 struct look {
     uint32_t number, alive;
 };
@@ -60,8 +60,8 @@ static struct look last_look(void)
                           __atomic_load_n(&pool->alive, __ATOMIC_RELAXED) };
 }
 
-/* Returns true if the encoder has not counted since (a count that had begun before does not
- * matter), or if its count rose and may rise again. */
+/* Returns true if the encoder has not counted since (a count that had started before is ignored),
+ * or if its count rose and may rise again. */
 static bool may_be_more(struct look *before)
 {
     const struct look now = last_look();
@@ -70,10 +70,10 @@ static bool may_be_more(struct look *before)
     return may;
 }
 
-/* Takes a chunk.  Waits for the encoder if need be: until it has counted the threads, and as long
- * as it writes a frame each second (its chunks may belong to thousands of threads and not be full
- * yet). After that, or if no chunk can be given back, the event is lost, and no thread waits again
- * until a chunk is given back. */
+/* Takes a chunk. If necessary, waits until the encoder has counted the threads, and as long as it
+ * writes a frame each second (its chunks may belong to thousands of threads and not be full yet).
+ * After that, or if no chunk can be released, the event is lost, and no thread waits again until a
+ * chunk is released. */
 static struct mpf_chunk *await_chunk(uint32_t number)
 {
     struct mp_pool *pool = &mp_process->pool;
@@ -88,7 +88,7 @@ static struct mpf_chunk *await_chunk(uint32_t number)
             return c;
         if (!patience.left || frames != before) patience = mp_patience(1000000000u);
         if ((may_be_more(&look) || some_come()) && mp_encoder_relieve(seen, &patience)) continue;
-        c = mp_pool_take(number); /* one may have come just now */
+        c = mp_pool_take(number); /* one may have become free just now */
         if (!c) __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
         return c;
     }
@@ -151,7 +151,8 @@ uint32_t mp_thread_guard(void)
            (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
 }
 
-/* The chunk comes first: without one each event would come here and take a record and a number. */
+/* Takes the chunk first, because without a chunk each event would take a record and a number
+ * here. */
 static struct mp_thread *begin_record(void)
 {
     struct mpf_chunk *c = take_chunk(0);
@@ -172,14 +173,15 @@ static struct mp_thread *begin_record(void)
     return t;
 }
 
-/* A record that a forked child's thread inherited may become another thread's, so it is dropped. */
+/* A record that a forked child's thread inherited may become another thread's, so it is not used
+ * any more. */
 struct mp_thread *mp_thread_register(void)
 {
     mp_self = NULL;
     struct mp_thread *t = begin_record();
     if (!t) return NULL;
     const int tid = mp_sys_gettid();
-    /* refused: its end cannot be seen */
+    /* if the ID was refused, the thread's end cannot be detected */
     __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE);
     t->in_log = mp_loss_now() - 1;
     mp_self = t;

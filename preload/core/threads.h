@@ -1,4 +1,4 @@
-/* A thread of the program gets its record, and chunks as it fills them. */
+/* Gives a thread of the program its record, and chunks when it has filled one. */
 #ifndef MP_THREADS_H
 #define MP_THREADS_H
 
@@ -7,15 +7,16 @@
 
 #include "core/thread.h"
 
-/* Gives the calling thread a record and its first chunk; that the log says whose it is (THREAD) is
- * still to be done.  NULL: none can be had (counted as lost). Signals are blocked by the caller. */
-struct mp_thread *mp_thread_register(void);
-/* The guard that a new thread's record has. */
-uint32_t mp_thread_guard(void);
-/* Records who the calling thread is (THREAD). */
-void mp_thread_tell(struct mp_thread *t);
-/* Gives the thread a new chunk in place of the full one.  False: none can be had in time.  Signals
+/* Gives the calling thread a record and its first chunk. The caller must still record who the
+ * thread is (THREAD). Returns NULL if none is available (counted as lost). Signals must be
  * blocked. */
+struct mp_thread *mp_thread_register(void);
+/* Returns the guard of a new thread's record. */
+uint32_t mp_thread_guard(void);
+/* Records the calling thread's identity (THREAD). */
+void mp_thread_tell(struct mp_thread *t);
+/* Gives the thread a new chunk instead of the full one. Returns false if none is available in time.
+ * Signals must be blocked. */
 bool mp_thread_chunk(struct mp_thread *t);
 
 #endif

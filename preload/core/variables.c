@@ -29,7 +29,8 @@ static bool is_known(const char *name)
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* How many letters to add, remove or change make one of the other (Levenshtein). */
+/* Returns the number of letters to add, remove or change to turn one into the other
+ * (Levenshtein). */
 static size_t distance(const char *a, size_t as, const char *b, size_t bs)
 {
     size_t row[LENGTH_MAX + 1];
@@ -46,8 +47,8 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
     return row[bs];
 }
 
-/* Fewer letters differ than stay, and two at most; or one is the beginning of the other (OUTPUT,
- * JOURNAL). */
+/* Returns true if at most two letters differ, and fewer than are equal, or if one is the beginning
+ * of the other (OUTPUT, JOURNAL). */
 static bool is_near(const char *a, size_t as, const char *b, size_t bs, size_t letters)
 {
     const size_t both = least(as, bs);
@@ -70,7 +71,7 @@ const char *mp_variables_nearest(const char *name)
     return nearest;
 }
 
-/* A name may hold anything, and the line goes to a terminal. */
+/* A name may contain any bytes, and the line is printed to a terminal. */
 static void add_name(struct mp_text *t, const char *name)
 {
     const size_t length = length_of(name);
@@ -78,7 +79,7 @@ static void add_name(struct mp_text *t, const char *name)
         mp_text_bytes(t, name[i] > ' ' && name[i] < 0x7f ? name + i : "?", 1);
 }
 
-/* Other tools may have variables that begin so: all of them are worth one line. */
+/* Other tools may have variables with this prefix, so all of them share one line. */
 static void say(const char *name, const char *meant, size_t others)
 {
     char line[256];

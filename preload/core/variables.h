@@ -1,4 +1,4 @@
-/* Environment variables that begin with MEMPROF_ (variables.def has memprof's). */
+/* Checks the environment variables that begin with MEMPROF_ (variables.def lists memprof's). */
 #ifndef MP_VARIABLES_H
 #define MP_VARIABLES_H
 

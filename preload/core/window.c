@@ -13,7 +13,7 @@
 
 struct mp_window mp_window = { .open = 1, .range = MP_WINDOW_NO_RANGE };
 
-static uint64_t instances; /* of the range so far */
+static uint64_t instances; /* of the range, so far */
 
 static bool by(enum mpf_window_by what)
 {
@@ -22,7 +22,7 @@ static bool by(enum mpf_window_by what)
 
 /* ---- opening and closing */
 
-/* If two threads come at once, the last one leaves guard and window consistent. */
+/* If two threads call this at once, the last one leaves guard and window consistent. */
 static void turn(void)
 {
     bool now;
@@ -38,7 +38,7 @@ static void tell(void)
     while (mp_window_is_open() != now);
 }
 
-/* A reason more (1) or one less (-1): does it open or close that way? */
+/* Adds a reason (1) or removes one (-1). Returns true if that opens or closes the window. */
 static bool change(int32_t by)
 {
     const int32_t now = __atomic_add_fetch(&mp_window.open, by, __ATOMIC_SEQ_CST);
@@ -62,7 +62,7 @@ void mp_window_profiler(bool starts)
 
 /* ---- by ranges */
 
-/* Returns false if there is no free place. */
+/* Adds a range whose end is awaited. Returns false if all places are taken. */
 static bool waits_for(uint64_t range)
 {
     for (int i = 0; i < MP_WINDOW_AT_ONCE; i++) {
@@ -76,7 +76,7 @@ static bool waits_for(uint64_t range)
     return false;
 }
 
-/* The thread that removes the range from its place owns its end. */
+/* Removes the range from its place. Only the thread that does so handles the end of the range. */
 static bool take(int place, uint64_t range)
 {
     if (!__atomic_compare_exchange_n(&mp_window.until[place], &range, 0, false, __ATOMIC_SEQ_CST,
@@ -130,15 +130,15 @@ static bool is_time(uint64_t since_start)
            (!w->duration_ns || since_start - w->delay_ns < w->duration_ns);
 }
 
-/* A filter of the program's may refuse the clock. */
+/* Returns false if a filter of the program refuses the clock. */
 static bool turns_by_clock(void)
 {
     const uint64_t now = mp_window_has_clock() ? mp_sys_clock(CLOCK_MONOTONIC) : 0;
     return now >= mp_process->start.mono && set(is_time(now - mp_process->start.mono));
 }
 
-/* The encoder's thread has no events. Its notes come after this epoch's events, and those of the
- * next epoch show later changes. */
+/* The encoder's thread records no events itself. Its notes follow this epoch's events, and those of
+ * the next epoch show later changes. */
 void mp_window_tick(void)
 {
     if (!turns_by_clock() && !mp_window.again) return;
@@ -154,7 +154,7 @@ static void on_signal(int number)
     if (set(!mp_window_is_open())) tell();
 }
 
-/* If the program later sets its own handler, the signal is the program's from then on. */
+/* If the program later installs a handler, it gets the signal from then on. */
 static void watch_signal(bool root)
 {
     const struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };

@@ -1,11 +1,13 @@
-/* States: NONE -> POSTED (a caller makes the thread, with a job for it) -> IDLE (done, and the
- * thread waits for another job) or NONE (done, and the thread ends, in a child of a raw fork); IDLE
- * -> POSTED (a caller) or NONE (the program has left, or memprof's threads have to end).
+/* States: NONE -> POSTED (a caller creates the thread, with a job for it) -> IDLE (the job is done,
+ * and the thread waits for another one) or NONE (the job is done, and the thread ends, in a child
+ * of a raw fork). IDLE -> POSTED (by a caller) or NONE (the program has ended, or memprof's threads
+ * must end).
  *
  * Invariants:
- *  - only the holder of `lock` moves the state to POSTED; only the worker moves it from there, or a
- *    holder of `lock` who has seen that its thread is gone;
- *  - a new thread is made only when the kernel has ended the one before, whose memory it uses. */
+ *  - Only the holder of `lock` changes the state to POSTED. Only the worker changes it from there,
+ * or a holder of `lock` who has seen that the worker's thread has ended.
+ *  - A new thread is created only after the kernel has removed the previous one, whose memory it
+ * uses. */
 #include "core/worker.h"
 
 #include <sched.h>
@@ -23,11 +25,11 @@
 #define END_NS   UINT64_C(1000000000) /* for a thread that only has to end */
 #define RETRY_NS UINT64_C(100000000)
 #define POST_NS  UINT64_C(100000000)
-#define LOOK_NS  UINT64_C(100000000) /* between two looks whether the program has left */
+#define LOOK_NS  UINT64_C(100000000) /* between two checks whether the program has ended */
 
 enum { NONE, IDLE, POSTED };
 
-/* Those that the process had at its start. */
+/* The processors that the process could use at its start. */
 static struct {
     long bytes;
     uint64_t mask[128];
@@ -41,7 +43,8 @@ static void do_job(void *arg)
     w->result = w->job();
 }
 
-/* In a child of a raw fork, which may end by a raw exit of its only thread, no thread stays. */
+/* A child of a raw fork may end by a raw exit of its only thread, so the worker's thread ends
+ * there. */
 static void finish_job(struct mp_worker *w)
 {
     do_job(w);
@@ -49,7 +52,8 @@ static void finish_job(struct mp_worker *w)
     mp_sys_futex_wake(&w->state);
 }
 
-/* A thread starts with the priority and the processors of its maker, whichever thread that was. */
+/* A thread inherits the priority and the processors of the thread that started it, which may be any
+ * thread. */
 static void leave_makers_schedule(void)
 {
     const struct sched_param none = { 0 };
@@ -92,7 +96,7 @@ void mp_worker_init(void)
 
 void mp_worker_wake(void) { mp_sys_futex_wake(&mp_process->worker.state); }
 
-/* ---- on a caller's thread */
+/* ---- on the caller's thread */
 
 static void give_up(struct mp_worker *w)
 {
@@ -102,7 +106,8 @@ static void give_up(struct mp_worker *w)
     mp_encoder_not_started();
 }
 
-/* Waits for the job at hand.  False: it is not done in time, or the thread ended without it. */
+/* Waits for the current job. Returns false if it is not done in time, or the thread ended without
+ * it. */
 static bool await_job(struct mp_worker *w, uint64_t ns)
 {
     struct mp_patience patience = mp_patience(w->overdue ? 0 : ns);
@@ -121,8 +126,8 @@ static bool await_job(struct mp_worker *w, uint64_t ns)
     return true;
 }
 
-/* After a failure it is tried again a little later, since every lost event would try.  Only the end
- * of the process does not wait (`last`). */
+/* After a failure the next attempt is a short time later, because otherwise every lost event would
+ * try. Only the end of the process does not wait (`last`). */
 static bool start_thread(struct mp_worker *w, bool last)
 {
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
@@ -146,15 +151,16 @@ static bool post(struct mp_worker *w, bool (*job)(void), bool last)
     return start_thread(w, last);
 }
 
-/* unshare(CLONE_THREAD) changes nothing and fails in a process of several threads.  A filter may
- * kill for it; there the C library says whether it ever made a second thread. */
+/* unshare(CLONE_THREAD) changes nothing and fails in a process with several threads. If a filter
+ * may kill the process for it, the C library's record of whether it ever created a second thread is
+ * used. */
 static bool is_only_thread(void)
 {
     if (mp_sys3(SYS_prctl, PR_GET_SECCOMP, 0, 0) != 0) return __libc_single_threaded;
     return mp_sys3(SYS_unshare, CLONE_THREAD, 0, 0) == 0;
 }
 
-/* A job has two files open at most. */
+/* A job opens at most two files. */
 static bool table_has_room(void)
 {
     const int one = mp_sys_open("/", O_PATH, 0), two = mp_sys_open("/", O_PATH, 0);
@@ -163,8 +169,8 @@ static bool table_has_room(void)
     return one >= 0 && two >= 0;
 }
 
-/* The only thread of the program can do the job itself, if its table has room: a program may have
- * taken all its numbers, and the worker's table is empty. */
+/* The only thread of the program can do the job itself if its table has room. A program may have
+ * used all its descriptors, and the worker's table is empty. */
 static bool do_it_here(struct mp_worker *w, bool (*job)(void))
 {
     if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != NONE || !is_only_thread() ||
@@ -180,8 +186,8 @@ static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns, boo
     return await_job(w, ns) && post(w, job, last) && await_job(w, ns);
 }
 
-/* With signals that cannot be blocked the caller may be a handler that came while its own thread
- * holds the lock: it does not wait for it. */
+/* If signals cannot be blocked, the caller may be a handler that interrupted the holder of the lock
+ * in its own thread, so it does not wait. */
 static bool take_lock(struct mp_worker *w, uint64_t ns, uint64_t *signals)
 {
     return mp_lock_within(&w->lock, mp_sys_signals_come ? 0 : ns, signals);
@@ -243,14 +249,14 @@ bool mp_worker_stop(void)
 
 #define READ_NS UINT64_C(1000000000)
 
-/* Only the job changes it, only the holder of `lines` reads it. */
+/* Only the job changes it. Only the holder of `lines` reads it. */
 static struct {
     const char *path;
-    char *text; /* ends with 0 */
+    char *text; /* terminated by 0 */
     size_t bytes, room;
 } file;
 
-/* A fork may happen at any store, and the child continues with this buffer: it is never smaller
+/* A fork may happen at any store, and the child continues with this buffer, so it is never smaller
  * than `room`. */
 static bool grow_text(void)
 {

@@ -1,6 +1,6 @@
-/* Invariant: a slot is given back only after the frame that holds it was written, and the chunk's
- * header says beforehand which frame that is: whatever instant the process is killed at, the event
- * is in the log or in the journal, never in both. */
+/* Invariant: a slot is released only after the frame that contains it was written, and before that
+ * the chunk's header names this frame. So, whenever the process is killed, each event is either in
+ * the log or in the journal. */
 #include "core/writer.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ struct mp_writer *mp_writer_map(unsigned number, uint32_t events)
 
 void mp_writer_unmap(struct mp_writer *w, uint32_t events) { mp_sys_munmap(w, bytes_for(events)); }
 
-/* ---- take */
+/* ---- taking slots */
 
 void mp_writer_begin(struct mp_writer *w, uint64_t after)
 {
@@ -59,7 +59,7 @@ void mp_writer_take(struct mp_writer *w, struct mp_merge *merge, uint64_t upto)
     __atomic_fetch_add(&mp_process->pool.on_the_way, w->chunks, __ATOMIC_RELAXED);
 }
 
-/* ---- encode */
+/* ---- encoding */
 
 /* Returns the data of the DATA event, assembled from the slots after it. */
 static const uint8_t *data_of(struct mp_writer *w, const struct mpf_slot *s, uint64_t bytes)
@@ -70,8 +70,7 @@ static const uint8_t *data_of(struct mp_writer *w, const struct mpf_slot *s, uin
     return w->data;
 }
 
-/* A slot that memprof's code did not write (the program writes out of bounds) must not spoil its
- * frame. */
+/* A slot that was overwritten by an error of the program must not damage its frame. */
 static bool makes_sense(uint64_t head)
 {
     const enum mpf_class class = mpf_op_class(mpf_slot_op(head));
@@ -127,10 +126,10 @@ void mp_writer_encode(struct mp_writer *w)
     mp_logfile_events(w->number, w->seq, w->columns, &w->from, &w->to);
 }
 
-/* ---- write */
+/* ---- writing */
 
-/* Says in the chunk's header which frame will hold what, in an order in which a kill in between
- * does no harm. */
+/* Stores in the chunk's header which frame will contain which slots, in an order in which a kill in
+ * between does no harm. */
 static void announce(const struct mp_taken *taken, uint64_t frame)
 {
     struct mpf_chunk *c = mp_chunk_at(taken->chunk);
@@ -139,8 +138,8 @@ static void announce(const struct mp_taken *taken, uint64_t frame)
     __atomic_store_n(&c->drained_next, taken->slots, __ATOMIC_RELEASE);
 }
 
-/* The slots are in the log (or lost with it): chunks that are done go back to the pool.  How many.
- */
+/* Releases slots that are in the log (or lost with it): finished chunks return to the pool. Returns
+ * their number. */
 static uint32_t retire(struct mp_thread *t)
 {
     uint32_t given = 0;
@@ -173,7 +172,7 @@ static void wait_for_turn(const struct mp_writer *w, uint32_t *turn)
         mp_sys_futex_wait(turn, now, 1000000000u);
 }
 
-/* The frame is lost, but not what it says of losses. */
+/* Counts the events of a lost frame, and keeps its own reports of losses. */
 static void lose(struct mp_writer *w)
 {
     w->lost = mpf_columns_count(w->columns);

@@ -1,7 +1,7 @@
 /* The state of one writer of frames, from taking slots to returning them.
  *
- * Each writer has one of these. It makes its frame alone and waits for its turn to write it. All
- * with the writer's lock held, and under epoch_lock where stated. */
+ * Each writer has one of these. It encodes its frame alone and waits for its turn to write it. All
+ * functions are called with the writer's lock held, and under epoch_lock if so stated. */
 #ifndef MP_WRITER_H
 #define MP_WRITER_H
 
@@ -12,9 +12,9 @@
 #include "core/merge.h"
 #include "mpf/columns.h"
 
-#define MP_NOTES      16u /* memprof's own events in a frame */
+#define MP_NOTES      16u /* maximum number of memprof's own events in a frame */
 #define MP_NOTE_BYTES 128u
-#define MP_ENDS       2000u /* threads' ends in a frame */
+#define MP_ENDS       2000u /* maximum number of thread ends in a frame */
 
 struct mp_note {
     uint64_t addr, size;
@@ -24,20 +24,20 @@ struct mp_note {
 struct mp_writer {
     struct mpf_columns *columns;
     unsigned number;
-    uint32_t ticket; /* frames are written in this order */
-    uint64_t seq;    /* the frame's number, if all before it can be written */
-    uint64_t after;  /* no event of it is older */
-    uint64_t noted;  /* when the notes were taken; they are not older than its events */
+    uint32_t ticket; /* frames are written in the order of their tickets */
+    uint64_t seq;    /* the frame's number, if all previous frames can be written */
+    uint64_t after;  /* all of its events are later */
+    uint64_t noted;  /* time of the notes; they are not older than its events */
     struct mpf_clock from, to;
-    int error;        /* 0, or -E...: it could not be written, */
-    uint32_t lost;    /* number of events that are lost with it */
-    bool more;        /* events were left when it was full */
-    bool is_large;    /* it has memory for MP_FRAME_EVENTS */
-    uint32_t chunks;  /* taken to their end */
-    uint64_t touched; /* bytes of memory that the largest frame so far took */
+    int error;        /* 0, or -E... if it could not be written, */
+    uint32_t lost;    /* and the number of events that are lost with it */
+    bool more;        /* set if events were left when it was full */
+    bool is_large;    /* set if it has memory for MP_FRAME_EVENTS */
+    uint32_t chunks;  /* number of completely taken chunks */
+    uint64_t touched; /* bytes of memory that the largest frame so far used */
     uint32_t notes, ends;
     struct mp_note note[MP_NOTES];
-    uint32_t end[MP_ENDS]; /* numbers of threads */
+    uint32_t end[MP_ENDS]; /* numbers of the threads */
     uint8_t data[MPF_DATA_MAX + MPF_CONT_BYTES];
     struct mp_selection slots;
 };
@@ -45,14 +45,14 @@ struct mp_writer {
 /* Returns a writer with memory for frames of this many events, or NULL. */
 struct mp_writer *mp_writer_map(unsigned number, uint32_t events);
 void mp_writer_unmap(struct mp_writer *w, uint32_t events);
-/* Forgets the frame before: nothing is taken.  Under epoch_lock. */
+/* Discards the previous frame. Called under epoch_lock. */
 void mp_writer_begin(struct mp_writer *w, uint64_t after);
-/* Takes what is merged up to `upto`.  Under epoch_lock. */
+/* Takes the merged slots up to `upto`. Called under epoch_lock. */
 void mp_writer_take(struct mp_writer *w, struct mp_merge *merge, uint64_t upto);
-/* Makes the frame of what was taken. */
+/* Encodes the frame from the taken slots. */
 void mp_writer_encode(struct mp_writer *w);
-/* Writes the frame when *turn (futex) is at its ticket, gives its slots back, and passes the turn
- * on. */
+/* Waits until *turn (futex) is its ticket, writes the frame, releases its slots, and increments the
+ * turn. */
 void mp_writer_write(struct mp_writer *w, uint32_t *turn);
 
 #endif

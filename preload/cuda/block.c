@@ -22,7 +22,7 @@ void mp_block_stack(void)
 
 void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, bool probe)
 {
-    /* A thread's first call has no context yet: CUDA's runtime makes one then and calls again. */
+    /* A thread's first call has no context yet. CUDA's runtime then creates one and calls again. */
     const bool early =
         call->result == CUDA_ERROR_INVALID_CONTEXT || call->result == CUDA_ERROR_NOT_INITIALIZED;
     if (call->result == CUDA_ERROR_OUT_OF_MEMORY && !probe) {
@@ -39,7 +39,7 @@ void mp_block_refused(const struct mp_call *call, unsigned heap, size_t bytes, b
     if (call->result == CUDA_ERROR_OUT_OF_MEMORY) mp_encoder_wake();
 }
 
-/* The heap byte of an event of the thread's current device. */
+/* Returns the heap byte of an event of the thread's current device. */
 static unsigned heap_here(enum mpf_heap heap)
 {
     const CUdevice device = mp_device_current();
@@ -54,7 +54,7 @@ void mp_block_made(const struct mp_call *call, enum mpf_heap heap, const void *a
         mp_block_refused(call, here, bytes, false);
         return;
     }
-    mp_mempool_look(); /* first: the driver may have taken the memory from a pool */
+    mp_mempool_look(); /* called first, because the driver may have taken the memory from a pool */
     mp_local_memory_look(call->context);
     mp_device_context(call);
     mp_block_stack();

@@ -74,7 +74,7 @@ EXPORT bool memprof_driver_enter(const struct memprof_driver_call *call, const v
     return true;
 }
 
-/* A context is known by its address, in replay as well. */
+/* A context is identified by its address, also in replay. */
 EXPORT void memprof_driver_return(const struct memprof_driver_call *call, const void *params,
                                   uint64_t *keep, int result)
 {

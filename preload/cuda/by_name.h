@@ -7,13 +7,13 @@
 
 /* Returns true if that library is loaded before the driver's names. Any thread. */
 bool mp_by_name_is_here(void);
-/* Is CUPTI to be left alone for it (MEMPROF_CUDA=interpose)?  Not where it is missing.  Any
+/* Returns true if CUPTI must not be used (MEMPROF_CUDA=interpose) and that library is loaded. Any
  * thread. */
 bool mp_by_name_is_chosen(void);
-/* Listens from now on, and for good. */
+/* Starts listening, permanently. */
 void mp_by_name_start(void);
 bool mp_by_name_is_on(void);
-/* Listens to kernel launches, or no more.  Any context. */
+/* Starts or stops listening to kernel launches. Any context. */
 void mp_by_name_listen_to_launches(bool listen);
 
 #endif

@@ -11,7 +11,7 @@ static int32_t under_way;
 
 bool mp_capture_under_way(void) { return __atomic_load_n(&under_way, __ATOMIC_RELAXED) > 0; }
 
-/* The legacy stream (0) cannot capture, and asking for its state while another one captures is an
+/* The legacy stream (0) cannot be captured, and querying it while another stream captures is an
  * error. */
 bool mp_capture_on(CUstream stream)
 {
@@ -21,7 +21,7 @@ bool mp_capture_on(CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* All forms of the call begin with the stream. */
+/* The stream is the first parameter in all forms of the call. */
 void mp_on_capture_begin(const struct mp_call *call)
 {
     const cuStreamBeginCapture_v2_params *p = call->params;
@@ -30,7 +30,7 @@ void mp_on_capture_begin(const struct mp_call *call)
     mp_record(MPF_OP_CAPTURE_BEGIN, MPF_HEAP_NONE, (uintptr_t)p->hStream, 0);
 }
 
-/* A capture that was invalidated ends with an error. */
+/* The end of an invalidated capture returns an error. */
 void mp_on_capture_end(const struct mp_call *call)
 {
     const cuStreamEndCapture_params *p = call->params;

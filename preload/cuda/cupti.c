@@ -58,7 +58,7 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
     errno = saved;
 }
 
-/* ---- observed calls */
+/* ---- choosing calls */
 
 struct listened {
     const char *name;
@@ -92,7 +92,7 @@ static void listen_to_calls(void)
             mp_device_note("cupti.refused", calls[i].name);
 }
 
-/* ---- getting in */
+/* ---- starting */
 
 static bool given_up;
 
@@ -128,7 +128,7 @@ static void note_version(const struct mp_cupti_library *library)
 static struct mp_cupti_library cupti;
 static bool counted_on;
 
-/* Text that lives forever. */
+/* Returns a text that is never freed. */
 static const char *taken_by(const char *holder)
 {
     static char text[160];
@@ -208,7 +208,7 @@ static void chain(void)
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* In the driver, which holds the locks of its start: nothing here calls it. */
+/* Runs in the driver, which holds locks during its initialisation, so nothing here calls it. */
 int InitializeInjection(void)
 {
     static uint32_t entered;

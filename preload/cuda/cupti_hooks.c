@@ -1,12 +1,12 @@
-/* CUPTI's functions of subscription, for tools of the program that call them by name (PyTorch's
- * profiler: libtorch_cpu needs libcupti). This library comes before libcupti in look-up order. The
- * tool becomes a party of the one subscription, as if it had its own.
+/* CUPTI's functions for subscriptions, for tools of the program that call them by name (PyTorch's
+ * profiler: libtorch_cpu needs libcupti). This library precedes libcupti in look-up order. The tool
+ * becomes a party of the one subscription, as if it had its own.
  *
  * A tool that looks them up itself (dlopen and dlsym), or uses another copy of libcupti than
- * memprof, does not come here, or is forwarded to its copy: CUPTI reports that it is in use.
- * Functions without a subscription (activity records, names, times) have no stand-in, nor has
- * cuptiSubscribe_v2: from CUDA 13.2 on activity records belong to a subscriber, and memprof's
- * handle would not do for them. */
+ * memprof, does not call these functions, or is forwarded to its copy: CUPTI reports that it is in
+ * use. Functions without a subscription (activity records, names, times) have no stand-in, and
+ * neither has cuptiSubscribe_v2: since CUDA 13.2 activity records belong to a subscriber, so
+ * memprof's handle would not be sufficient. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -21,10 +21,11 @@
 #include "cuda/find_cupti.h"
 #include "cuda/subscription.h"
 
-/* ---- the library that the caller would have reached without us */
+/* ---- the library that the caller would have reached without this one */
 
-/* Among those that the caller needs (it may have been opened with RTLD_LOCAL), behind us in the
- * order of look-up, or any that is loaded: a caller that ends in a jump shows its own caller. */
+/* Searches the libraries that the caller needs (it may have been opened with RTLD_LOCAL), those
+ * after this one in look-up order, and all others that are loaded: a caller that ends in a jump is
+ * seen as its own caller. */
 static bool look_up(const void *caller, struct mp_cupti_library *out)
 {
     Dl_info info;
@@ -39,8 +40,8 @@ static bool look_up(const void *caller, struct mp_cupti_library *out)
     return handle && mp_cupti_library(handle, out);
 }
 
-/* The result per calling address: the loader is asked once for each, and usually not in a callback.
- */
+/* The result per calling address: the loader is called once for each, and usually not in a
+ * callback. */
 enum { PLACES = 64 };
 static struct place {
     const void *caller;
@@ -57,8 +58,8 @@ static const struct place *known_place(const void *caller)
     return NULL;
 }
 
-/* Places become ready in the order in which they were taken; one that is out of order is looked up
- * again at its next call. */
+/* Places become ready in the order in which they were taken. A place that is out of order is looked
+ * up again at its next call. */
 static void know_place(const struct place *place)
 {
     const uint32_t n = __atomic_load_n(&places_ready, __ATOMIC_ACQUIRE);
@@ -70,7 +71,7 @@ static void know_place(const struct place *place)
     __atomic_store_n(&places_ready, n + 1, __ATOMIC_RELEASE);
 }
 
-/* Returns false if there is no libcupti. Keeps errno. */
+/* Returns false if libcupti is not loaded. Keeps errno. */
 static bool library_of(const void *caller, struct mp_cupti_library *out)
 {
     const struct place *known = known_place(caller);
@@ -96,8 +97,8 @@ static bool library_of(const void *caller, struct mp_cupti_library *out)
 
 /* ---- handles */
 
-/* A handle is one of memprof's addresses, never read. The last HANDLES handles differ, so a use
- * after its end is recognised. */
+/* A handle is an address inside memprof that is never read. The last HANDLES handles differ, so a
+ * use after its end is recognised. */
 enum { HANDLES = 4096 };
 static char handles[HANDLES];
 static uint32_t given;
@@ -109,7 +110,7 @@ static bool is_ours(CUpti_SubscriberHandle handle)
     return at >= handles && at < handles + HANDLES;
 }
 
-/* -1: it has ended. */
+/* Returns -1 if it has ended. */
 static int party_of(CUpti_SubscriberHandle handle)
 {
     for (int i = MP_PARTY_MEMPROF + 1; i < MP_PARTIES; i++)
@@ -117,7 +118,7 @@ static int party_of(CUpti_SubscriberHandle handle)
     return -1;
 }
 
-/* If two threads end one party, one of them does. */
+/* If two threads end one party, only one of them does it. */
 static void end(int party, CUpti_SubscriberHandle handle)
 {
     if (handle && __atomic_compare_exchange_n(&handle_of[party], &handle, NULL, false,
@@ -125,12 +126,13 @@ static void end(int party, CUpti_SubscriberHandle handle)
         mp_party_leave(party);
 }
 
-/* ---- coming */
+/* ---- subscribing */
 
-/* Not where memprof has left CUPTI to others: they would find it taken for ever. */
+/* Returns false if memprof has left CUPTI to others, because the place would then be taken
+ * forever. */
 static bool shares(void)
 {
-    static int told; /* 1: no, 2: yes; the program may change its environment meanwhile */
+    static int told; /* 1: no, 2: yes; kept because the program may change its environment */
     if (!__atomic_load_n(&told, __ATOMIC_RELAXED)) {
         const char *wish = secure_getenv("MEMPROF_CUPTI");
         const bool no = mp_config.cuda == MP_CUDA_OFF || mp_by_name_is_chosen() ||
@@ -147,7 +149,7 @@ static bool is_subscribed_to(const struct mp_cupti_library *library)
     return its && its->subscribe == library->subscribe;
 }
 
-/* CUPTI's own answer where all places are taken: it has one. */
+/* If all places are taken, CUPTI's own error is returned. */
 static CUptiResult join(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
 {
     const int party = mp_party_join(callback, userdata);
@@ -173,9 +175,9 @@ HOOK CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_Call
     return result;
 }
 
-/* ---- going */
+/* ---- unsubscribing */
 
-/* CUPTI does not mind being told twice (13.0, seen on an H200). */
+/* As in CUPTI, a second call is not an error (13.0, seen on an H200). */
 HOOK CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
     if (!is_ours(handle)) return FORWARD(unsubscribe, handle);
@@ -184,7 +186,7 @@ HOOK CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
     return CUPTI_SUCCESS;
 }
 
-/* Ends what the program has of CUPTI's callbacks, and not what memprof has. */
+/* Ends the program's subscription, and not memprof's. */
 HOOK CUptiResult CUPTIAPI cuptiFinalize(void)
 {
     struct mp_cupti_library library;

@@ -19,11 +19,12 @@ enum { NOTES = 32, TEXT_BYTES = 2048 };
 #define IN_ANOTHER_LOG UINT32_MAX
 
 static struct device {
-    /* 1 + mp_loss_now() from before it was recorded, or IN_ANOTHER_LOG; 0: not yet */
+    /* 1 + mp_loss_now() from before it was recorded, or IN_ANOTHER_LOG; 0 if it was not recorded
+     * yet */
     uint32_t in_log;
-    uint32_t bytes; /* of its description; 0: not known yet */
+    uint32_t bytes; /* of its description; 0 if it is not known yet */
     char text[TEXT_BYTES];
-    void *nvml; /* NULL: NVML does not know it */
+    void *nvml; /* NULL if NVML does not know it */
 } device[MPF_GPUS];
 
 static struct {
@@ -53,8 +54,8 @@ static void add_uuid(struct mp_text *t, const CUuuid *uuid)
     }
 }
 
-/* A part of a device (MIG) has the same form of UUID under another prefix.  One whose memory is the
- * host's (GB10) is there without figures: NOT_SUPPORTED. */
+/* A part of a device (MIG) has the same form of UUID with another prefix. NVML lists a device that
+ * uses host memory (GB10), but has no figures of it: NOT_SUPPORTED. */
 static void *find_in_nvml(char *uuid)
 {
     struct mp_nvml_memory memory;
@@ -103,7 +104,7 @@ static void watch_node(CUdevice d)
         mp_file_cache_watch((unsigned)d, (unsigned)node);
 }
 
-static bool unmeasured; /* NVML has no figures of a device */
+static bool unmeasured; /* set if NVML has no figures of a device */
 
 static void describe(CUdevice d)
 {
@@ -130,14 +131,14 @@ void mp_device_seen(CUdevice d)
     if (bytes) mp_record_data(MPF_OP_GPU_DEVICE, MPF_HEAP_NONE, (uint64_t)d, device[d].text, bytes);
 }
 
-/* The driver gives no description any more. */
+/* The driver gives no descriptions any more. */
 void mp_device_reset(void)
 {
     for (int d = 0; d < MPF_GPUS; d++) device[d].in_log = device[d].bytes ? IN_ANOTHER_LOG : 0;
 }
 
-/* Not MP_DRIVER_ASK: what the driver makes for this thread at its first call, it frees at the end
- * as the program's. */
+/* Does not use MP_DRIVER_ASK: memory that the driver allocates at this thread's first call is freed
+ * later as the program's, so it must be recorded. */
 void mp_device_seek(void)
 {
     unsigned flags;
@@ -167,7 +168,7 @@ static bool told(const struct mp_call *call)
            mp_self->in_log == mp_loss_now();
 }
 
-/* The event takes the path that repeats the thread's description after a lost frame. */
+/* The event takes the path that repeats the thread's identity after a lost frame. */
 void mp_device_context(const struct mp_call *call)
 {
     if (!call->context || told(call)) return;
@@ -202,7 +203,7 @@ uint64_t mp_device_used(CUdevice d)
     return free == MPF_UNKNOWN ? MPF_UNKNOWN : total - free;
 }
 
-/* A reading costs 4 us, and the sampler's period is as good here. */
+/* A reading costs 4 us, and the sampler's period is sufficient here. */
 void mp_device_measure(void)
 {
     static uint64_t due[MPF_GPUS];

@@ -1,4 +1,4 @@
-/* The devices of the process, and how much of each is used. */
+/* The devices of the process, and their used bytes. */
 #ifndef MP_DEVICE_H
 #define MP_DEVICE_H
 
@@ -17,20 +17,19 @@ void mp_device_seek(void);
 void mp_device_reset(void);
 /* Returns the device of the thread's current context and records it as above, or -1. */
 CUdevice mp_device_current(void);
-/* Tells replay under which context the thread's next events happen, when that is another one than
- * before. */
+/* Records the context of the thread's next events, if it differs from that of its previous ones. */
 void mp_device_context(const struct mp_call *call);
 
-/* Returns the device's bytes used by all processes, without the driver's reserve, or MPF_UNKNOWN.
- */
+/* Returns the device's bytes used by all processes, without the driver's reserve, or
+ * MPF_UNKNOWN. */
 uint64_t mp_device_used(CUdevice device);
 /* Called after a call that changed the used bytes: records them if NVML does not report them, as
  * often as the sampler would. */
 void mp_device_measure(void);
-/* free and total as cuMemGetInfo gives them for the thread's context; MPF_UNKNOWN. */
+/* Return the values of cuMemGetInfo in the thread's context, or MPF_UNKNOWN. */
 void mp_device_info(uint64_t *free, uint64_t *total);
 
-/* A line of facts about CUPTI for the descriptions to come: key and value live forever. */
+/* Adds a fact about CUPTI to later descriptions. Key and value must stay valid. */
 void mp_device_note(const char *key, const char *value);
 
 #endif

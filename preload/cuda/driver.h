@@ -1,5 +1,5 @@
-/* The driver's queries, looked up in the libcuda that the process has loaded.  Each may be NULL: an
- * older driver. */
+/* The driver's queries, looked up in the libcuda that the process has loaded. Each is NULL in an
+ * older driver without it. */
 #ifndef MP_DRIVER_H
 #define MP_DRIVER_H
 
@@ -31,11 +31,11 @@ struct mp_driver {
 };
 extern struct mp_driver mp_driver;
 
-/* False: libcuda.so.1 is not loaded.  Called once, while no callback runs. */
+/* Returns false if libcuda.so.1 is not loaded. Called once, while no callback runs. */
 bool mp_driver_init(void);
 
-/* Asks the driver with the thread's recording off, so that the driver's allocations for the answer
- * are not recorded. False if the driver has no such query or refuses it. */
+/* Calls a query of the driver with the thread's recording off, so that the driver's allocations for
+ * it are not recorded. False if the driver does not have the query or refuses it. */
 #define MP_DRIVER_ASK(name, ...)                                                                   \
     ({                                                                                             \
         const struct mp_guarded guard_ = mp_guard_enter();                                         \

@@ -31,7 +31,7 @@ struct folders {
     unsigned count;
 };
 
-/* The loader's lock is held here: folders are only noted. */
+/* The loader's lock is held here, so folders are only stored. */
 static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
@@ -47,8 +47,8 @@ static int note_folder(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* Beside libcudart (CUDA 13's wheels and toolkits), in the neighbour package (CUDA 12's wheels, and
- * beside libtorch). */
+/* Next to libcudart (CUDA 13's wheels and toolkits), or in the neighbour package (CUDA 12's wheels,
+ * and next to libtorch). */
 static void *beside_cuda(void)
 {
     static const char *const below[] = { "/", "/../../cuda_cupti/lib/", "/../../nvidia/cu13/lib/",

@@ -12,8 +12,9 @@ enum { EXECS = 1 << 13 };
 enum { FIRST_LAUNCH = 1, FIRST_UPLOAD = 2, FIRST_UPDATE = 4, FIRST_ALL = 7 };
 #define GONE ((CUgraphExec)1)
 
-/* Executables and what has not happened to them yet: open addressing, entries of destroyed ones are
- * used again.  When it is full, later executables are instantiations only. */
+/* Executables and the first calls on them that are still to be measured: open addressing; entries
+ * of destroyed ones are reused. When it is full, only the instantiation of later executables is
+ * recorded. */
 static struct exec {
     CUgraphExec handle;
     uint32_t first;
@@ -49,14 +50,14 @@ static void add(CUgraphExec handle)
     }
 }
 
-/* Is it the first time that this happens to the executable? */
+/* Returns true if this call on the executable is the first of its kind. */
 static bool first_time(CUgraphExec handle, uint32_t what)
 {
     struct exec *e = find(handle);
     return e && __atomic_fetch_and(&e->first, ~what, __ATOMIC_ACQ_REL) & what;
 }
 
-/* Before the call's GPU_RETURN, so that the change is not taken for a hidden one. */
+/* Called before the call's GPU_RETURN, so that the change does not count as hidden memory. */
 static void ask_level(CUdevice device)
 {
     static uint64_t level[MPF_GPUS];
@@ -68,7 +69,7 @@ static void ask_level(CUdevice device)
     mp_record(MPF_OP_GPU_LEVEL, mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)device), 0, bytes);
 }
 
-/* All forms of the call begin with the executable's place and the graph. */
+/* The executable's place and the graph are the first parameters in all forms of the call. */
 void mp_on_graph_instantiate(const struct mp_call *call)
 {
     const cuGraphInstantiateWithFlags_params *p = call->params;
@@ -85,7 +86,7 @@ void mp_on_graph_instantiate(const struct mp_call *call)
                      (uintptr_t)p->hGraph, nodes);
 }
 
-/* A call on an executable that is measured the first time only. */
+/* Handles a call that is measured only the first time on an executable. */
 static void measure_first(const struct mp_call *call, CUgraphExec handle, uint32_t first,
                           enum mpf_gpu_call what)
 {

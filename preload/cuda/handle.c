@@ -1,6 +1,6 @@
 /* Physical memory with handles (cuMemCreate), its mappings and reserved addresses.
  *
- * References and mappings are counted in replay: here is only what the calls did. */
+ * Replay counts references and mappings. This file only records the calls. */
 #include <cupti.h>
 
 #include "core/record.h"
@@ -21,7 +21,7 @@ static unsigned heap_at(const CUmemLocation *at)
     return mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)at->id);
 }
 
-/* Asking whether the system has fabric handles does not mean that memory is exhausted. */
+/* A query whether the system has fabric handles does not mean that memory is exhausted. */
 static bool probes(const struct mp_call *call, const CUmemAllocationProp *prop)
 {
     return prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC &&
@@ -37,7 +37,7 @@ void mp_on_handle_create(const struct mp_call *call)
         mp_block_refused(call, heap, p->size, probes(call, p->prop));
         return;
     }
-    mp_mempool_look(); /* first: the driver may have taken the memory from a pool */
+    mp_mempool_look(); /* called first, because the driver may have taken the memory from a pool */
     mp_device_context(call);
     mp_block_stack();
     mp_record(MPF_OP_HANDLE_NEW, heap, *p->handle, p->size);
@@ -50,7 +50,7 @@ void mp_on_handle_import(const struct mp_call *call)
     if (done(call)) mp_record(MPF_OP_HANDLE_IMPORT, MPF_HEAP_NONE, *p->handle, 0);
 }
 
-/* A multicast object is an address for other memory. */
+/* A multicast object is only an address for other memory. */
 void mp_on_handle_multicast(const struct mp_call *call)
 {
     const cuMulticastCreate_params *p = call->params;

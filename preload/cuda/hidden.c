@@ -11,7 +11,7 @@
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
-/* keep is the device + 1 from the entry to the return, 0 when nothing was measured. */
+/* From the entry to the return, keep is the device + 1, or 0 if nothing was measured. */
 CUdevice mp_hidden_device(const struct mp_call *call) { return (CUdevice)*call->keep - 1; }
 
 void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call what, CUdevice device)
@@ -91,8 +91,8 @@ void mp_on_primary_retain(const struct mp_call *call)
         __atomic_store_n(&primary[p->dev], *p->pctx, __ATOMIC_RELEASE);
 }
 
-/* The device of a context is known while it is current. The thread that destroys a context nearly
- * always has it current. */
+/* The device of a context is known only while the context is current. In the thread that destroys a
+ * context this is nearly always so. */
 void mp_on_context_destroy(const struct mp_call *call)
 {
     const cuCtxDestroy_v2_params *p = call->params;
@@ -105,8 +105,8 @@ void mp_on_context_destroy(const struct mp_call *call)
     mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, gone ? (uintptr_t)p->ctx : 0, 0, 0);
 }
 
-/* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is gone when it is not active
- * any more. */
+/* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is destroyed if it is not
+ * active any more. */
 void mp_on_primary_release(const struct mp_call *call)
 {
     const cuDevicePrimaryCtxRelease_v2_params *p = call->params;
@@ -131,7 +131,7 @@ void mp_on_set_limit(const struct mp_call *call)
         mp_hidden_enter(call, MPF_CALL_LIMIT);
         return;
     }
-    mp_local_memory_growth(call->context); /* is part of what is measured here */
+    mp_local_memory_growth(call->context); /* is part of the growth measured here */
     mp_hidden_return(call, MPF_CALL_LIMIT, (uint64_t)p->limit, p->value, 0);
     mp_hidden_watch_launch();
 }
@@ -191,7 +191,7 @@ FIRST_USE(function_attribute, cuFuncGetAttribute, hfunc)
 FIRST_USE(function_set_attribute, cuFuncSetAttribute, hfunc)
 FIRST_USE(function_get, cuModuleGetFunction, name)
 
-static uint32_t watched; /* launches are listened to until the next one */
+static uint32_t watched; /* launches are observed until the next one */
 
 void mp_hidden_watch_launch(void)
 {

@@ -7,12 +7,12 @@
 #include "cuda/driver.h"
 #include "mpf/gpu.h"
 
-enum { CONTEXTS = 64 }; /* growth in contexts beyond these is not noticed */
+enum { CONTEXTS = 64 }; /* growth in further contexts is not noticed */
 
-/* Contexts that were asked about.  Entries are claimed by their handle. */
+/* The contexts that were queried. Entries are claimed by their handle. */
 static struct asked {
     CUcontext context;
-    uint64_t limit; /* bytes per thread at the last query; 0 before that */
+    uint64_t limit; /* bytes per thread at the last query, 0 before */
 } asked[CONTEXTS];
 
 static struct asked *entry_of(CUcontext context)
@@ -29,7 +29,7 @@ static struct asked *entry_of(CUcontext context)
     return NULL;
 }
 
-/* Threads that the device holds at once; 0: not known. */
+/* Returns the number of threads that the device can run at once, or 0 if it is unknown. */
 static int64_t resident_threads(CUdevice device)
 {
     static int64_t threads[MPF_GPUS];
@@ -69,7 +69,7 @@ void mp_local_memory_look(CUcontext context)
                    mp_device_used(device), v, sizeof v);
 }
 
-/* The entry keeps its place: one that is empty ends the search. */
+/* The entry keeps its place, because an empty one ends the search. */
 void mp_local_memory_forget(CUcontext context)
 {
     for (unsigned i = 0; i < CONTEXTS; i++)

@@ -1,4 +1,4 @@
-/* Device, managed and host memory in blocks, and arrays. */
+/* Blocks of device, managed and host memory, and arrays. */
 #include <cupti.h>
 
 #include "cuda/block.h"
@@ -31,7 +31,7 @@ void mp_on_mem_free(const struct mp_call *call)
     mp_block_freed(call, MPF_HEAP_DEVICE, p->dptr);
 }
 
-/* ---- arrays: their handle is used as the address; the bytes are those of their elements */
+/* ---- arrays: the handle is used as the address; the bytes are those of the elements */
 
 static size_t channel_bytes(CUarray_format format)
 {
@@ -55,7 +55,7 @@ static size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned level)
            channel_bytes(d->Format);
 }
 
-/* Sparse and deferred arrays get their memory later, by cuMemCreate. */
+/* Sparse and deferred arrays get their memory later through cuMemCreate. */
 static bool has_memory(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     return !(d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING));
@@ -104,14 +104,14 @@ void mp_on_mipmap_destroy(const struct mp_call *call)
 
 /* ---- page-locked host memory */
 
-/* The first version's size has 32 bits. */
+/* The size in the first version has 32 bits. */
 void mp_on_host_alloc_old(const struct mp_call *call)
 {
     const cuMemAllocHost_params *p = call->params;
     mp_block_made(call, MPF_HEAP_PINNED, p->pp, p->bytesize);
 }
 
-/* cuMemHostAlloc has the same fields in front. */
+/* cuMemHostAlloc has the same first fields. */
 void mp_on_host_alloc(const struct mp_call *call)
 {
     const cuMemAllocHost_v2_params *p = call->params;

@@ -1,6 +1,6 @@
-/* A pool grows when a block does not fit.  It shrinks when a stream is synchronized, and when the
- * driver needs its free memory for another allocation, so its level is asked for at all of these.
- */
+/* A pool grows if a block does not fit. It shrinks when a stream is synchronized, and when the
+ * driver needs its free memory for another allocation. So its level is queried in all of these
+ * cases. */
 #include "cuda/mempool.h"
 
 #include <cupti.h>
@@ -17,14 +17,14 @@
 
 enum { POOLS = 64 };
 
-/* Pools that blocks were seen of; they stay here until they are destroyed.  Entries are claimed by
+/* Pools whose blocks were seen. They are kept until they are destroyed. Entries are claimed by
  * their handle. */
 static struct pool {
     CUmemoryPool handle;
     uint64_t level;
     int device;
 } pool[POOLS];
-static uint32_t pools; /* entries ever in use */
+static uint32_t pools; /* number of entries ever used */
 
 static struct pool *find_pool(CUmemoryPool handle)
 {
@@ -75,8 +75,8 @@ void mp_mempool_look(void)
         if (__atomic_load_n(&pool[i].handle, __ATOMIC_ACQUIRE)) ask_level(&pool[i]);
 }
 
-/* Asks the driver for the block's pool: a stream may belong to another device than the thread's,
- * and the pool be the default one. */
+/* Queries the driver for the block's pool: a stream may belong to another device than the thread's,
+ * and the pool may be the default one. */
 static struct pool *pool_of(CUdeviceptr at)
 {
     CUmemoryPool handle = NULL;
@@ -92,7 +92,7 @@ static struct pool *pool_of(CUdeviceptr at)
     return p ? p : new_pool(handle, device);
 }
 
-#define STACK_BYTES ((size_t)1 << 20) /* a smaller block costs less than its call stack would */
+#define STACK_BYTES ((size_t)1 << 20) /* for smaller blocks a call stack would cost too much */
 
 static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes, CUstream stream)
 {
@@ -111,8 +111,8 @@ static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes
     mp_device_measure();
 }
 
-/* The variants for the per-thread default stream have the same fields; their stream 0 is a stream
- * that can capture, but only cuStreamBeginCapture_ptsz starts that, with a handle that is not 0
+/* The variants for the per-thread default stream have the same fields. Their stream 0 can be
+ * captured, but only cuStreamBeginCapture_ptsz starts that, with a handle that is not 0
  * (CU_STREAM_PER_THREAD). */
 void mp_on_pool_alloc(const struct mp_call *call)
 {
@@ -141,7 +141,7 @@ void mp_on_synchronize(const struct mp_call *call)
     mp_local_memory_look(call->context);
 }
 
-/* ---- pools themselves */
+/* ---- pools */
 
 void mp_on_pool_create(const struct mp_call *call)
 {
@@ -161,7 +161,7 @@ void mp_on_pool_trim(const struct mp_call *call)
     mp_device_measure();
 }
 
-/* The pool lives on until its last block is freed; its handle does not. */
+/* The pool exists until its last block is freed, but its handle does not. */
 void mp_on_pool_destroy(const struct mp_call *call)
 {
     const cuMemPoolDestroy_params *p = call->params;

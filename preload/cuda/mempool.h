@@ -1,10 +1,10 @@
-/* Stream-ordered pools: their blocks (gpuN/pool), and how much of the device they hold (GPU_LEVEL
- * of gpuN/device). */
+/* Stream-ordered pools: their blocks (gpuN/pool), and their share of the device (GPU_LEVEL of
+ * gpuN/device). */
 #ifndef MP_MEMPOOL_H
 #define MP_MEMPOOL_H
 
-/* Records the levels of pools that have changed since they were asked for last.  In any driver
- * callback; costs a load if no block of a pool was seen, else some 2 us per pool. */
+/* Records the levels of pools that have changed since the last query. In any driver callback. Costs
+ * a load if no block of a pool was seen, otherwise about 2 us per pool. */
 void mp_mempool_look(void);
 
 #endif

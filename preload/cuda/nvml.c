@@ -4,7 +4,7 @@
 
 #include "base/sys.h"
 
-/* NVML's ABI, declared by us: no toolkit is needed for it. */
+/* NVML's ABI is declared here, so that no toolkit is needed. */
 enum { NVML_OK = 0 };
 struct memory_v2 {
     unsigned version;

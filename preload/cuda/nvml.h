@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes; total = reserved + free + used */
+/* Bytes. total = reserved + free + used. */
 struct mp_nvml_memory {
     uint64_t total, reserved, free, used;
 };
 
-/* Returns false if there is no NVML. Takes about 10 ms; called once. */
+/* Returns false without NVML. Takes about 10 ms. Called once. */
 bool mp_nvml_init(void);
 /* Returns the device with this UUID, or NULL. MIG instances have separate names. */
 void *mp_nvml_device(const char *uuid);
 bool mp_nvml_memory(void *device, struct mp_nvml_memory *out);
-/* Bytes that this process holds on the device; false where NVML does not know it (a container's
- * pids). */
+/* Gets the bytes that this process uses on the device. Returns false if NVML does not know the
+ * process (because of a container's process IDs). */
 bool mp_nvml_own(void *device, uint64_t *bytes);
 
 #endif

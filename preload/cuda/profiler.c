@@ -1,5 +1,5 @@
-/* cudaProfilerStart and cudaProfilerStop, by which training frameworks choose the steps that a
- * profiler is to record. */
+/* cudaProfilerStart and cudaProfilerStop, with which training frameworks choose the steps that a
+ * profiler records. */
 #include "core/window.h"
 #include "cuda/call.h"
 

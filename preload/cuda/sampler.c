@@ -16,13 +16,14 @@
 #include "mpf/gpu.h"
 #include "mpf/sample.h"
 
-/* A sample at least this often, whatever it says */
+/* Maximum time between two samples, even if nothing changed. */
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
 
 static struct {
-    /* NVML may be called; never again; callers in it now (futex). */
+    /* ready: NVML may be called. stopped: never again. inside: number of callers in it now
+     * (futex). */
     uint32_t ready, stopped, inside;
-    uint32_t seek; /* for devices in use */
+    uint32_t seek; /* set to look for devices in use */
     void *device[MPF_GPUS];
     uint64_t last[MPF_GPUS][MPF_GPU_COUNT], due[MPF_GPUS];
 } s;
@@ -41,7 +42,7 @@ void mp_sampler_leave(void)
     if (__atomic_sub_fetch(&s.inside, 1, __ATOMIC_SEQ_CST) == 0) mp_sys_futex_wake(&s.inside);
 }
 
-/* A thread that was in NVML at the fork does not exist here, so it is not waited for. */
+/* A thread that was in NVML at the fork does not exist here, so this does not wait for it. */
 void mp_sampler_reset(void) { memset(&s, 0, sizeof s); }
 
 void mp_sampler_seek(void) { __atomic_store_n(&s.seek, 1, __ATOMIC_RELEASE); }
@@ -51,8 +52,8 @@ void mp_sampler_watch(int device, void *nvml)
     __atomic_store_n(&s.device[device], nvml, __ATOMIC_RELEASE);
 }
 
-/* The question for this process's own bytes costs seven times as much as the rest.  It is asked
- * only if the used bytes differ from those in @last, or if @last is NULL. */
+/* Querying this process's own bytes costs seven times as much as the rest. It is done only if the
+ * used bytes differ from those in @last, or if @last is NULL. */
 static bool read_device(int d, void *device, const uint64_t *last, uint64_t *v)
 {
     struct mp_nvml_memory memory;
@@ -74,7 +75,7 @@ static void record(int d, const uint64_t *v)
                    MPF_GPU_COUNT * sizeof *v);
 }
 
-/* One turn of the thread. */
+/* Takes one sample of a device. */
 static void sample(int d, uint64_t now)
 {
     void *device = __atomic_load_n(&s.device[d], __ATOMIC_ACQUIRE);
@@ -102,12 +103,12 @@ void mp_sampler_now(int device)
     mp_sampler_leave();
 }
 
-/* The process is about to end: takes the last figures, then waits until no thread is in NVML, a
- * second at most. */
+/* Called when the process is about to end: takes the last samples, then waits until no thread is in
+ * NVML, at most a second. */
 static void stop(void)
 {
     CUcontext context;
-    if (!__atomic_load_n(&s.ready, __ATOMIC_ACQUIRE)) return; /* a forked child */
+    if (!__atomic_load_n(&s.ready, __ATOMIC_ACQUIRE)) return; /* in a forked child */
     if (MP_DRIVER_ASK(cuCtxGetCurrent, &context)) mp_local_memory_look(context);
     for (int d = 0; d < MPF_GPUS; d++) mp_sampler_now(d);
     __atomic_store_n(&s.stopped, 1, __ATOMIC_SEQ_CST);
@@ -151,7 +152,7 @@ void mp_sampler_start(void)
     static const char why[] = "the thread memprof-gpu cannot be started";
     if (!mp_nvml_init()) return;
     __atomic_store_n(&s.ready, 1, __ATOMIC_RELEASE);
-    atexit(stop); /* before the destructors of libraries */
+    atexit(stop); /* runs before the destructors of libraries */
     if (start_thread()) return;
     mp_device_note("used.off", why);
     mp_say("used device memory is not sampled: ", why, NULL, NULL);

@@ -10,7 +10,7 @@
 
 enum {
     DOMAINS = 8, /* 6 in CUDA 13.0 */
-    IDS = 2048   /* of a domain; the driver has 792 in CUDA 13.0 */
+    IDS = 2048   /* per domain; the driver has 792 in CUDA 13.0 */
 };
 
 bool mp_cupti_library(void *handle, struct mp_cupti_library *out)
@@ -38,7 +38,7 @@ static enum state { CLOSED, OPENING, OPEN } state;
 static struct mp_cupti_library library;
 static CUpti_SubscriberHandle subscriber;
 static bool several;
-static char holder[64]; /* as long as CUPTI gives names */
+static char holder[64]; /* size as in CUPTI's interface */
 
 static bool is_open(void) { return __atomic_load_n(&state, __ATOMIC_SEQ_CST) == OPEN; }
 
@@ -48,7 +48,7 @@ const char *mp_subscription_holder(void) { return holder; }
 
 const struct mp_cupti_library *mp_subscription_library(void) { return is_open() ? &library : NULL; }
 
-/* ---- callbacks that each party wants: one bit per party */
+/* ---- the callbacks that each party enabled: one bit per party */
 
 static uint8_t wanted[DOMAINS][IDS];
 
@@ -57,7 +57,7 @@ static uint8_t wanted_by(unsigned domain, unsigned id)
     return __atomic_load_n(&wanted[domain][id], __ATOMIC_SEQ_CST);
 }
 
-/* True: this changed what the party wants. */
+/* Returns true if this changed the party's setting. */
 static bool want(int party, bool enable, unsigned domain, unsigned id)
 {
     const uint8_t bit = (uint8_t)(1u << party);
@@ -67,7 +67,7 @@ static bool want(int party, bool enable, unsigned domain, unsigned id)
     return !(before & bit) == enable;
 }
 
-/* Where two parties change one callback at once, the later look decides for both. */
+/* If two parties change one callback at once, the later call decides for both. */
 static CUptiResult apply(unsigned domain, unsigned id)
 {
     for (;;) {
@@ -101,8 +101,8 @@ static bool others_want(int party, unsigned domain)
     return false;
 }
 
-/* Callbacks of the other parties stay on throughout: a whole domain is turned off only if no other
- * party wants any of it. */
+/* Callbacks of the other parties stay enabled throughout: a whole domain is disabled only if the
+ * other parties have none of its callbacks enabled. */
 static CUptiResult disable_domain(int party, unsigned domain)
 {
     const bool shared = others_want(party, domain), open = is_open();
@@ -148,14 +148,14 @@ CUptiResult mp_party_state(int party, uint32_t *enabled, CUpti_CallbackDomain do
 
 /* ---- the parties */
 
-/* A callback that is on its way to a party is counted: the place is given to the next one only when
- * none is. */
+/* Running callbacks of a party are counted, so that its place is reused only when there are
+ * none. */
 static struct party {
     CUpti_CallbackFunc callback;
     void *userdata;
-    uint32_t taken; /* 0: free */
-    uint32_t told;  /* callbacks on their way */
-    uint32_t turn;  /* number of the party that has the place */
+    uint32_t taken; /* 0 if free */
+    uint32_t told;  /* number of running callbacks */
+    uint32_t turn;  /* number of the party that uses the place */
 } parties[MP_PARTIES];
 
 enum { BEING_TAKEN = 1, LISTENS = 2 };
@@ -197,8 +197,8 @@ void mp_party_leave(int party)
 
 /* ---- from a callback to the parties */
 
-/* A party's data of a call from its entry to its return: CUPTI's word, and the number of the
- * place's party that owns it; 0: none. */
+/* A party's data of a call from its entry to its return: CUPTI's word, and the number of the party
+ * at this place, or 0. */
 struct part {
     uint64_t word;
     uint32_t turn;
@@ -223,8 +223,8 @@ static void tell(const struct party *p, const struct told *t, uint64_t *word)
     p->callback(p->userdata, t->domain, t->id, word ? &its : t->data);
 }
 
-/* Another party may have taken the place since `who` was read, or since the call was entered: it
- * must want the callback, and never gets another party's word. */
+/* Another party may have taken the place since `who` was read, or since the call was entered. It
+ * must have enabled the callback, and never gets another party's word. */
 static void tell_guest(int party, const struct told *t, struct part *part)
 {
     struct party *p = &parties[party];
@@ -237,14 +237,14 @@ static void tell_guest(int party, const struct told *t, struct part *part)
     __atomic_fetch_sub(&p->told, 1, __ATOMIC_SEQ_CST);
 }
 
-/* CUPTI gives a call one word from its entry to its return. It is memprof's. In a call that other
- * parties observe it refers to a row with a part for each. A row whose return is never reported is
- * reused after many others. */
+/* CUPTI gives a call one word from its entry to its return, which memprof uses. In a call that
+ * other parties observe it refers to a row with a part for each. A row whose return is never
+ * reported is reused after many others. */
 enum { CALLS = 1024, TRIES = 32 };
 #define IN_ROW (UINT64_C(0x6d70726f) << 32)
 
 static struct call {
-    uint64_t key; /* 0: free */
+    uint64_t key; /* 0 if free */
     uint8_t who;
     struct part part[MP_PARTIES];
 } calls[CALLS];
@@ -271,7 +271,7 @@ static struct call *take_row(uint64_t key)
     return c;
 }
 
-/* Returns the row of the entry, or false if there is none. */
+/* Returns true with the row of the entry. */
 static bool give_row_back(uint64_t key, uint64_t word, struct call *out)
 {
     if ((word & ~UINT64_C(0xffffffff)) != IN_ROW) return false;
@@ -295,8 +295,9 @@ static void call_enters(uint8_t who, const struct told *t)
     *data->correlationData = IN_ROW | (uint64_t)(kept - calls);
 }
 
-/* As in CUPTI (13.0, observed on an H200): a party that wants the callback now gets the return,
- * whether or not it got the entry. memprof also gets the return of every entry that it got. */
+/* As in CUPTI (13.0, observed on an H200): a party that has the callback enabled now gets the
+ * return, even if it did not get the entry. memprof also gets the return of every entry that it
+ * got. */
 static void call_returns(uint8_t who, const struct told *t)
 {
     const CUpti_CallbackData *data = t->data;
@@ -333,12 +334,12 @@ static void CUPTIAPI callback(void *unused, CUpti_CallbackDomain domain, CUpti_C
         if (who >> i & 1) tell_guest(i, &told, NULL);
 }
 
-/* ---- getting in */
+/* ---- subscribing */
 
 /* CUpti_SubscriberParams of CUDA 13.3 (NVIDIA's reference). CUDA 13.0 does not have the last field,
- * and CUDA 12 none of it. */
+ * and CUDA 12 has none of it. */
 struct params {
-    size_t size; /* to the end of the last field */
+    size_t size; /* up to the end of the last field */
     const char *name;
     char *old_name;
     size_t old_name_bytes;
@@ -356,10 +357,10 @@ static CUptiResult come_by_v2(bool allow_several)
     return library.subscribe_v2(&subscriber, callback, NULL, &p);
 }
 
-/* From CUDA 13.3 and driver r610 on there may be several subscribers if all of them use
- * cuptiSubscribe_v2. PyTorch's profiler does not, and takes its records by calls that are
- * incompatible with it: in a process with PyTorch memprof subscribes in the old way. Elsewhere a
- * tool that holds CUPTI gives its name to the newer call. */
+/* Since CUDA 13.3 and driver r610 there may be several subscribers if all of them use
+ * cuptiSubscribe_v2. PyTorch's profiler does not use it, and takes its records by calls that are
+ * incompatible with it. So in a process with PyTorch memprof subscribes in the old way. Otherwise
+ * the newer call returns the name of the tool that has CUPTI. */
 static CUptiResult come(bool may_be_of_several)
 {
     enum { SEVERAL = 130300 };
@@ -374,7 +375,8 @@ static CUptiResult come(bool may_be_of_several)
                : result;
 }
 
-/* The driver calls into it as long as the process lives, whatever the tool does that loaded it. */
+/* The driver calls this library as long as the process lives, even if the tool that loaded it
+ * unloads it. */
 static void keep_loaded(const void *function)
 {
     Dl_info info;

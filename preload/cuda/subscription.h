@@ -1,14 +1,14 @@
 /* The process's one subscription to CUPTI's callbacks, shared by memprof and the program's tools.
  *
- * CUPTI serves one subscriber (several from CUDA 13.3 on, under conditions). A party is one of the
+ * CUPTI serves one subscriber (since CUDA 13.3 several, under conditions). A party is one of the
  * listeners: memprof, or a tool that calls cuptiSubscribe by name (PyTorch's profiler). A callback
- * is enabled for the subscription while a party wants it, and each party gets only its own: memprof
- * first at the entry of a call, last at its return.
+ * is enabled for the subscription while any party has enabled it, and each party gets only its own
+ * callbacks: memprof first at the entry of a call, last at its return.
  *
  * No function here waits, because CUPTI and the driver may hold locks around a callback and around
- * a subscription. Any function may be called in a callback. NVIDIA asks a subscriber to enable its
- * callbacks one after the other; parties on several threads may not, which CUPTI 13.0 tolerates
- * (tests/gpu's listener, on an H200). */
+ * a subscription. Any function may be called in a callback. NVIDIA requires a subscriber to enable
+ * its callbacks one after the other. Parties on several threads may not do so, which CUPTI 13.0
+ * tolerates (tests/gpu's listener, on an H200). */
 #ifndef MP_SUBSCRIPTION_H
 #define MP_SUBSCRIPTION_H
 
@@ -33,12 +33,13 @@ struct mp_cupti_library {
 };
 
 /* Looks them up in a handle of dlopen, or after this library with RTLD_NEXT. Returns false if one
- * is missing or is memprof's. */
+ * is missing or belongs to memprof. */
 bool mp_cupti_library(void *handle, struct mp_cupti_library *out);
 
-/* Subscribes, and enables the callbacks that parties want already. Returns CUPTI's result, also
- * CUPTI_SUCCESS if the process is subscribed, or if another thread or an outer call of this one is
- * about to be (the driver starts inside cuptiSubscribe): that call then has the result.
+/* Subscribes, and enables the callbacks that parties have already enabled. Returns CUPTI's result.
+ * Returns CUPTI_SUCCESS if the process is already subscribed, or if another thread or an outer call
+ * of this one is about to subscribe (the driver starts inside cuptiSubscribe): that call then has
+ * the result.
  * @may_be_of_several: as one of CUPTI's several subscribers, if possible. */
 CUptiResult mp_subscription_open(const struct mp_cupti_library *library, bool may_be_of_several);
 /* The library that is subscribed to; NULL: none (yet). */
@@ -55,10 +56,10 @@ enum { MP_PARTY_MEMPROF, MP_PARTIES = 5 };
 int mp_party_join(CUpti_CallbackFunc callback, void *userdata);
 /* memprof's own place is kept for it, and it never leaves. */
 void mp_party_join_memprof(CUpti_CallbackFunc callback);
-/* The party gets no callbacks from then on, except calls that are already on their way. */
+/* The party gets no callbacks from then on, except running ones. */
 void mp_party_leave(int party);
 
-/* As CUPTI's functions of these names, with its answers. */
+/* The same as CUPTI's functions of these names, with the same results. */
 CUptiResult mp_party_enable(int party, bool enable, CUpti_CallbackDomain, CUpti_CallbackId);
 CUptiResult mp_party_enable_domain(int party, bool enable, CUpti_CallbackDomain);
 CUptiResult mp_party_enable_all(int party, bool enable);

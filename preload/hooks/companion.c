@@ -8,8 +8,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The allocator whose functions these are may be another one than malloc's, and cannot tell sizes
- * by malloc's function: its blocks are each recorded, or none of them. */
+/* The allocator of a companion library may differ from that of malloc, and then malloc's function
+ * cannot report its sizes. So either each of its blocks is recorded, or none. */
 static bool is_off(void) { return mp_counted.on && !mp_counted.usable; }
 
 EXPORT void memprof_record_alloc(void *p, size_t bytes)

@@ -16,8 +16,8 @@ static uintptr_t pages_up_to(uintptr_t at)
     return (at + rest) & ~rest;
 }
 
-/* The new break is asked for, because the C library does not report a break that the kernel does
- * not lower. */
+/* Queries the new break, because the C library does not report a break that the kernel does not
+ * lower. */
 static void moved(const void *caller, const void *before)
 {
     const uintptr_t from = pages_up_to((uintptr_t)before);

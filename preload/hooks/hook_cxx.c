@@ -2,14 +2,14 @@
  *
  * The outermost call is one event, however the real operator is implemented: an event that a hook
  * of malloc's family recorded inside is not recorded again (hook_malloc.h). A new that throws
- * passes through here without a record; the malloc that failed inside it has recorded the failure.
+ * is not recorded here, because the malloc that failed inside it has recorded the failure.
  *
- * The operators of a C++ library call malloc and free by name, and nothing else. Once one was seen
- * to do so, its calls are forwarded, and those hooks record. The exception is an aligned new, whose
+ * The operators of a C++ library only call malloc and free by name. Once this was observed, calls
+ * of the operator are forwarded, and the inner hooks record. The exception is an aligned new, whose
  * size the library rounds up.
  *
- * The real operators may be in a libstdc++ that was dlopen'ed RTLD_LOCAL, which RTLD_NEXT does not
- * search. */
+ * The real operators may be in a libstdc++ that was opened with dlopen as RTLD_LOCAL, which
+ * RTLD_NEXT does not search. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,11 +48,11 @@ static const char *const names[CXX_COUNT] = {
 typedef void (*any_fn)(void);
 static struct {
     any_fn real;
-    bool is_runtimes; /* a C++ library's: it does nothing but call malloc or free by name */
-    bool passes;      /* and the hook of those was called, or it is left out */
+    bool is_runtimes; /* of a C++ library: only calls malloc or free by name */
+    bool passes;      /* and the hook of these was called, or the operator is left out */
 } operators[CXX_COUNT];
 
-/* Libraries that were loaded later. This takes the loader's lock. */
+/* Searches libraries that were loaded later. Takes the loader's lock. */
 static any_fn find_later(const char *name, const char **object)
 {
     static const char *const libraries[] = { "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1" };
@@ -82,8 +82,8 @@ static bool is_runtime(const char *object)
 }
 
 /* Every thread finds the same function, so a race is harmless. Allocations and frees of the loader
- * meanwhile are recorded, because it also frees blocks of the program's calls (the error of the
- * last one, for dlerror). */
+ * meanwhile are recorded, because it also frees blocks of the program's calls (the last error for
+ * dlerror). */
 static MP_COLD any_fn found(enum cxx_fn which)
 {
     const int saved = errno;
@@ -101,7 +101,7 @@ static any_fn get(enum cxx_fn which)
     return __builtin_expect(f != NULL, 1) ? f : found(which);
 }
 
-/* There is nothing to do around the real operator. */
+/* Returns true if the real operator only has to be called. */
 static bool passes(enum cxx_fn which)
 {
     return __builtin_expect(__atomic_load_n(&operators[which].passes, __ATOMIC_ACQUIRE), 1);
@@ -111,15 +111,15 @@ static void pass_from_now(enum cxx_fn which)
     __atomic_store_n(&operators[which].passes, true, __ATOMIC_RELEASE);
 }
 
-/* The operator belongs to a C++ library that calls hooks; one that binds names its own way
- * (RTLD_DEEPBIND) does not. */
+/* Marks an operator of a C++ library that calls hooks. A library that binds its names itself
+ * (RTLD_DEEPBIND) does not call them. */
 static void was_hooked(enum cxx_fn which)
 {
     if (__atomic_load_n(&operators[which].is_runtimes, __ATOMIC_RELAXED)) pass_from_now(which);
 }
 
-/* If the allocator is asked for sizes, blocks must be its own: another operator's block may not be
- * malloc's, and if it is, malloc's hook records it. */
+/* If the allocator is queried for sizes, blocks must be its own. The block of another operator may
+ * not belong to malloc, and if it does, malloc's hook records it. */
 static bool is_left_out(enum cxx_fn which)
 {
     return __builtin_expect(mp_counted.on, 0) &&
@@ -150,9 +150,9 @@ static void end_delete(enum cxx_fn which, void *outer)
     if (mp_operator.hooked) was_hooked(which);
 }
 
-/* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one,
- * but a C program that loads a C++ library by hand may reach these before any C++ library is there:
- * then malloc serves. */
+/* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one.
+ * But a C program that loads a C++ library itself may call these before any C++ library is loaded.
+ * Then malloc is called. */
 #define NEW(name, parameters, arguments, otherwise, aligned)                                       \
     static __attribute__((noinline)) void *recorded##name parameters                               \
     {                                                                                              \

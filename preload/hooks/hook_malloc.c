@@ -1,6 +1,7 @@
-/* malloc and its relatives. Each hook: the real call, the record, the result. A free is recorded
- * before the real free and an allocation after the real allocation, so no other thread's allocation
- * of the same address comes between. realloc is recorded on both sides, because it is both. */
+/* malloc and related functions. Each hook makes the real call, records, and returns the result. A
+ * free is recorded before the real free and an allocation after the real allocation, so that no
+ * allocation of the same address by another thread is recorded in between. realloc is recorded on
+ * both sides, because it is both. */
 #include <errno.h>
 #include <string.h>
 
@@ -39,13 +40,13 @@ static __attribute__((noinline)) void *allocated(void *p, size_t bytes)
     return allocated_here(p, bytes);
 }
 
-/* glibc has a block's size and three bits in front of it, and reads them next. */
+/* glibc stores a block's size and three bits before it, and reads them next. */
 static inline size_t bytes_of(const void *p)
 {
     return mp_real_frees_libc ? ((const size_t *)p)[-1] : 0;
 }
 
-/* The block's end, before the real free. */
+/* Records the block's end, before the real free. */
 static inline __attribute__((always_inline)) void *frees(void *p, bool is_libcs)
 {
     if (__builtin_expect(!mp_counted.each, 0)) return mp_counted_freed(p);
@@ -80,7 +81,7 @@ HOOK void free(void *p)
 
 static __attribute__((noinline)) void *reallocated(void *p, size_t bytes)
 {
-    if (!mp_counted.on) mp_counted_slow(0); /* decides */
+    if (!mp_counted.on) mp_counted_slow(0); /* decides whether blocks are counted */
     if (mp_counted.each) return realloc(p, bytes);
     const struct mp_counted_move move = mp_counted_moves(p);
     void *q = mp_real.realloc(p, bytes);
@@ -105,7 +106,8 @@ HOOK void *realloc(void *p, size_t bytes)
     return q;
 }
 
-/* Not the real one: a C library's calls realloc by name, and so this file's. */
+/* Does not call the real one, because that of a C library would call realloc, and so this file's,
+ * by name. */
 HOOK void *reallocarray(void *p, size_t n, size_t each)
 {
     size_t bytes;
@@ -160,7 +162,7 @@ void *mp_begin_free(void *p)
     return outer;
 }
 
-/* glibc's call free by name, and so this file's. */
+/* glibc's version calls free, and so this file's, by name. */
 HOOK void free_sized(void *p, size_t bytes)
 {
     mp_real_ready();

@@ -1,8 +1,7 @@
-/* Between the hooks of operator new and delete and those of malloc and free: an operator may be
- * made with malloc and free (libstdc++), with the allocator's own functions (tcmalloc), or with a
- * mixture (jemalloc's aligned new calls aligned_alloc by name).  These words make one event of a
- * call and what it calls.  They hold nothing that a new that throws, or a signal handler, could
- * leave wrong. */
+/* Shared by the hooks of operator new and delete and those of malloc and free. An operator may use
+ * malloc and free (libstdc++), the allocator's own functions (tcmalloc), or a mixture (jemalloc's
+ * aligned new calls aligned_alloc by name). These words make one event of a call and its inner
+ * calls. An exception or a signal handler cannot leave them in a wrong state. */
 #ifndef MP_HOOK_MALLOC_H
 #define MP_HOOK_MALLOC_H
 
@@ -10,20 +9,20 @@
 #include <stddef.h>
 
 struct mp_operator {
-    void *deleting; /* the operator delete, or sized free, at work has recorded this block's free */
+    void *deleting; /* the current operator delete, or sized free, has recorded this block's free */
     /* size of the current aligned operator new, which a C++ library rounds up */
     size_t aligned_bytes;
-    /* Since this was cleared a hook of malloc's family has recorded what an operator new is to,
-     * or that of free has seen what an operator delete has. */
+    /* Set when a hook of malloc's family has recorded the work of an operator new, or when the hook
+     * of free was called by an operator delete. */
     bool hooked;
 };
 extern __thread struct mp_operator mp_operator
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Records the free, unless an outer call has; gives back what `deleting` is to be again afterwards.
- */
+/* Records the free, unless an outer call has recorded it. Returns the value to restore in
+ * `deleting` afterwards. */
 void *mp_begin_free(void *p);
-/* Records what a call for `bytes` gave: a block, or NULL with errno set. */
+/* Records the result of a call for `bytes`: a block, or NULL with errno set. */
 void mp_allocated(void *p, size_t bytes);
 
 #endif

@@ -1,12 +1,12 @@
 /* mlockall without memprof's own memory.
  *
- * The kernel compares all that is mapped with RLIMIT_MEMLOCK and refuses to lock anything if that
- * is more, and counts what is locked from then on.  A program must get what it gets without
+ * The kernel compares all mappings with RLIMIT_MEMLOCK, refuses to lock anything if they are
+ * larger, and counts locked memory from then on. The call must have the same result as without
  * memprof:
- *  - if the call fails and only memprof's mappings are too much, the program's are locked one by
- * one;
- *  - if it succeeds, memprof's are unlocked;
- *  - mappings that memprof makes after MCL_FUTURE are not locked (mp_sys_lock_future). */
+ *  - If the call fails only because of memprof's mappings, the program's mappings are locked one by
+ *    one.
+ *  - If it succeeds, memprof's mappings are unlocked.
+ *  - Mappings that memprof creates after MCL_FUTURE are not locked (mp_sys_lock_future). */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@
 extern const char own_start __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 extern const char own_end __asm__("_end") __attribute__((visibility("hidden")));
 
-/* The library itself. */
+/* Registers the library itself. */
 static void know_library(void) { mp_own_maps_add(&own_start, (size_t)(&own_end - &own_start)); }
 
 /* Calls f for each registered range. */
@@ -49,8 +49,8 @@ static void take_total(void *arg, const char *line)
     if (!strncmp(line, "VmSize:", 7)) *(uint64_t *)arg = mp_sys_kib(line, "VmSize:");
 }
 
-/* Returns true if all mappings but memprof's are within the limit.  A forked child's worker is
- * there once its log has begun. */
+/* Returns true if all mappings except memprof's are within the limit. A forked child's worker
+ * exists once its log has begun. */
 static bool fits_without_own(void)
 {
     struct rlimit limit;
@@ -64,10 +64,10 @@ static bool fits_without_own(void)
 
 struct locking {
     int flags;
-    long refused; /* -E...: the kernel locks nothing at all */
+    long refused; /* -E... if the kernel does not lock anything */
 };
 
-/* Like mlockall it ignores pages that cannot be made (a guard page). */
+/* Like mlockall it ignores pages that cannot be allocated (a guard page). */
 static void lock_range(struct locking *l, uintptr_t from, uintptr_t to)
 {
     const bool on_fault = l->flags & MCL_ONFAULT;

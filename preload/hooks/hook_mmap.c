@@ -1,8 +1,9 @@
 /* Mappings: the program's writable anonymous memory (host/mmap) and shared memory (host/shm).
  *
- * The hooks record how calls changed address ranges; replay knows the earlier mappings. An
- * allocator's mappings are excluded by the calling object: its blocks are counted when they are
- * handed out. libc's own mappings (thread stacks, malloc's arenas) do not come through here. */
+ * The hooks record how calls changed address ranges. Replay knows the earlier mappings. An
+ * allocator's mappings are excluded by the calling object, because its blocks are counted when they
+ * are allocated. libc's own mappings (thread stacks, malloc's arenas) do not use these functions.
+ */
 #include <errno.h>
 
 #include "base/sys.h"
@@ -14,7 +15,7 @@
 #define HOOK   __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-/* Sizes of a terabyte and more do not fit one event. */
+/* A size of a terabyte or more does not fit into one event. */
 #define PIECE ((size_t)1 << 39)
 static void region(unsigned op, unsigned heap, uintptr_t at, size_t bytes)
 {
@@ -28,7 +29,7 @@ static size_t pages(size_t bytes)
     return (bytes + rest) & ~rest;
 }
 
-/* Which heap a mapping belongs to; MPF_HEAP_NONE: a file's. */
+/* Returns the heap of a mapping, or MPF_HEAP_NONE for a file. */
 static unsigned heap_of(int flags, int fd)
 {
     const int type = flags & MAP_TYPE;
@@ -77,7 +78,8 @@ HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t o
     return p;
 }
 
-/* Recorded before, like a free.  The kernel refuses only what is not page-aligned or empty. */
+/* Recorded before the call, like a free. The kernel only refuses ranges that are not page-aligned
+ * or empty. */
 HOOK int munmap(void *at, size_t bytes)
 {
     mp_real_ready();
@@ -86,7 +88,7 @@ HOOK int munmap(void *at, size_t bytes)
     return mp_real.munmap(at, bytes);
 }
 
-/* Variadic for its callers, who pass `to` if flags has MREMAP_FIXED.  A variadic definition would
+/* Called as a variadic function, with `to` if flags has MREMAP_FIXED. A variadic definition would
  * save all registers on a stack that may be small. */
 HOOK void *mp_hook_mremap(void *old, size_t old_bytes, size_t bytes, int flags,
                           void *to) __asm__("mremap");

@@ -1,7 +1,7 @@
 /* The ends of a process, the names of its threads, and the ends of its libraries.
  *
- * In a vfork child exec and _exit do nothing for memprof, because it shares its parent's memory.
- * vfork itself is never wrapped: its child would return through the hook's frame. */
+ * In a vfork child exec and _exit do nothing for memprof, because the child shares its parent's
+ * memory. vfork itself is never wrapped: its child would return through the hook's frame. */
 #include <alloca.h>
 #include <errno.h>
 #include <linux/nsfs.h>
@@ -31,8 +31,8 @@ static int failed(int result)
     return result;
 }
 
-/* An exec that cannot succeed leaves the log as it is: to end it and to go on takes milliseconds.
- */
+/* An exec that cannot succeed leaves the log unchanged, because ending and continuing the log takes
+ * milliseconds. */
 #define EXEC(may_succeed, call)                                                                    \
     mp_real_ready();                                                                               \
     if (!mp_process_is_owner() || !(may_succeed)) return mp_real.call;                             \
@@ -62,8 +62,8 @@ HOOK int execveat(int dir, const char *path, char *const argv[], char *const env
     EXEC(mp_runnable_at(dir, path, flags), execveat(dir, path, argv, envp, flags));
 }
 
-/* The list forms become the array forms: `first` and what follows it in `list`, ended by NULL, on
- * the caller's stack. */
+/* The list forms become the array forms: `list` gets `first` and the following arguments,
+ * terminated by NULL, on the caller's stack. */
 #define ARRAY_OF(first)                                                                            \
     va_list list;                                                                                  \
     size_t n = 1;                                                                                  \
@@ -102,7 +102,7 @@ HOOK void _exit(int status)
     mp_process_finish("_exit");
     for (;;) {
         mp_sys3(SYS_exit_group, status, 0, 0);
-        mp_sys3(SYS_exit, status, 0, 0); /* as the C library does where a filter refuses the call */
+        mp_sys3(SYS_exit, status, 0, 0); /* as in the C library if a filter refuses the call */
         mp_machine_stop();
     }
 }
@@ -119,8 +119,8 @@ HOOK int pthread_setname_np(pthread_t thread, const char *name)
     return error;
 }
 
-/* Variadic for its callers; a variadic definition would save all registers on a stack that may be
- * small. */
+/* Called as a variadic function. A variadic definition would save all registers on a stack that may
+ * be small. */
 HOOK int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                        unsigned long d) __asm__("prctl");
 int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
@@ -133,7 +133,7 @@ int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
     return result;
 }
 
-/* ---- calls for which the number of threads matters */
+/* ---- calls that depend on the number of threads */
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
@@ -143,8 +143,8 @@ int mp_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
  * call the process cannot create threads any more. */
 enum { SINGLE = 1, LAST_CHANCE = 2 };
 
-/* Ends memprof's threads, or sees to it that they are there.  Returns true if they have to be
- * started again. */
+/* Ends memprof's threads, or makes sure that they exist. Returns true if they must be started
+ * again. */
 static bool before(int kind)
 {
     if (kind & SINGLE) return mp_worker_stop();
@@ -152,7 +152,7 @@ static bool before(int kind)
     return false;
 }
 
-/* Right after the call the log can still be opened by its path. */
+/* Immediately after the call the log can still be opened by its path. */
 static void after(bool ran)
 {
     const int saved = errno;
@@ -160,8 +160,8 @@ static void after(bool ran)
     errno = saved;
 }
 
-/* Namespaces of process numbers and of time are the children's: threads are refused from then on.
- */
+/* Namespaces of process IDs and of time apply to the children. No threads can be created from then
+ * on. */
 static int kind_of(int types, int single)
 {
     return (types & single ? SINGLE : 0) |
@@ -180,14 +180,14 @@ HOOK int unshare(int flags)
     return result;
 }
 
-/* A namespace of mounts is refused to a thread that shares its folder, as memprof's do. */
+/* A thread that shares its current directory, as memprof's do, may not enter a mount namespace. */
 HOOK int setns(int fd, int type)
 {
     mp_real_ready();
     const int saved = errno;
     const long types = type ? type : mp_sys3(SYS_ioctl, fd, NS_GET_NSTYPE, 0);
     const bool ran =
-        before(types < 0 ? SINGLE /* a process's: several types */
+        before(types < 0 ? SINGLE /* of a process: several types */
                          : kind_of((int)types, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME));
     errno = saved;
     const int result = mp_real.setns(fd, type);

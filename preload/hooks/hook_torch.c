@@ -21,7 +21,8 @@
 #include "torch/torch_numbers.h"
 #include "torch/torch_ranges.h"
 
-/* The function behind a hook: looked up at the hook's first call, by any of several threads. */
+/* The function that a hook replaces. It is looked up at the hook's first call, by any of several
+ * threads. */
 struct real {
     const char *file, *name;
     void *function;
@@ -43,8 +44,8 @@ static void *real_function(struct real *real)
 }
 
 /* ---- c10::Device, in one register: one byte of type, and one or, in some versions, two aligned
- * ones of index. The first byte is right for every index of a process; replay trusts the block's
- * segment more. */
+ * bytes of index. The first byte is right for every index in a process. Replay relies more on the
+ * block's segment. */
 
 static bool on_cuda(uint64_t device) { return (device & 0xff) == 1; }
 static unsigned torch_heap(uint64_t device)
@@ -85,7 +86,7 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
     else if (bytes < 0) mp_record(MPF_OP_FREE, torch_heap(device), (uintptr_t)block, 0);
 }
 
-/* The device's free bytes are in the driver's own refusal, just before, if there was one. */
+/* The device's free bytes are in the driver's refusal just before, if there was one. */
 static void on_out_of_memory(uint64_t bytes, uint64_t allocated, uint64_t reserved, uint64_t device)
 {
     if (!mp_process_active() || !on_cuda(device)) return;
@@ -124,8 +125,8 @@ OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerEmmmNS_6DeviceE)
 OUT_OF_MEMORY(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE)
 
-/* PyTorch calls this before each block of host memory: without CUDA nothing else shows that PyTorch
- * works. */
+/* PyTorch calls this before each block of host memory. Without CUDA this is the only sign that
+ * PyTorch is in use. */
 HOOK bool _ZN3c1022memoryProfilingEnabledEv(void);
 bool _ZN3c1022memoryProfilingEnabledEv(void)
 {
@@ -135,10 +136,10 @@ bool _ZN3c1022memoryProfilingEnabledEv(void)
     return next && next();
 }
 
-/* ---- at::cuda::CUDAGraph: members, so the object comes first.  They may throw: nothing here needs
- * to be undone. */
+/* ---- at::cuda::CUDAGraph: member functions, so the object is the first argument. They may throw,
+ * but nothing here needs to be undone. */
 
-/* std::pair of two unsigned long long: passed and returned in two registers */
+/* std::pair of two unsigned long long, which is passed and returned in two registers */
 struct pool_id {
     uint64_t a, b;
 };
@@ -152,7 +153,7 @@ HOOK end_capture _ZN2at4cuda9CUDAGraph11capture_endEv;
 HOOK end_capture _ZN2at4cuda9CUDAGraph15capture_end_preEv;
 HOOK end_capture _ZN2at4cuda9CUDAGraph5resetEv;
 
-/* A pool of 0, 0 is one of the graph's own. */
+/* A pool of 0, 0 means a separate one for this graph. */
 void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(void *graph,
                                                                              struct pool_id pool,
                                                                              int mode)
@@ -167,7 +168,7 @@ void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(voi
     if (next) next(graph, pool, mode);
 }
 
-/* Once the capture has ended the graph knows its pool. */
+/* The graph knows its pool once the capture has ended. */
 static void on_capture_end(void *graph)
 {
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph4poolEv", NULL, false };
@@ -180,7 +181,7 @@ static void on_capture_end(void *graph)
 static struct real end_pre = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph15capture_end_preEv", NULL,
                                false };
 
-/* From PyTorch 2.14 on this calls the next one, and Python calls only that one. */
+/* Since PyTorch 2.14 this calls the next function, and Python calls only the next one. */
 void _ZN2at4cuda9CUDAGraph11capture_endEv(void *graph)
 {
     static struct real real = { "libtorch_cuda.so", "_ZN2at4cuda9CUDAGraph11capture_endEv", NULL,

@@ -1,11 +1,11 @@
-/* Start and orderly end of the recording.
+/* Start and regular end of the recording.
  *
- * Recording starts in the constructor or after the first allocation, whichever comes first:
+ * Recording starts in the constructor or after the first allocation, whichever is earlier, because
  * constructors of other libraries may run before this one. (-z initfirst would run it first, but
  * before the C library has an environment.) Starting calls the C library and the loader, which take
- * their locks and memory. No other hook may start it, because an allocator may have called that
- * hook under its lock. After an allocation there is no such lock if these hooks serve the program;
- * otherwise (mp_real_has_heap) only the constructor starts.
+ * their locks and memory. Other hooks must not start it, because an allocator may have called them
+ * under its lock. After an allocation no such lock is held if these hooks serve the program.
+ * Otherwise (mp_real_has_heap) only the constructor starts.
  *
  * The functions registered with on_exit here run last, after the destructors of all libraries, so
  * their events are still recorded. */
@@ -45,7 +45,7 @@
 #include "cuda/cupti.h"
 #endif
 
-/* The program's own, or that of a library in front of this one, takes the program's calls away. */
+/* Another malloc, in the program or in a library before this one, serves the program's calls. */
 static void say_no_heap(void)
 {
     mp_say(mp_real_allocator(),
@@ -54,7 +54,7 @@ static void say_no_heap(void)
 }
 
 /* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the
- * program never made.  glibc takes an environment that is not its own array as it is, and copies it
+ * program did not allocate. glibc accepts an environment that is not its own array, and copies it
  * before it changes it. */
 static void set_variable(char *entry)
 {
@@ -68,7 +68,7 @@ static void set_variable(char *entry)
         const size_t more = 2 * n + 512;
         char **const larger = mp_sys_map(more * sizeof *larger);
         if (!larger) return;
-        array = larger; /* the program may have kept the one before */
+        array = larger; /* the program may have kept the previous one */
         places = more;
     }
     memmove(array, environ, n * sizeof *array);
@@ -86,9 +86,9 @@ static void set_text(char *buf, size_t cap, const char *name, const char *value)
     if (!t.full) set_variable(buf);
 }
 
-/* The first recorded process of a tree is the user's; it stays that through exec, which keeps the
- * pid. */
-/* The library itself only writes. */
+/* The first recorded process of a tree is the user's. It stays that through exec, which keeps the
+ * process ID. */
+/* The library itself only writes. Another process must thin the log. */
 static void say_keep(void)
 {
     if (mp_config.keep[0] && !mp_config.folded)
@@ -105,21 +105,21 @@ static bool adopt_root(void)
     mp_text_u64(&t, (uint64_t)mp_sys_getpid());
     const char *root = secure_getenv("MEMPROF_ROOT");
     if (!root) {
-        mp_variables_check(environ); /* once in a tree */
+        mp_variables_check(environ); /* once per process tree */
         set_text(entry, sizeof entry, "MEMPROF_ROOT=", me);
     }
     return !root || !strcmp(root, me);
 }
 
-/* The path of this library; NULL: the loader does not know it. */
+/* Returns the path of this library, or NULL if the loader does not know it. */
 static const char *own_path(void)
 {
     Dl_info self;
     return dladdr((void *)own_path, &self) ? self.dli_fname : NULL;
 }
 
-/* "NAME=" gets the path of this library; another one that the user had set there is called by ours.
- */
+/* Sets "NAME=" to the path of this library. If the user had set another library there, this library
+ * calls it. */
 static void inject(const char *name, char *own, const char *chain_name, char *chain, size_t cap)
 {
     const char *self = own_path();
@@ -169,7 +169,7 @@ static void enter_cuda(void)
 {
     static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
     if (secure_getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR"))
-        leave_cuda(); /* Nsight Compute sets it */
+        leave_cuda(); /* set by Nsight Compute */
     else inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
 }
 #endif
@@ -183,19 +183,19 @@ static void at_exit(int status, void *arg)
 
 static void at_quick(void) { mp_process_finish("quick_exit"); }
 
-/* A user who starts a program with more rights (setuid, file capabilities) must not make it write
- * files. */
+/* A user who starts a program with more rights (setuid, file capabilities) must not be able to make
+ * it write files. */
 static bool is_trusted(void) { return !getauxval(AT_SECURE); }
 
 static void enter(void)
 {
     mp_real_ready();
     if (!is_trusted() || !mp_symbol_before_libc())
-        return; /* a copy that was loaded later stays inert */
+        return; /* a copy that was loaded later does nothing */
     mp_say_init();
     mp_config_read();
     if (!mp_config_wants(mp_sys_program_name(), mp_sys_executed_name())) return;
-    mp_real_allocator(); /* looked up here, where the loader's lock is free */
+    mp_real_allocator(); /* looked up here, because the loader's lock is free */
     mp_clock_init();
     mp_shm_init();
     mp_counted_init();
@@ -234,8 +234,8 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 
 /* ---- the table of features */
 
-/* Does an event of this kind have a Python stack: that of a large block, of an object of pymalloc
- * that was sampled, of a small block that has a native one? */
+/* Returns true if an event of this kind has a Python stack: that of a large block, of a sampled
+ * object of pymalloc, or of a small block that has a native stack. */
 static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
     return mp_stack_large(op, heap, size) || (heap == MPF_HEAP_PYTHON && op == MPF_OP_ALLOC) ||

@@ -14,7 +14,8 @@
 #define AT_EXECVE_CHECK 0x10000
 #endif
 
-/* Errors of a path that exec meets too.  Others may be a filter's (seccomp), or go away. */
+/* Returns true for errors of a path that exec would also return. Others may be caused by a seccomp
+ * filter, or be temporary. */
 static bool is_final(long error)
 {
     switch (-error) {
@@ -29,8 +30,8 @@ static bool is_final(long error)
     }
 }
 
-/* Only a file that not everybody may execute is asked for with faccessat2: few programs call that,
- * and a filter may end them for it. */
+/* Uses faccessat2 only for a file that not everybody may execute: few programs make that call, and
+ * a filter may end them for it. */
 bool mp_runnable_at(int dir, const char *path, int flags)
 {
     struct stat st;
@@ -45,13 +46,13 @@ bool mp_runnable_at(int dir, const char *path, int flags)
 
 /* ---- PATH */
 
-/* One thread at a time uses it; for another one the answer is not known. */
+/* Only one thread at a time uses it. For another thread the result is unknown. */
 static struct {
     struct mp_lock lock;
     char path[PATH_MAX + NAME_MAX];
 } candidate;
 
-/* The C library's own list and more: a folder too many costs a system call. */
+/* Returns the C library's own list and more: an additional folder costs one system call. */
 static const char *folders(void)
 {
     const char *path = getenv("PATH");

@@ -1,10 +1,9 @@
-/* Whether the kernel can execute a file, asked before the log is made ready for an exec.
+/* Checks whether the kernel can execute a file, before the log is prepared for an exec.
  *
- * Programs search for commands by executing one path after the other.  These answers cost one or
- * two system calls, and less than 400 bytes of stack.  True also means "not known": the exec itself
- * shows whether the file is a program, and whether arguments are too long.  Keeps errno; any
- * context.
- */
+ * Programs search for commands by executing one path after the other. These checks cost one or two
+ * system calls, and less than 400 bytes of stack. The result true also means "unknown": only the
+ * exec itself shows whether the file is a program, and whether arguments are too long. Keeps errno;
+ * any context. */
 #ifndef MP_RUNNABLE_H
 #define MP_RUNNABLE_H
 

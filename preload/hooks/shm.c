@@ -13,8 +13,8 @@
 
 static dev_t memfds, huge_memfds; /* their devices */
 
-/* Mounted devices that were looked up: number << 3 | kind << 1 | 1.  One whose place another has
- * taken is looked up again. */
+/* Mounted devices that were looked up: number << 3 | kind << 1 | 1. A device that was replaced by
+ * another one is looked up again. */
 enum { DEVICES = 64 };
 static uint64_t device[DEVICES];
 
@@ -34,7 +34,7 @@ void mp_shm_init(void)
     huge_memfds = device_of_memfd(MFD_HUGETLB);
 }
 
-/* "36 35 0:25 / /dev/shm rw,nosuid shared:4 - tmpfs tmpfs rw": a device that no disk has. */
+/* Parses "36 35 0:25 / /dev/shm rw,nosuid shared:4 - tmpfs tmpfs rw", a device without a disk. */
 static enum mp_shm_kind kind_in(const char *line, const char *number)
 {
     static const struct {
@@ -72,7 +72,7 @@ static enum mp_shm_kind look_up(dev_t number)
     return s.kind;
 }
 
-/* Not inlined, because few mappings need what it has on the stack. */
+/* Not inlined, because few mappings need its space on the stack. */
 __attribute__((noinline)) enum mp_shm_kind mp_shm_kind(int fd)
 {
     struct stat st;

@@ -1,18 +1,17 @@
 /* Recognises shared memory: files on tmpfs and hugetlbfs, including memfds.
  *
- * fstatfs would tell at once, but a filter of system calls may kill the caller (Chromium's
- * renderers). The calls here are made by every program: fstat, and for a new device a read of
- * /proc. */
+ * fstatfs would be simpler, but a seccomp filter may kill the caller (Chromium's renderers). The
+ * calls made here are made by every program: fstat, and for a new device reading /proc. */
 #ifndef MP_SHM_H
 #define MP_SHM_H
 
-/* Learns the devices that no mount shows, those of memfds.  Once, from the constructor or at the
+/* Finds the devices of memfds, which no mount shows. Called once, from the constructor or at the
  * first event. */
 void mp_shm_init(void);
 enum mp_shm_kind {
     MP_SHM_NONE,
     MP_SHM_PAGES,
-    MP_SHM_HUGE /* hugetlbfs: of huge pages */
+    MP_SHM_HUGE /* hugetlbfs, with huge pages */
 };
 /* Any thread, any context. */
 enum mp_shm_kind mp_shm_kind(int fd);

@@ -29,7 +29,8 @@ static int push(uint32_t domain, uint32_t name, nvtx_event_t e)
     return level;
 }
 
-/* The id is the chained library's when it gave one: the program holds a single id for both. */
+/* The ID is that of the chained library if it gave one, because the program has a single ID for
+ * both. */
 static uint64_t start(uint32_t domain, uint32_t name, nvtx_event_t e, uint64_t next)
 {
     const uint64_t id = next ? next : mp_range_new_id();
@@ -125,7 +126,7 @@ static void name_os_thread_w(uint32_t tid, const wchar_t *text)
     MP_NVTX_NEXT(core, NameOsThreadW, tid, text);
 }
 
-/* ---- CORE2: any domain; NULL is the default one, an unknown handle is refused */
+/* ---- CORE2: any domain; NULL is the default one; an unknown handle is refused */
 
 static void domain_mark_ex(void *handle, nvtx_event_t e)
 {
@@ -195,8 +196,8 @@ static void *domain_create_w(const wchar_t *text)
 }
 
 /* ---- installation. A NULL entry is left to the chained library, or becomes NVTX's no-op:
- * categories and resources do not concern memory; a destroyed domain keeps its number, so a new one
- * of its name continues. */
+ * categories and resources do not concern memory. A destroyed domain keeps its number, so a new one
+ * with the same name continues it. */
 
 enum { CORE_ENTRIES = sizeof(struct nvtx_core) / sizeof(nvtx_function) };
 enum { CORE2_ENTRIES = sizeof(struct nvtx_core2) / sizeof(nvtx_function) };
@@ -238,7 +239,7 @@ static const union core2 our_core2 = { .as = {
                                            .DomainCreateW = domain_create_w,
                                        } };
 
-/* One module's table of a shared object, and its targets before any library set them. */
+/* One module's table of a shared object, and its entries before a library set them. */
 struct module {
     nvtx_function **table;
     unsigned entries;
@@ -259,7 +260,8 @@ static struct module module_of(nvtx_get_table get, int number)
     return m;
 }
 
-/* Replaces the entries for which memprof has a function; entries of another library go to next. */
+/* Replaces the entries for which memprof has a function. Entries of another library are stored in
+ * next. */
 static void install(const struct module *m, const nvtx_function *ours, void *next)
 {
     for (unsigned i = 1; i < m->entries; i++) {

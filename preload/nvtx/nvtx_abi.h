@@ -1,14 +1,14 @@
 /* The part of NVTX's injection interface that memprof uses.
  *
- * A program's copy of NVTX (every shared object has its own) dlopens the library that
+ * A program's copy of NVTX (every shared object has its own) opens the library that
  * NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2 with a function that returns
  * export tables. The table of callbacks has one table of functions per module: entry [id] points to
  * the pointer that NVTX calls through. Entries that the injection library does not set become
- * no-ops; a result of 0 makes all of them no-ops. NVTX 2 calls InitializeInjectionNvtx in the same
+ * no-ops. A result of 0 makes all of them no-ops. NVTX 2 calls InitializeInjectionNvtx in the same
  * way.
  *
- * Extensions come by InitializeInjectionNvtxExtension, once for each extension and shared object:
- * there a slot holds the function. */
+ * InitializeInjectionNvtxExtension is called once for each extension and shared object. There a
+ * slot contains the function itself. */
 #ifndef MP_NVTX_ABI_H
 #define MP_NVTX_ABI_H
 
@@ -24,7 +24,7 @@ enum nvtx_module { NVTX_MODULE_CORE = 1, NVTX_MODULE_CORE2 = 5 };
 
 struct nvtx_callbacks {
     size_t bytes;
-    /* 1 and the module's table with the number of its entries, or 0.  Entry 0 is unused. */
+    /* Returns 1 and the module's table with the number of its entries, or 0. Entry 0 is unused. */
     int (*module_table)(int module, nvtx_function ***table, unsigned *entries);
 };
 typedef const void *(*nvtx_get_table)(uint32_t table);
@@ -38,7 +38,7 @@ union nvtx_text {
     void *registered;
 };
 
-/* nvtxEventAttributes: fields behind `bytes` are not there. */
+/* nvtxEventAttributes. Fields beyond `bytes` do not exist. */
 struct nvtx_event {
     uint16_t version, bytes;
     uint32_t category;
@@ -59,7 +59,7 @@ static_assert(sizeof(struct nvtx_event) == 48, "ABI");
 #define NVTX_PAYLOADS ((int32_t)0xdfbd0009) /* payload_type: an array of struct nvtx_payload */
 struct nvtx_payload {
     uint64_t schema;
-    size_t bytes; /* SIZE_MAX: not given */
+    size_t bytes; /* SIZE_MAX if not given */
     const void *data;
 };
 
@@ -135,9 +135,9 @@ struct nvtx_enum {
     size_t entry_count, enum_bytes;
     uint64_t id;
 };
-#define NVTX_SCHEMA_DYNAMIC (UINT64_C(1) << 32) /* ids from here on are the tool's to give */
+#define NVTX_SCHEMA_DYNAMIC (UINT64_C(1) << 32) /* the tool assigns IDs from here on */
 
-/* the memory extension, without permissions, which say nothing about amounts */
+/* the memory extension, without permissions, which do not affect amounts */
 #define NVTX_MEMORY_EXTENSION(X)                                                                   \
     X(0, MemHeapRegister, void *, (void *domain, const struct nvtx_heap *heap))                    \
     X(1, MemHeapUnregister, void, (void *domain, void *heap))                                      \
@@ -150,7 +150,7 @@ struct nvtx_enum {
 #define NVTX_VIRTUAL_ADDRESS 1 /* a type of memory: described by struct nvtx_range */
 enum nvtx_reference { NVTX_BY_ADDRESS = 1, NVTX_BY_HANDLE = 2 };
 
-/* The beginning of all descriptions. */
+/* The first fields of all descriptions. */
 struct nvtx_description {
     uint16_t compatible, bytes;
     uint32_t what;
@@ -172,7 +172,7 @@ struct nvtx_regions {
     void *heap;
     size_t count, element_bytes;
     const void *elements;
-    const void **handles; /* NULL: they are not asked for */
+    const void **handles; /* NULL if they are not requested */
 };
 struct nvtx_resizes {
     struct nvtx_description head; /* what: the type */
@@ -236,10 +236,11 @@ NVTX_MEMORY_EXTENSION(X)
 #undef X
 
 enum nvtx_extensions { NVTX_EXTENSION_MEMORY = 1, NVTX_EXTENSION_PAYLOAD = 2 };
-#define NVTX_MEMORY_COMPATIBLE 0x0102 /* of the memory extension, and in its descriptions */
+#define NVTX_MEMORY_COMPATIBLE 0x0102 /* version of the memory extension and of its descriptions   \
+                                       */
 struct nvtx_segment {
     size_t id, slots;
-    intptr_t *slot; /* 0: not set by a tool */
+    intptr_t *slot; /* 0 if no tool has set it */
 };
 struct nvtx_extension {
     uint16_t version, bytes;

@@ -1,5 +1,6 @@
-/* Handles of a chained library: an insert-only map from its pointers to our numbers, both strings
- * and domains. Lock-free: a key is claimed by compare-and-swap, its number follows. */
+/* Handles of a chained library: an insert-only map from its pointers to our numbers, for strings
+ * and domains. It takes no lock: a key is claimed by compare-and-swap, and its number is stored
+ * after that. */
 #include "nvtx/nvtx_chain.h"
 
 #include <pthread.h>
@@ -11,7 +12,8 @@
 #include "core/names.h"
 
 #define HANDLES (2 * MP_NAMES_MAX)
-#define PROBES  64 /* a fuller neighbourhood forgets the handle: its ranges have no name */
+/* If all of these places are taken, the handle is forgotten, and its ranges have no name. */
+#define PROBES 64
 
 struct mp_nvtx_next mp_nvtx_next;
 static bool chained;
@@ -19,11 +21,11 @@ struct known {
     uintptr_t handle;
     uint32_t id;
 };
-static void *the_map; /* HANDLES of them, mapped when the first handle comes */
+static void *the_map; /* HANDLES of them, mapped for the first handle */
 
 void *mp_nvtx_chain_symbol(const char *name)
 {
-    /* recursive: the library may use NVTX in its own constructor */
+    /* recursive, because the library may use NVTX in its own constructor */
     static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     static bool tried;
     static void *library;

@@ -1,8 +1,8 @@
 /* The user's injection library, chained after memprof: the original value of NVTX_INJECTION64_PATH.
  *
- * It sets the program's tables first, and entries that memprof does not replace stay its own.
- * Replaced entries are kept in `mp_nvtx_next`, and the callbacks forward their arguments unchanged:
- * the program holds the library's handles, and memprof finds its numbers by them. */
+ * It sets the program's tables first, and keeps the entries that memprof does not replace. Replaced
+ * entries are kept in `mp_nvtx_next`, and the callbacks forward their arguments unchanged: the
+ * program has the library's handles, and memprof finds its numbers by them. */
 #ifndef MP_NVTX_CHAIN_H
 #define MP_NVTX_CHAIN_H
 
@@ -23,19 +23,19 @@ extern struct mp_nvtx_next mp_nvtx_next __attribute__((visibility("hidden")));
         if (mp_nvtx_next.module.name) mp_nvtx_next.module.name(__VA_ARGS__);                       \
     } while (0)
 
-/* The next function's result, or 0. */
+/* The next function's result, or 0 without such a function. */
 #define MP_NVTX_ASK(module, name, ...)                                                             \
     (mp_nvtx_next.module.name ? mp_nvtx_next.module.name(__VA_ARGS__) : 0)
 
-/* The entry point `name` of the user's library (MEMPROF_NVTX_CHAIN), or NULL.  Loads it once.
- * Changes errno. */
+/* Returns the entry point `name` of the user's library (MEMPROF_NVTX_CHAIN), or NULL. Loads the
+ * library once. Changes errno. */
 void *mp_nvtx_chain_symbol(const char *name);
 
-/* Gives the program a handle for the number `id`: the library's, when it made one, or the number
- * itself. */
+/* Returns the handle for the number `id` that the program gets: the library's if it created one,
+ * otherwise the number itself. */
 void *mp_nvtx_handle(uint32_t id, void *next);
-/* Returns the number of a handle that the program holds, or 0 for an unknown one. Without a chained
- * library it is not checked yet. */
+/* Returns the number of a handle that the program passed, or 0 for an unknown one. Without a
+ * chained library the handle is the number and is not checked yet. */
 uint64_t mp_nvtx_number(const void *handle);
 
 #endif

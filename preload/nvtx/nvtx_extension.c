@@ -1,4 +1,4 @@
-/* Which of NVTX's extensions are served. */
+/* Serves NVTX's extensions. */
 #include <errno.h>
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
-/* A heap is known by its address, and so is a region: NVTX says that these are their handles.  So
- * nothing is remembered here, and whether a heap or region is known at all is for replay to tell.
+/* A heap and a region are known by their addresses, which NVTX defines as their handles. So nothing
+ * is stored here, and replay determines whether a heap or region is known.
  *
- * Descriptions of other versions are left alone, and so is memory that has no address (CUDA's
- * arrays). */
+ * Descriptions of other versions are ignored, and so is memory without an address (CUDA's arrays).
+ */
 #include "nvtx/nvtx_memory.h"
 
 #include "core/names.h"
@@ -16,8 +16,8 @@ static bool is_known(const struct nvtx_description *head, size_t bytes)
     return head->compatible == NVTX_MEMORY_COMPATIBLE && head->bytes >= bytes;
 }
 
-/* A batch of at least the wanted bytes an element: those that a later version adds are passed over.
- */
+/* A batch whose elements have at least the expected size. Bytes that a later version adds are
+ * skipped. */
 #define IS_BATCH(batch, wanted)                                                                    \
     ((batch) && is_known(&(batch)->head, sizeof *(batch)) && (batch)->elements &&                  \
      (batch)->element_bytes >= (wanted))
@@ -55,7 +55,7 @@ static void *heap_register(void *domain, const struct nvtx_heap *heap)
 static void heap_unregister(void *domain, void *heap)
 {
     (void)domain;
-    if (heap) record(MPF_OP_NVTX_HEAP_END, heap, 0); /* not the process */
+    if (heap) record(MPF_OP_NVTX_HEAP_END, heap, 0); /* not for the process heap */
 }
 
 static void heap_reset(void *domain, void *heap)

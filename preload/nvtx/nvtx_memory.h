@@ -1,4 +1,4 @@
-/* NVTX's memory extension: libraries announce their pools. */
+/* NVTX's memory extension, through which libraries report their pools. */
 #ifndef MP_NVTX_MEMORY_H
 #define MP_NVTX_MEMORY_H
 
@@ -6,8 +6,8 @@
 
 #include "nvtx/nvtx_abi.h"
 
-/* Takes over the extension's slots.  False: a chained library has them, and they stay its own; the
- * program holds the handles of one of us only. */
+/* Takes the extension's slots. Returns false if a chained library has them. It then keeps them,
+ * because the program has the handles of only one library. */
 bool mp_nvtx_memory_install(const struct nvtx_segment *segment);
 
 #endif

@@ -1,5 +1,5 @@
-/* NVTX's payload extension.  NCCL pushes through the core and pops here: without it every later
- * path would be wrong. Payloads are kept as they come, with the number of their schema. */
+/* NVTX's payload extension. NCCL pushes through the core and pops here: without it every later path
+ * would be wrong. Payloads are stored unchanged, with the number of their schema. */
 #include "nvtx/nvtx_payload.h"
 
 #include <string.h>
@@ -25,14 +25,14 @@ static uint64_t new_schema(void)
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-/* A schema's number is the program's own, or the chained library's, or ours. */
+/* Returns a schema's number: the program's own, that of the chained library, or ours. */
 static uint64_t schema_id(uint64_t own, uint64_t next)
 {
     return own ? own : next ? next : new_schema();
 }
 
-/* The names, types and places of the entries, so that a report can tell a communicator's ranks from
- * its hash. */
+/* Records the names, types and places of the entries, so that a report can distinguish a
+ * communicator's ranges by its hash. */
 static void describe(uint64_t id, const struct nvtx_schema *schema)
 {
     uint8_t data[MPF_DATA_MAX];
@@ -117,7 +117,8 @@ static void end(void *handle, uint64_t id, nvtx_payload_t list, size_t count)
     MP_NVTX_NEXT(payload, RangeEndPayload, handle, id, list, count);
 }
 
-/* Whatever a chained library thinks: memprof wants the events of every domain. */
+/* Always true, because memprof records the events of every domain, whether the chained library does
+ * or not. */
 static uint8_t is_enabled(void *handle)
 {
     (void)handle;

@@ -12,7 +12,7 @@ static inline void mp_nvtx_event_payloads(nvtx_event_t e)
         mp_nvtx_payloads(e->payload.list, (size_t)e->payloads);
 }
 
-/* Replaces the extension's slots; those of a chained library go to next. */
+/* Replaces the extension's slots. Those of a chained library are stored in next. */
 void mp_nvtx_payload_install(const struct nvtx_segment *segment);
 
 #endif

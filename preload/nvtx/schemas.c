@@ -1,5 +1,5 @@
-/* Schemas are kept in the order in which they came, without a lock: two threads may record them
- * twice. Those after the last place are recorded once. */
+/* Schemas are kept in the order of their registration, without a lock: two threads may record them
+ * twice. If all places are taken, further ones are recorded only once. */
 #include "nvtx/schemas.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@ enum { SCHEMAS = 256 };
 
 struct schema {
     uint64_t id;
-    uint32_t bytes; /* 0: not there yet */
+    uint32_t bytes; /* 0 until it is stored */
     uint8_t data[MPF_DATA_MAX];
 };
 
 static void *list;
-static uint32_t count;  /* places given out; more than there are when all are taken */
-static uint32_t in_log; /* 1 + mp_loss_now() from before all of them were recorded; 0: not yet */
+static uint32_t count; /* number of places requested; larger than their number when all are taken */
+static uint32_t in_log; /* 1 + mp_loss_now() from before all of them were recorded, or 0 */
 
 void mp_schemas_reset(void) { in_log = 0; }
 

@@ -1,4 +1,4 @@
-/* Descriptions of the payloads of NVTX's extension, told to the log. */
+/* Records the descriptions of payloads of NVTX's extension. */
 #ifndef MP_SCHEMAS_H
 #define MP_SCHEMAS_H
 
@@ -9,7 +9,7 @@
 void mp_schemas_add(uint64_t id, const void *data, size_t bytes);
 /* Called before a payload is recorded: records all schemas again if the log may not have them. */
 void mp_schemas_tell(void);
-/* The log is another one: in a forked child, single-threaded. */
+/* Called in a forked child with one thread, whose log is a new one. */
 void mp_schemas_reset(void);
 
 #endif

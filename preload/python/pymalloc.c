@@ -1,10 +1,10 @@
-/* Sampling wraps pymalloc's functions with PyMem_SetAllocator, which a thread with the
- * interpreter's lock may do at any time if its wrappers call the previous functions: blocks remain
- * pymalloc's. It is done while pymalloc maps an arena, and so never in a program whose small
- * objects fit into the arenas of the start. If another wrapper is installed (tracemalloc, a debug
- * allocator), it is left alone.
+/* Sampling wraps pymalloc's functions with PyMem_SetAllocator. A thread with the interpreter's lock
+ * may do this at any time if its wrappers call the previous functions, because blocks then remain
+ * pymalloc's. It is done while pymalloc maps an arena, so never in a program whose small objects
+ * fit into the first arenas. If another wrapper is installed (tracemalloc, a debug allocator),
+ * nothing is wrapped.
  *
- * The wrappers have the same context as pymalloc's functions, none, so a caller that reads the
+ * The wrappers have the same context as pymalloc's functions (none), so a caller that reads the
  * table while it is written gets a consistent pair. They stay until the process ends, as this
  * library does. */
 #include "python/pymalloc.h"
@@ -21,8 +21,8 @@
 #include "core/window.h"
 #include "mpf/event.h"
 
-enum { MEM = 1, OBJ = 2 }; /* domains: both are pymalloc's */
-enum { SMALL = 512 };      /* bytes; larger ones are malloc's */
+enum { MEM = 1, OBJ = 2 }; /* domains that use pymalloc */
+enum { SMALL = 512 };      /* bytes; larger objects are allocated by malloc */
 
 /* PyMemAllocatorEx and PyObjectArenaAllocator, which are part of the stable headers since 3.5. */
 struct allocator {
@@ -41,12 +41,13 @@ struct arenas {
 static struct {
     void (*get)(int domain, struct allocator *out), (*set)(int domain, const struct allocator *in);
     int (*is_initialized)(void);
-    uintptr_t map; /* the function that maps arenas; 0: not known.  Set last: then the rest is */
-    size_t arena;  /* bytes of one */
+    uintptr_t map; /* the function that maps arenas, or 0. Set last, after all other members */
+    size_t arena;  /* bytes of an arena */
 } python;
-static struct allocator pymalloc; /* its own functions; NULL: small objects are not sampled */
+/* The original functions; NULL if small objects are not sampled. */
+static struct allocator pymalloc;
 
-static struct mp_addresses *samples; /* NULL: none yet */
+static struct mp_addresses *samples; /* NULL before the first sample */
 
 static MP_COLD void gone(void *p)
 {
@@ -54,11 +55,11 @@ static MP_COLD void gone(void *p)
         mp_record(MPF_OP_FREE, MPF_HEAP_PYTHON, (uintptr_t)p, 0);
 }
 
-/* ---- in front of pymalloc */
+/* ---- wrappers of pymalloc's functions */
 
 static __thread struct {
     int32_t bytes_left; /* until the next sample */
-    uint32_t random;    /* 0: it is not drawn yet */
+    uint32_t random;    /* 0 before the first draw */
     bool mapping;
 } here __attribute__((tls_model("initial-exec")));
 
@@ -113,7 +114,7 @@ static bool is_pymalloc(int domain)
     return memcmp(&now, &pymalloc, sizeof now) == 0;
 }
 
-/* Again where an interpreter was ended and another one began. */
+/* Called again if an interpreter was ended and another one was started. */
 static void sample(void)
 {
     static const struct allocator in_front = { NULL, in_front_malloc, in_front_calloc,
@@ -136,7 +137,7 @@ bool mp_pymalloc_is_mapping(void) { return here.mapping; }
 
 bool mp_pymalloc_mapped(const void *caller, void *p, size_t bytes)
 {
-    enum { CODE = 256 }; /* bytes of the function at most */
+    enum { CODE = 256 }; /* maximum bytes of the function */
     const uintptr_t map = __atomic_load_n(&python.map, __ATOMIC_ACQUIRE);
     if (bytes != python.arena || (uintptr_t)caller - map >= CODE) return false;
     const int saved = errno;

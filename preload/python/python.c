@@ -1,6 +1,6 @@
 /* Each frame (a place in a code object, and the module whose method runs there) and each stack is
- * recorded once, under a hash of what it is made of.  A module is known by its address, its class,
- * and the modules around it. */
+ * recorded once, with a hash of its parts as its ID. A module is identified by its address, its
+ * class, and the modules around it. */
 #include "python/python.h"
 
 #include <errno.h>
@@ -33,8 +33,8 @@ enum {
     PATH_BYTES = 256
 };
 
-/* There are many more modules than code objects: when the sets are this full, frames of different
- * modules share one id. */
+/* There are many more modules than code objects, so when the sets are this full, frames of
+ * different modules share one ID. */
 enum { WITH_MODULES = FRAMES / 4 * 3 };
 
 /* The frames in the log. Wiped in a forked child, which has another log. */
@@ -43,7 +43,7 @@ static struct {
     uint32_t recorded, generation;
 } * in_log;
 static struct mp_python python;
-static const void *(*thread_state)(void); /* NULL: no Python that we know */
+static const void *(*thread_state)(void); /* NULL without a Python of a known version */
 
 static const void *part(const struct mp_python_place *f, size_t offset)
 {
@@ -64,8 +64,8 @@ static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
     return mp_seen_id(words, sizeof words / sizeof *words);
 }
 
-/* The function's qualified name, or for a module's method "Class.method [path.to.module]".  Bytes
- * with the zero. */
+/* Writes the function's qualified name, or for a module's method "Class.method [path.to.module]".
+ * The bytes include the terminating zero. */
 static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned places, uint8_t *out)
 {
     char class[CLASS_BYTES], path[PATH_BYTES];
@@ -105,8 +105,8 @@ static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
 }
 
-/* Records a frame that is not a place in code, and returns its id.  @name: shorter than a kibibyte.
- */
+/* Records a frame that is not a place in code, and returns its ID. @name: shorter than a
+ * kibibyte. */
 static MP_COLD uint64_t named_frame(const char *name, uint32_t log)
 {
     uint8_t data[sizeof(uint64_t) + NAME_BYTES] = { 0 }; /* line 0, the name, no file */
@@ -122,7 +122,7 @@ static MP_COLD uint64_t named_frame(const char *name, uint32_t log)
     return id;
 }
 
-/* @frame: ids of the @n places in @f, then ids of named frames. */
+/* @frame: IDs of the @n places in @f, then IDs of named frames. */
 static MP_COLD void record_stack(uint64_t id, uint32_t log, const uint64_t *frame, unsigned frames,
                                  const struct mp_python_place *f, unsigned n)
 {
@@ -151,7 +151,7 @@ void mp_python_reset(void)
     if (in_log) mp_sys_wipe(in_log, sizeof *in_log);
 }
 
-/* A stack with one frame more than is kept is cut. */
+/* A stack that has more frames than are kept is cut. */
 uint64_t mp_python_here(void)
 {
     struct mp_python_place f[DEPTH + 1];
@@ -195,8 +195,8 @@ void mp_python_at(void)
 
 /* ---- the interpreter */
 
-/* An interpreter that is there from the start is found by these: dlsym allocates where it finds
- * nothing. */
+/* An interpreter that is linked or loaded at the start is found by these, because dlsym allocates
+ * if it finds nothing. */
 extern const void *PyGILState_GetThisThreadState(void) __attribute__((weak));
 extern const char _Py_NegativeRefcount[] __attribute__((weak));
 
@@ -248,8 +248,7 @@ static void look(void)
             NULL, NULL, NULL);
 }
 
-/* An interpreter that is not there when the process starts is looked for again where CUDA and
- * PyTorch do. */
+/* An interpreter that is loaded later is looked up again when CUDA and PyTorch are found. */
 void mp_python_start(void)
 {
     const int saved = errno;

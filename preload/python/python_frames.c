@@ -4,11 +4,11 @@
 
 /* The interpreter's own frames are between those of Python, at most one for each call from C. */
 enum { STEPS_PER_FRAME = 4 };
-/* Frames whose owner is at least this are the interpreter's own (FRAME_OWNED_BY_CSTACK, from 3.14
- * on also _INTERPRETER). */
+/* Frames with this owner or a larger one belong to the interpreter (FRAME_OWNED_BY_CSTACK, since
+ * 3.14 also _INTERPRETER). */
 enum { OWNER_PYTHON = 3 };
-/* From 3.14 on the lowest bits of a reference in a frame say how it is counted; all of them: it is
- * a number. */
+/* Since 3.14 the lowest bits of a reference in a frame show how it is counted. If all are set, it
+ * is a number. */
 enum { REFERENCE_BITS = 3 };
 
 static const void *innermost(const struct mp_python_layout *l, const void *state)
@@ -83,7 +83,7 @@ unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp
 
 /* ---- text */
 
-/* UTF-8 of c at p, which has room for four bytes. */
+/* Writes c as UTF-8 at p, which has space for four bytes. */
 static size_t put_character(uint8_t *p, uint32_t c)
 {
     static const uint8_t head[] = { 0, 0xc0, 0xe0, 0xf0 };
@@ -94,7 +94,7 @@ static size_t put_character(uint8_t *p, uint32_t c)
     return more + 1;
 }
 
-/* A compact string has its characters after its head, 1, 2 or 4 bytes each. */
+/* The characters of a compact string follow its head, with 1, 2 or 4 bytes each. */
 size_t mp_python_text(const struct mp_python *py, const void *string, uint8_t *out, size_t cap)
 {
     size_t n = 0;

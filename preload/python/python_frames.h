@@ -1,8 +1,8 @@
-/* The Python frames of a thread, and what they say.
+/* Reads the Python frames of a thread.
  *
- * For the thread itself, while it is in C: its frames do not change then, and keep alive what is
- * read here, code objects and the strings and tables in them.  Types are checked before anything is
- * taken for what it should be. */
+ * Called by the thread itself while it runs C code. Then its frames do not change, and they keep
+ * all objects alive that are read here: code objects and the strings and tables in them. The type
+ * of each object is checked before it is used. */
 #ifndef MP_PYTHON_FRAMES_H
 #define MP_PYTHON_FRAMES_H
 
@@ -12,26 +12,26 @@
 
 #include "python/python_layout.h"
 
-/* An interpreter: its layout, and the addresses of the types that tell objects apart. */
+/* An interpreter: its layout, and the addresses of the types by which objects are recognised. */
 struct mp_python {
     struct mp_python_layout layout;
     const void *code, *text, *bytes, *tuple, *dict, *ordered_dict;
 };
 
-/* A place in a code object; the instruction is counted in code units of two bytes.  module: the
- * torch.nn.Module that the frame has as its argument `self`, or NULL. */
+/* A place in a code object. The instruction is counted in code units of two bytes. module: the
+ * torch.nn.Module that is the frame's argument `self`, or NULL. */
 struct mp_python_place {
     const void *code;
     uint64_t instruction;
     const void *module;
 };
 
-/* The places of the thread with this PyThreadState (NULL: none) from the innermost on, at most
- * `max` of them. */
+/* Finds at most `max` places of the thread with this PyThreadState (which may be NULL), from the
+ * innermost on. Returns their number. */
 unsigned mp_python_walk(const struct mp_python *py, const void *state, struct mp_python_place *out,
                         unsigned max);
 
-/* The line of a place; 0: it has none. */
+/* Returns the line of a place, or 0 if it has none. */
 uint64_t mp_python_line(const struct mp_python *py, const struct mp_python_place *place);
 
 /* Writes a string as UTF-8, cut to `cap` bytes including a zero byte. Returns the bytes without the

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Taken from the headers of each version with offsetof; in the order of the members. */
+/* Taken from the headers of each version with offsetof, in the order of the members. */
 static_assert(offsetof(struct mp_python_layout, frame_owner) == 9 &&
                   offsetof(struct mp_python_layout, frame_locals) == 10 &&
                   offsetof(struct mp_python_layout, values_head) == 22,
@@ -18,7 +18,8 @@ static const struct mp_python_layout table[] = {
 };
 // clang-format on
 
-/* ---- _Py_DebugOffsets: u64s, in groups of which each begins with the size of what it describes */
+/* ---- _Py_DebugOffsets: u64s in groups, each of which begins with the size of the described
+ * struct */
 
 enum { COOKIE, VERSION, FREE_THREADED };
 struct groups {
@@ -31,7 +32,7 @@ static const struct groups groups[] = {
     { 0x30d, 19, 28, 34, 44, 50, 64, 67 },
     { 0x30e, 22, 31, 39, 50, 56, 74, 77 },
 };
-/* the places in a group */
+/* places in a group */
 enum { THREAD_FRAME = 4 };
 enum { FRAME_PREVIOUS = 1, FRAME_CODE, FRAME_INSTR, FRAME_LOCALS, FRAME_OWNER };
 enum {
@@ -74,7 +75,7 @@ static bool describes(const uint64_t *runtime, const struct groups *g)
            runtime[g->text + TEXT_LENGTH] == MP_PYTHON_SIZE && runtime[g->text + TEXT_ASCII] == 40;
 }
 
-/* In both versions f_executable is what a frame begins with, and compact strings have two words
+/* In both versions f_executable is the first member of a frame, and compact strings have two words
  * more than ASCII ones. */
 static bool from_runtime(const uint64_t *runtime, const struct groups *g,
                          struct mp_python_layout *out)

@@ -1,11 +1,11 @@
-/* Tables of lines.  They are trusted to be bytes objects, and nothing more. */
+/* Decoders of line tables. The tables must be bytes objects, but their content is not trusted. */
 #include "python/python_frames.h"
 
 struct table {
     const uint8_t *at, *end;
 };
 
-/* ---- up to 3.9: pairs of code bytes and signed lines, each before the line it leads to */
+/* ---- up to 3.9: pairs of a number of code bytes and a signed number of lines */
 
 static int64_t line_in_pairs(struct table t, int64_t line, uint64_t instruction)
 {
@@ -17,8 +17,7 @@ static int64_t line_in_pairs(struct table t, int64_t line, uint64_t instruction)
     return line;
 }
 
-/* ---- 3.10: pairs of bytes of code and the lines that they are further than the ones before; -128:
- * no line */
+/* ---- 3.10: pairs of a number of code bytes and the difference of their line; -128: no line */
 
 static int64_t line_in_ranges(struct table t, int64_t line, uint64_t instruction)
 {
@@ -32,8 +31,8 @@ static int64_t line_in_ranges(struct table t, int64_t line, uint64_t instruction
     return 0;
 }
 
-/* ---- from 3.11 on: entries of a head byte, code << 3 | units - 1, and numbers of six bits a byte
- */
+/* ---- since 3.11: entries with a head byte, code << 3 | units - 1, and numbers with six bits per
+ * byte */
 
 static uint32_t varint(struct table t)
 {
@@ -48,7 +47,7 @@ static uint32_t varint(struct table t)
 
 enum { LOCATION_ONE_LINE = 10, LOCATION_NO_COLUMNS = 13, LOCATION_NONE = 15 };
 
-/* Returns the lines by which an entry advances; the table is after its head. */
+/* Returns the lines by which an entry advances. The table is after its head. */
 static int32_t line_delta(unsigned code, struct table t)
 {
     if (code < LOCATION_ONE_LINE || code == LOCATION_NONE) return 0;

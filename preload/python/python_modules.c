@@ -1,13 +1,13 @@
-/* Invariant: a uintptr_t is an object that may be gone; it is only read by peek, and a reader's
- * peeks are counted. */
+/* Invariant: a uintptr_t is an object that may not exist any more. It is only read by peek, and a
+ * reader's peeks are counted. */
 #include "python/python_modules.h"
 
 #include "base/seen.h"
 #include "base/sys.h"
 
 enum { TYPES = 4096, READS = 1024, LEVELS = 3, BASES = 64, ITEMS = 8, NAME = 64 };
-/* PyTypeObject, the same in all versions, and the flag of a type whose objects have the pointer to
- * their __dict__ in front of them, at MANAGED_DICT. */
+/* PyTypeObject, which is the same in all versions, and the flag of a type whose objects have the
+ * pointer to their __dict__ before them, at MANAGED_DICT. */
 enum {
     TYPE_NAME = 24,
     TYPE_FLAGS = 168,
@@ -44,7 +44,8 @@ static uintptr_t word(struct reader *r, uintptr_t object, long offset)
 
 /* ---- strings */
 
-/* At most cap - 1 bytes, in two pieces where they might cross into a page that is not there. */
+/* Reads at most cap - 1 bytes, in two pieces if they might extend into a page that is not
+ * mapped. */
 static size_t c_string(struct reader *r, uintptr_t at, char *out, size_t cap)
 {
     const size_t rest = 4096 - at % 4096, first = rest < cap - 1 ? rest : cap - 1;
@@ -56,7 +57,7 @@ static size_t c_string(struct reader *r, uintptr_t at, char *out, size_t cap)
     return strlen(out);
 }
 
-/* A compact ASCII string, cut to cap - 1 bytes; 0: none. */
+/* Reads a compact ASCII string, cut to cap - 1 bytes. Returns 0 if it is not one. */
 static size_t text(struct reader *r, uintptr_t string, char *out, size_t cap)
 {
     uintptr_t head[MP_PYTHON_TEXT_STATE / sizeof(uintptr_t) + 1];
@@ -95,7 +96,7 @@ static bool open_dict(struct reader *r, uintptr_t dict, struct items *it)
     if (!peek(r, d[KEYS], k, sizeof k)) return false;
     it->next = 0;
     it->values = d[VALUES] ? d[VALUES] + r->py->layout.values_head : 0;
-    /* From 3.11 on: sizes as powers of two, a kind. */
+    /* Since 3.11: sizes as powers of two, and a kind. */
     if (r->py->layout.lines == MP_PYTHON_LOCATIONS) {
         it->words = k[1] >> 16 & 0xff ? 2 : 3;
         it->count = k[3];
@@ -124,7 +125,7 @@ static bool next_item(struct reader *r, struct items *it, uintptr_t *key, uintpt
     return true;
 }
 
-/* Returns the value of a key, or 0. Names are interned: the address of one seen before is tried
+/* Returns the value of a key, or 0. Names are interned, so the address of a known one is tried
  * first. */
 static uintptr_t find(struct reader *r, uintptr_t dict, const char *name, uintptr_t *known)
 {

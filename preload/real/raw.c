@@ -6,7 +6,7 @@
 
 #include "base/sys.h"
 
-/* The kernel's answer as the C library gives it. */
+/* Returns the kernel's result in the form of the C library. */
 static long answer(long r)
 {
     if (r >= 0 || r <= -4096) return r;
@@ -45,7 +45,7 @@ int mp_raw_mprotect(void *at, size_t bytes, int prot)
     return (int)answer(mp_sys3(SYS_mprotect, (long)at, (long)bytes, prot));
 }
 
-/* The kernel answers with the break as it is then, moved or not; the C library calls one refused
+/* The kernel returns the break after the call, moved or not. For the C library the call failed if
  * that is too low. */
 int mp_raw_brk(void *to)
 {
@@ -82,7 +82,7 @@ int mp_raw_execv(const char *path, char *const argv[])
     return mp_raw_execve(path, argv, environ);
 }
 
-/* These search the PATH. */
+/* These search PATH. */
 int mp_raw_execvp(const char *file, char *const argv[])
 {
     (void)file, (void)argv;

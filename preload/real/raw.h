@@ -36,7 +36,7 @@ int mp_raw_fexecve(int fd, char *const argv[], char *const envp[]);
 int mp_raw_execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
 
 int mp_raw_pthread_setname_np(pthread_t thread, const char *name);
-/* The library stays. */
+/* Leaves the library loaded. */
 int mp_raw_dlclose(void *handle);
 int mp_raw_unshare(int flags);
 int mp_raw_setns(int fd, int type);

@@ -8,7 +8,7 @@
 #include "real/raw.h"
 #include "real/symbol.h"
 
-/* Stand-ins, which are called if the program's files have no such name. */
+/* Stand-ins, which are called if the program's files do not have the name. */
 struct mp_real mp_real = {
     .malloc = __libc_malloc,
     .calloc = __libc_calloc,
@@ -44,8 +44,8 @@ struct mp_real mp_real = {
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
 bool mp_real_known, mp_real_has_heap, mp_real_frees_libc;
 
-/* Every thread finds the same, and so does a signal handler in the middle of it: there is nothing
- * to wait for. */
+/* Every thread finds the same functions, and so does a signal handler in the middle of it, so no
+ * thread has to wait. */
 void mp_real_resolve(void)
 {
     void *found;

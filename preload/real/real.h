@@ -1,4 +1,4 @@
-/* The functions behind the hooks: the next definition of each name in the program.
+/* The functions that the hooks replace: the next definition of each name in the program.
  *
  * All are looked up at the first hook call, in any thread and under any lock: symbol.h allocates
  * nothing and takes no lock. A name that the program does not have gets a stand-in (raw.h), so
@@ -20,7 +20,7 @@
 
 #include "base/cold.h"
 
-/* not declared by every C library that may be there */
+/* not every C library declares it */
 void cfree(void *p);
 void free_sized(void *p, size_t bytes);
 void free_aligned_sized(void *p, size_t alignment, size_t bytes);
@@ -36,10 +36,10 @@ struct mp_real {
 #undef MP_HOOK_TORCH
 };
 extern struct mp_real mp_real;
-extern bool mp_real_known; /* all that exist are found */
+extern bool mp_real_known; /* all that exist have been found */
 
 void mp_real_resolve(void) MP_COLD;
-/* To be called before mp_real is used.  Any context. */
+/* Must be called before mp_real is used. Any context. */
 static inline void mp_real_ready(void)
 {
     if (__builtin_expect(!__atomic_load_n(&mp_real_known, __ATOMIC_ACQUIRE), 0)) mp_real_resolve();
@@ -50,7 +50,7 @@ static inline void mp_real_ready(void)
  * that allocator's lock. */
 extern bool mp_real_has_heap;
 
-/* Is it the C library's free, and may the word in front of a block be read? */
+/* Set if free is that of the C library, so that the word before a block may be read. */
 extern bool mp_real_frees_libc;
 
 /* Returns the usable bytes of a block of glibc's malloc in @usable, or false if malloc_usable_size
@@ -63,12 +63,14 @@ static inline bool mp_real_libc_bytes(const void *p, size_t *usable)
     return !(head & 2);
 }
 
-/* jemalloc's control, when jemalloc serves malloc; else NULL.  It takes jemalloc's locks and uses
- * thread-local storage: for a thread of the program that has just got a block. */
+/* jemalloc's control function if jemalloc serves malloc, otherwise NULL. It takes jemalloc's locks
+ * and uses thread-local storage, so it may only be called in a thread of the program that has just
+ * got a block. */
 extern int (*mp_real_mallctl)(const char *name, void *old, size_t *old_bytes, void *new,
                               size_t new_bytes);
 
-/* The malloc_usable_size of the object that serves malloc; NULL: it has none.  As below. */
+/* Returns the malloc_usable_size of the object that serves malloc, or NULL without one. As
+ * below. */
 size_t (*mp_real_usable(void))(void *p);
 
 /* Returns the file name of the object that serves malloc: "libc.so.6", "libjemalloc.so.2" or the
@@ -77,10 +79,10 @@ const char *mp_real_allocator(void);
 /* Returns true if the code address is in that object and the object is not the C library, so a
  * mapping it makes is the allocator's. Any context; false before the object was looked up. */
 bool mp_real_in_allocator(const void *code);
-/* From now on mappings made by this code's object file are left out too: the CUDA driver's. */
+/* From now on mappings created by this code's object file (the CUDA driver) are also left out. */
 void mp_real_exclude(const void *code);
-/* The object (file name) and its first address that holds a function; from a constructor or at
- * first use only. */
+/* Finds the object (file name) that contains a function, and its first address. Only from a
+ * constructor or at first use. */
 bool mp_real_object_of(const void *function, const char **name, const void **base);
 
 #endif

@@ -1,12 +1,12 @@
 /* The loader's list of objects begins with those that the program started with, in look-up order:
  * the program, preloaded objects, and their dependencies. They are never unloaded, so that part of
  * the list is stable. Objects of dlopen follow and may be unloaded at any time. Nothing marks the
- * border. The C library is before it, because this object depends on it, and so is every object
- * after the C library that an earlier one needs by name: objects of dlopen follow the one that
- * needs them, and no earlier object needs the first of these. The border is found once, at the
- * first call, usually before any dlopen.
+ * border between the two. The C library is before it, because this object depends on it. So is
+ * every object after the C library that an earlier one needs by name, because objects of dlopen
+ * follow the object that needs them, and no earlier object needs the first of these. The border is
+ * found once, at the first call, usually before any dlopen.
  *
- * The loader has made the addresses of the tables absolute, if it may write them. Table entries
+ * The loader has made the addresses of the tables absolute if they are writable. Table entries
  * refer to the object itself, names are read within its string table, and chains end after more
  * steps than any object has. */
 #include "real/symbol.h"
@@ -57,7 +57,7 @@ static bool is_text(const struct tables *t, size_t at, const char *text, size_t 
            memcmp(t->text + at, text, length + 1) == 0;
 }
 
-/* Versions 0 and 1 are "local" and "none"; of the others the default one is not hidden. */
+/* Versions 0 and 1 are "local" and "none". Of the others the default one is not hidden. */
 static bool is_default(const struct tables *t, uint32_t i)
 {
     enum { HIDDEN = 0x8000, FIRST = 2 };
@@ -83,8 +83,8 @@ static uint32_t gnu_hash(const char *name)
     return h;
 }
 
-/* Buckets lead to the first symbol of a chain; a chain has the hashes of its symbols, the last one
- * odd. */
+/* Buckets lead to the first symbol of a chain. A chain has the hashes of its symbols; that of the
+ * last one is odd. */
 static const ElfW(Sym) * find_by_gnu_hash(const struct tables *t, const char *name, size_t length)
 {
     const struct {
@@ -139,7 +139,7 @@ static const ElfW(Sym) * find(const struct link_map *l, const char *name)
     return t.hash ? find_by_hash(&t, name, strlen(name)) : NULL;
 }
 
-/* The resolver of an indirect function looks at the processor.  All objects are relocated before a
+/* The resolver of an indirect function examines the processor. All objects are relocated before a
  * hook is called. */
 static void *value_of(const struct link_map *l, const ElfW(Sym) * s)
 {
@@ -147,11 +147,11 @@ static void *value_of(const struct link_map *l, const ElfW(Sym) * s)
     return ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC ? mp_machine_resolve(at) : at;
 }
 
-/* ---- the objects that were there from the start */
+/* ---- the objects that existed at the start */
 
 static const struct link_map *first(void) { return _r_debug.r_map; }
 
-/* A string of a dynamic section's; "": it has none. */
+/* Returns a string of a dynamic section, or "". */
 static const char *text_of(const struct link_map *l, const ElfW(Dyn) * d)
 {
     const struct tables t = tables_of(l);
@@ -191,7 +191,7 @@ static struct {
     bool before_libc, known;
 } start;
 
-/* Every thread finds the same, so two at once do no harm. */
+/* All threads find the same values, so concurrent calls do no harm. */
 static void know_start(void)
 {
     if (__atomic_load_n(&start.known, __ATOMIC_ACQUIRE)) return;

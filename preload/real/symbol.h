@@ -1,8 +1,8 @@
 /* Finds the definition of a function in the object files' symbol tables, without the loader: dlsym
  * takes its lock, and allocates if it finds nothing.
  *
- * Any thread, any context, also under an allocator's lock: nothing here takes a lock, allocates, or
- * calls anything except the resolver of an indirect function. It searches the files that the
+ * Any thread, any context, also under an allocator's lock: the functions take no lock, do not
+ * allocate, and only call the resolver of an indirect function. They search the files that the
  * program started with, which are never unloaded. */
 #ifndef MP_SYMBOL_H
 #define MP_SYMBOL_H
@@ -10,8 +10,8 @@
 #include <link.h>
 #include <stdbool.h>
 
-/* Does the loader look names up here before it does in the C library?  Not in a copy that was
- * dlopen'ed. */
+/* Returns true if the loader looks up names in this object before the C library, which is false for
+ * a copy that was opened with dlopen. */
 bool mp_symbol_before_libc(void);
 
 /* Returns the next definition of a name after this object, as dlsym(RTLD_NEXT, name) would before
@@ -25,7 +25,7 @@ const char *mp_symbol_next_object(const char *name);
  * __libc_malloc. */
 bool mp_symbol_is_libcs(const char *name, const void *function);
 
-/* The first object before this one that defines the name; NULL: none does. */
+/* Returns the first object before this one that defines the name, or NULL. */
 const struct link_map *mp_symbol_before(const char *name);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { NOTES_MAX = 64 };
 
-/* Notes are read one by one: the program's stack may be tight. */
+/* Reads the notes one by one, because the program's stack may be small. */
 static size_t build_id_in(int pid, uint64_t notes, uint64_t bytes, uint8_t *out)
 {
     struct {

@@ -1,5 +1,5 @@
-/* The build id of an object file that is mapped, read by the kernel's copy: the file may be
- * unmapped meanwhile. */
+/* Reads the build ID of a mapped object file through the kernel, because the file may be unmapped
+ * meanwhile. */
 #ifndef MP_BUILD_ID_H
 #define MP_BUILD_ID_H
 
@@ -8,7 +8,7 @@
 
 #define MP_BUILD_ID_BYTES 64
 
-/* Reads the build id of the file whose ELF header is at `base`. Returns its bytes, or 0 if it has
+/* Reads the build ID of the file whose ELF header is at `base`. Returns its bytes, or 0 if it has
  * none or cannot be read. */
 size_t mp_build_id(uint64_t base, uint8_t out[MP_BUILD_ID_BYTES]);
 

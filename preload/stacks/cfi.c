@@ -11,16 +11,16 @@
 
 static int (*find_object)(void *, struct dl_find_object *);
 
-/* The program headers of an object file.  Addresses in them are less by `bias` than in memory;
- * nothing of the object is outside of `low` to `high`. */
+/* The program headers of an object file. Addresses in them are smaller by `bias` than in memory.
+ * The object is within `low` to `high`. */
 struct headers {
     const Elf64_Phdr *first, *end;
     uintptr_t bias, low, high;
 };
 
-/* The main program's, from the kernel: the loader has read them there, so they are mapped.  There
- * may be gaps between its segments, and then the loader says of an address in which segment it is,
- * not where the ELF header is. */
+/* The main program's headers, from the kernel: the loader has read them there, so they are mapped.
+ * There may be gaps between its segments. Then the loader returns the segment of an address instead
+ * of the ELF header. */
 static struct headers program;
 
 static void read_program(void)
@@ -57,7 +57,7 @@ bool mp_cfi_object(uintptr_t pc, struct dl_find_object *out)
 
 /* ---- the segment of an object file that contains its tables */
 
-enum { FIRST = 4096 }; /* bytes of a file that are mapped if any are */
+enum { FIRST = 4096 }; /* bytes at the start of a file that are mapped if any are */
 
 /* Reads the headers of an object other than the main program, which the loader maps without gaps.
  * The first segment has the ELF header, unless it begins elsewhere in the file or cannot be read.
@@ -113,7 +113,7 @@ bool mp_cfi_tables(uintptr_t pc, struct mp_cfi_tables *out)
     return p < h.end;
 }
 
-/* ---- bytes: a reader that has come to its end reads zeros */
+/* ---- bytes: a reader at its end reads zeros */
 
 struct reader {
     const uint8_t *at, *end;
@@ -152,7 +152,7 @@ static void skip(struct reader *r, uint64_t bytes)
     r->at += bytes < (size_t)(r->end - r->at) ? bytes : (size_t)(r->end - r->at);
 }
 
-/* Bytes of the tables from an address on; 0: it is not in them. */
+/* Returns the bytes of the tables from an address on, or 0 if it is outside of them. */
 static size_t room_at(const struct mp_cfi_tables *t, uintptr_t at)
 {
     const uintptr_t from = (uintptr_t)t->from, bytes = (uintptr_t)(t->to - t->from);
@@ -181,12 +181,12 @@ struct header {
     int32_t frame;
     uint32_t count;
 };
-/* From the header's address */
+/* Relative to the header's address. */
 struct row {
     int32_t pc, record;
 };
 
-/* The record of the function that begins last before pc; 0: none. */
+/* Returns the record of the last function that begins at or before pc, or 0. */
 static uintptr_t find_record(const struct mp_cfi_tables *t, uintptr_t pc)
 {
     struct header h;
@@ -220,7 +220,7 @@ struct common {
     bool augmented, signal, known;
 };
 
-/* Personality and language data are for exceptions: passed over. */
+/* Personality and language data are only for exceptions, so they are skipped. */
 static bool read_augmentation(struct reader *r, const char *text, struct common *c)
 {
     for (; *text; text++) {
@@ -231,7 +231,7 @@ static bool read_augmentation(struct reader *r, const char *text, struct common 
         case 'L': fixed(r, 1); break;
         case 'P':
             skip(r, (fixed(r, 1) & 7) == 3 ? 4 : 8);
-            break; /* sdata4 (0x0b) and udata4 (0x03), else 8 bytes */
+            break; /* 4 bytes for sdata4 (0x0b) and udata4 (0x03), otherwise 8 */
         case 'S': c->signal = true; break;
         default:
             if (!strchr(MP_AUGMENTATIONS, *text)) return false;
@@ -248,7 +248,7 @@ static struct common read_common(const struct mp_cfi_tables *t, uintptr_t at)
     const uint64_t version = fixed(&r, 1);
     const char *text = (const char *)r.at;
     const size_t length = strnlen(text, (size_t)(r.end - r.at));
-    if (length == (size_t)(r.end - r.at)) return c; /* it does not end */
+    if (length == (size_t)(r.end - r.at)) return c; /* it has no end */
     skip(&r, length + 1);
     c.code_factor = uleb(&r);
     c.data_factor = sleb(&r);
@@ -268,7 +268,7 @@ static struct common read_common(const struct mp_cfi_tables *t, uintptr_t at)
     return c;
 }
 
-/* ---- the program of a record: what it says from where on */
+/* ---- the instructions of a record: rules from an address on */
 
 enum { REMEMBERED = 8 };
 
@@ -285,7 +285,8 @@ static int64_t factored(int64_t n, const struct common *c)
 
 enum { OP_BREG_FP = 0x70 + MP_REG_FP, OP_DEREF = 0x06 }; /* DW_OP_breg0 + n, DW_OP_deref */
 
-/* An expression "what is stored at fp + n", with or without the last step; false: another one. */
+/* Reads an expression "the value stored at fp + n", or "fp + n" without the last step. Returns
+ * false for other expressions. */
 static bool read_at_fp(struct reader *r, bool deref, int32_t *offset)
 {
     const uint64_t bytes = uleb(r);
@@ -329,8 +330,8 @@ static void set_same(struct state *s, const struct state *first, uint64_t reg)
     }
 }
 
-/* Finds the return address in the few places where it can be: compilers that save fp save the two
- * next to each other. */
+/* Finds the return address in the few places where it can be: compilers that save fp save both next
+ * to each other. */
 static void find_return(struct state *s)
 {
     struct mp_frame_rule *r = &s->rule;
@@ -345,7 +346,7 @@ static void find_return(struct state *s)
     } else r->kind = MP_FRAME_NONE;
 }
 
-/* DW_CFA_...: the two high bits of a byte, or all of it. */
+/* DW_CFA_...: the two high bits of a byte, or the whole byte. */
 enum { ADVANCE = 1, OFFSET = 2, RESTORE = 3 };
 enum {
     SET_LOC = 1,
@@ -373,7 +374,7 @@ enum {
     ARGS_SIZE = 0x2e
 };
 
-/* Instructions that say where the frame is; false: not one of them. */
+/* Runs an instruction about the place of the frame. Returns false for other instructions. */
 static bool step_frame(struct reader *r, unsigned op, const struct common *c, struct state *s)
 {
     uint64_t reg;
@@ -396,7 +397,7 @@ static bool step_frame(struct reader *r, unsigned op, const struct common *c, st
     }
 }
 
-/* Instructions that say where registers are; false: not one of them. */
+/* Runs an instruction about the place of a register. Returns false for other instructions. */
 static bool step_register(struct reader *r, unsigned op, const struct common *c, struct state *s,
                           const struct state *first)
 {
@@ -431,8 +432,8 @@ static bool step_register(struct reader *r, unsigned op, const struct common *c,
     return true;
 }
 
-/* Runs the program up to the bytes of code `upto` from its function's start; false: an instruction
- * that is not known. */
+/* Runs the instructions up to `upto` bytes of code after the function's start. Returns false for an
+ * unknown instruction. */
 static bool run(struct reader r, const struct common *c, struct state *s, uint64_t upto)
 {
     const struct state first = *s;

@@ -13,7 +13,7 @@
 #include "stacks/cfi.h"
 
 enum { MODULES = 4096, PATH_BYTES = 1024 };
-/* Code without a file (a JIT's) must not cost a scan each time */
+/* Code without a file (of a JIT) must not cause a scan each time. */
 #define RESCAN_NS 100000000u
 
 uint32_t mp_module_generation;
@@ -23,9 +23,9 @@ static struct known {
     struct mp_lock lock;
     uint64_t next_scan;
     uint32_t in_log; /* mp_loss_now() before all of them were recorded */
-    bool again;      /* they are being recorded again; under the lock */
-    uint32_t count;  /* grows under the lock; read without it */
-    /* to 0: gone */
+    bool again;      /* they are being recorded again; changed under the lock */
+    uint32_t count;  /* grows under the lock, but is read without it */
+    /* to: 0 if it was unloaded */
     struct {
         uint64_t from, to, object;
     } module[MODULES];
@@ -42,7 +42,7 @@ void mp_module_reset(void)
     if (known) mp_sys_wipe(known, sizeof *known);
 }
 
-/* The number of the module plus 1; 0: none is known there. */
+/* Returns the number of the module plus 1, or 0 if none is known there. */
 static uint32_t find(uint64_t pc)
 {
     const uint32_t n = known ? __atomic_load_n(&known->count, __ATOMIC_ACQUIRE) : 0;
@@ -98,7 +98,8 @@ static void add(const struct mapping *m)
     const uint32_t n = known->count;
     const bool old = is_known(m->from);
     if (!m->path[0] || (old ? !known->again : n == MODULES)) return;
-    static uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)]; /* the lock's */
+    /* Used under the lock. */
+    static uint64_t data[2 + (MP_BUILD_ID_BYTES + PATH_BYTES) / sizeof(uint64_t)];
     uint8_t *at = (uint8_t *)&data[2];
     data[0] = m->to;
     data[1] = mp_build_id(m->from, at);
@@ -111,16 +112,16 @@ static void add(const struct mapping *m)
     __atomic_store_n(&known->count, n + 1, __ATOMIC_RELEASE);
 }
 
-/* The main program is one module from its first segment to its last: there may be gaps between
- * them, and a part may have been moved into memory without a file since (huge pages). */
+/* The main program is one module from its first segment to its last, because there may be gaps
+ * between them, and a part may have been moved into memory without a file (huge pages). */
 static bool is_in_program(uint64_t at)
 {
     const struct mp_span program = mp_cfi_program();
     return at >= program.from && at < program.to;
 }
 
-/* "from-to rwxp offset dev inode   path": parts of one file in a row are one module, which begins
- * at offset 0. */
+/* "from-to rwxp offset dev inode   path": consecutive parts of one file are one module, which
+ * begins at offset 0. */
 static void take_line(void *arg, const char *line)
 {
     struct mapping *m = arg;
@@ -141,7 +142,7 @@ static void take_line(void *arg, const char *line)
     memcpy(m->path, path, strlen(path) + 1);
 }
 
-static const char maps[] = "/proc/thread-self/maps"; /* the main thread may have left */
+static const char maps[] = "/proc/thread-self/maps"; /* the main thread may have ended */
 
 static void scan(void)
 {
@@ -151,7 +152,7 @@ static void scan(void)
     add(&m);
 }
 
-/* Drops all that are gone, so that one scan finds their successors. */
+/* Drops all unloaded modules, so that one scan finds their successors. */
 static bool drop_gone(void)
 {
     bool any = false;
@@ -164,7 +165,7 @@ static bool drop_gone(void)
     return any;
 }
 
-/* A frame was lost since they were recorded. */
+/* Records the modules again after a frame was lost. */
 static void record_again(void)
 {
     const uint64_t signals = mp_lock(&known->lock);
@@ -201,7 +202,7 @@ void mp_module_seen(const uint64_t *pc, unsigned count)
     }
 }
 
-/* The section of a file that its handle says where it is. */
+/* Finds the section of a file at the address in its handle. */
 struct mp_module_place mp_module_opened(const void *handle)
 {
     struct link_map l;

@@ -8,12 +8,13 @@
 #include "stacks/module.h"
 #include "stacks/registers.h"
 
-/* ---- rules found before */
+/* ---- cached rules */
 
 enum { CACHE = 1 << 16 };
 
-/* A rule in 64 bits. check is address ^ rule ^ generation (module.h), in bits above all addresses:
- * a pair that two threads have half written, or that belongs to unloaded code, does not match. */
+/* A rule in 64 bits. check is address ^ rule ^ generation (module.h), in bits above all addresses,
+ * so that a pair which two threads have half written, or which belongs to unloaded code, does not
+ * match. */
 struct kept_rule {
     uint64_t check, rule;
 };
@@ -41,7 +42,7 @@ static int32_t offset_of(uint64_t rule, unsigned shift)
     return (int32_t)((int64_t)(rule << (64 - OFFSET_BITS - shift)) >> (64 - OFFSET_BITS));
 }
 
-/* Only an address that is new takes this much room on the program's stack. */
+/* Only a new address needs this much space on the program's stack. */
 static MP_COLD uint64_t look_up(uintptr_t pc) { return pack(mp_cfi_rule(pc)); }
 
 static uint64_t rule_at(uintptr_t pc, uint64_t generation)
@@ -58,14 +59,14 @@ static uint64_t rule_at(uintptr_t pc, uint64_t generation)
     return found;
 }
 
-/* ---- the stack that the thread is on */
+/* ---- the stack of the thread */
 
 static __thread struct {
-    uintptr_t low;             /* where what is mapped of the thread's stack begins */
-    uint32_t words, looked_up; /* its length, 0 before it is looked up; how often it was */
+    uintptr_t low;             /* the start of the mapped part of the thread's stack */
+    uint32_t words, looked_up; /* its length, or 0 before the first look-up; number of look-ups */
 } stack __attribute__((tls_model("initial-exec")));
 
-/* Bytes from here to the stack's end; 0: not on it. */
+/* Returns the bytes from here to the stack's end, or 0 if the address is not on it. */
 static uintptr_t above(uintptr_t at)
 {
     const uintptr_t bytes = (uintptr_t)stack.words * sizeof(uintptr_t);
@@ -90,9 +91,9 @@ static void set_stack(uintptr_t low, uintptr_t end)
     stack.words = words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
 }
 
-/* The main thread's ends where the loader says, and the kernel puts nothing into the 128 MiB below.
- * Any other stack is the mapping that it is in: a program that goes from one coroutine's to the
- * next is followed for a while only. */
+/* The main thread's stack ends where the loader reports, and the kernel keeps the 128 MiB below
+ * free. Any other stack is the mapping that contains it. In a program that switches between
+ * coroutines, the stack is looked up only a limited number of times. */
 static bool look_up_stack(uintptr_t at)
 {
     enum { MAIN_STACK = 128 << 20, LOOKS = 64 };
@@ -113,7 +114,7 @@ bool mp_unwind_bounds(uintptr_t sp, struct mp_bounds *out)
     return true;
 }
 
-/* Below a frame only its red zone is read: a stack may not be mapped there. */
+/* Below a frame only its red zone is read, because the stack may not be mapped there. */
 static inline const uintptr_t *word_at(const struct mp_frame *f, struct mp_bounds b, uintptr_t at)
 {
     return within(b, at) && at >= f->sp - MP_RED_ZONE ? (const uintptr_t *)at : NULL;
@@ -173,7 +174,7 @@ static inline bool frame_address(const struct mp_frame *f, struct mp_bounds b, u
     }
 }
 
-/* False: no table has the address, and no call is before it. */
+/* Returns false if no table covers the address and no call precedes it. */
 static bool is_code(uintptr_t pc, uint32_t generation)
 {
     return kind_of(rule_at(pc - 1, generation)) != MP_FRAME_UNKNOWN;
@@ -191,8 +192,7 @@ static inline const uintptr_t *caller_fp_at(const struct mp_frame *f, struct mp_
     }
 }
 
-/* Returns where the return address is. @link: where it is if no instruction has saved it, or NULL.
- */
+/* Returns where the return address is. @link: its place if no instruction has saved it, or NULL. */
 static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bounds b,
                                          uint64_t rule, uintptr_t address, const uintptr_t *link)
 {
@@ -205,9 +205,9 @@ static inline const uintptr_t *return_at(const struct mp_frame *f, struct mp_bou
     }
 }
 
-/* Each frame is above the one before: only one that a signal interrupted may have no bytes.  A
- * thread's first function is marked by a return address of 0, or a frame pointer of 0.  Code that
- * no table has may use fp for anything, so what is found by it must be code. */
+/* Each frame is above the previous one. Only a frame that a signal interrupted may have no bytes. A
+ * thread's first function is marked by a return address of 0, or a frame pointer of 0. Code without
+ * a table may use fp for anything, so the result found by fp must be code. */
 static inline enum mp_step find_caller(struct mp_frame *f, struct mp_bounds b, uint64_t rule,
                                        const uintptr_t *link, uint32_t generation,
                                        struct mp_reads *reads)
@@ -238,14 +238,14 @@ static inline enum mp_step step(struct mp_frame *f, struct mp_bounds b, uint64_t
     }
 }
 
-/* A return address is the one after its call. */
+/* A return address is the address after its call. */
 enum mp_step mp_unwind_step(struct mp_frame *f, struct mp_bounds b, uint32_t generation,
                             struct mp_reads *reads)
 {
     return step(f, b, rule_at(f->pc - 1, generation), NULL, generation, reads);
 }
 
-/* A signal interrupts at the address that runs next, so the rule is that of this address.  It is
+/* A signal interrupts at the address that runs next, so the rule is that of this address. It is
  * code, whatever precedes it. */
 static enum mp_step step_interrupted(struct mp_frame *f, const uintptr_t *link, struct mp_bounds *b,
                                      uint32_t generation)
@@ -259,7 +259,7 @@ static enum mp_step step_interrupted(struct mp_frame *f, const uintptr_t *link, 
 
 bool mp_unwind_init(void) { return mp_cfi_init(); }
 
-/* Why the frame after which no step was made has callers that are missing. */
+/* Returns why the callers of the last frame are missing. */
 static enum mpf_cut cut_by(enum mp_step how)
 {
     switch (how) {
@@ -270,7 +270,7 @@ static enum mpf_cut cut_by(enum mp_step how)
     }
 }
 
-/* Collects the addresses of a walk; pc NULL: in the hash alone. */
+/* Collects the addresses of a walk. pc NULL: only computes the hash. */
 struct frames {
     struct mp_hash hash;
     uint64_t *pc;

@@ -6,8 +6,9 @@ static inline bool same_frame(const struct mp_frame *a, const struct mp_frame *b
 }
 
 /* Compares a fixed number of words, without unpredictable branches, and in order: the place of a
- * word was found through the words before it, so after a different one only words are read that the
- * unwinder would also read. NULL: a child that was forked in a handler during this. */
+ * word was found through the words before it, so after a difference only words are read that the
+ * unwinder would also read. A NULL word occurs in a child that was forked in a handler during
+ * this. */
 static inline bool reads_the_same(const struct mp_run *r)
 {
     for (unsigned i = 0; i < MP_RUN_READS; i++) {
@@ -17,20 +18,20 @@ static inline bool reads_the_same(const struct mp_run *r)
     return true;
 }
 
-/* Every eighth place. */
+/* A run begins at every eighth address. */
 static bool a_run_begins(const struct mp_frame *f)
 {
     return f->sp * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0;
 }
 
-/* An unused entry compares with itself. */
+/* An unused entry is compared with itself. */
 static void fill_reads(struct mp_run *r, unsigned n)
 {
     for (; n < MP_RUN_READS; n++) r->read[n].at = &r->read[n].word;
 }
 
-/* The end of a stack too depends on nothing but the words that were read.  False: a frame of a
- * signal handler is on the way, which depends on more than the stack. */
+/* The end of a stack also depends only on the words that were read. Returns false if there is a
+ * frame of a signal handler, which depends on more than the stack. */
 static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32_t generation)
 {
     unsigned n = 0;
@@ -60,8 +61,8 @@ static inline bool fits(const struct mp_run *r, const struct mp_frame *f, uint32
     return r->generation == generation + 1 && same_frame(&r->from, f) && reads_the_same(r);
 }
 
-/* Looks in two places, because two continuations of a frame may alternate. A run that is in neither
- * replaces one, then the other. */
+/* Looks at two places, because two continuations of a frame may alternate. A run that is at neither
+ * place replaces one, then the other. */
 static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame *f,
                                      struct mp_bounds b, uint32_t generation)
 {
@@ -73,7 +74,7 @@ static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame 
     return make(r, *f, b, generation) ? r : NULL;
 }
 
-/* Nothing is read of a stack that the thread is not on. */
+/* Nothing is read from a stack that the thread is not on. */
 static void come_to(struct mp_walker *w, struct mp_bounds b)
 {
     if (w->stack.low == b.low && w->stack.bytes == b.bytes) return;
@@ -82,7 +83,7 @@ static void come_to(struct mp_walker *w, struct mp_bounds b)
     w->stack = b;
 }
 
-/* The outermost frames of a deep stack are left out, as mp_unwind does. */
+/* The outermost frames of a deep stack are left out, as in mp_unwind. */
 static struct mp_hash join_frames(struct mp_hash h, const struct mp_run *r, unsigned frames)
 {
     for (unsigned i = 0; frames; i++) {

@@ -1,9 +1,9 @@
-/* Walks that a thread has made, kept for its next ones: if the same words are still on the stack,
- * nothing is unwound.
+/* A thread's walks, kept for its next ones: if the same words are still on the stack, nothing is
+ * unwound.
  *
  * A walk is cut into runs of a few frames, at places that depend only on the stack's addresses, so
- * walks that differ in their inner frames share the outer ones. A run is the words it read: from
- * the same registers, the same words lead to the same frames. About 3 ns per frame. */
+ * walks that differ in their inner frames share the outer ones. A run consists of the words it
+ * read: from the same registers, the same words lead to the same frames. About 3 ns per frame. */
 #ifndef MP_WALK_H
 #define MP_WALK_H
 
@@ -15,14 +15,14 @@
 
 enum { MP_RUN_PAIRS = 256, MP_RUN_READS = 8 };
 
-/* State of one thread, used only by it; initially all zero. */
+/* State that only one thread uses; all zero at first. */
 struct mp_walker {
     struct mp_bounds stack;
-    /* memprof's number of the thread that is using it, maybe below a signal handler; 0: none */
+    /* memprof's number of the thread that is using it, which may be below a signal handler, or 0 */
     uint32_t user;
     uint8_t next_made;
     struct mp_run {
-        uint32_t generation; /* + 1; 0: none */
+        uint32_t generation; /* the generation + 1, or 0 */
         uint16_t frames;
         uint8_t calls; /* bit i: read[i] is a return address */
         bool is_last;
@@ -32,7 +32,8 @@ struct mp_walker {
     } run[MP_RUN_PAIRS][2];
 };
 
-/* The hash of the return addresses that mp_unwind finds.  False: it cannot be had in this way. */
+/* Gets the hash of the return addresses that mp_unwind finds. Returns false if that is not possible
+ * in this way. */
 bool mp_walk(struct mp_walker *w, const struct mp_frame *from, uint32_t generation,
              struct mp_hash *out);
 

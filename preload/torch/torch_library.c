@@ -9,7 +9,7 @@
 #include "core/worker.h"
 #include "stacks/module.h"
 
-enum { PATH_BYTES = 1024 }; /* on stacks that may be small */
+enum { PATH_BYTES = 1024 }; /* small, because stacks may be small */
 
 static void *loaded(const char *name)
 {
@@ -29,7 +29,7 @@ void *mp_torch_library(const char *name)
     return mp_module_file(part, path, sizeof path) ? loaded(path) : NULL;
 }
 
-/* "2.11.0+cu130", in Python behind "__version__ = '": 211; 0: no version. */
+/* Parses "2.11.0+cu130", in Python after "__version__ = '", as 211. Returns 0 without a version. */
 static unsigned version_in(const char *text)
 {
     static const char python[] = "__version__ = '";
@@ -38,17 +38,17 @@ static unsigned version_in(const char *text)
     return mp_text_version(p ? p + strlen(python) : text, part) ? part[0] * 100 + part[1] : 0;
 }
 
-/* The first line that has one decides. */
+/* Uses the first line with a version. */
 static void take_version(void *arg, const char *line)
 {
     unsigned *version = arg;
     if (!*version) *version = version_in(line);
 }
 
-/* The version that a file says, which is named from the folder of another one. */
+/* Returns the version in a file whose path is relative to the folder of another file. */
 static unsigned version_beside(const char *path, const char *file)
 {
-    static char at[PATH_BYTES]; /* stays valid if the worker is slow */
+    static char at[PATH_BYTES]; /* static, so that it stays valid if the worker is slow */
     unsigned version = 0;
     struct mp_text t = MP_TEXT(at);
     const char *slash = strrchr(path, '/');
@@ -59,7 +59,7 @@ static unsigned version_beside(const char *path, const char *file)
     return version;
 }
 
-/* A wheel has its libraries in the Python package; others have them elsewhere, and LibTorch has no
+/* A wheel has its libraries in the Python package. Others have them elsewhere, and LibTorch has no
  * Python. */
 unsigned mp_torch_version(const void *function)
 {

@@ -1,12 +1,12 @@
-/* The accessors of at::RecordFunction are inline, so its memory is read here. From PyTorch 2.0 on
- * it has 160 bytes of callbacks, then
+/* The accessors of at::RecordFunction are inline, so its memory is read here. Since PyTorch 2.0 it
+ * has 160 bytes of callbacks, then
  *
  *     std::variant<std::string, ...> name     the string's text is the result of name()
- *     int64_t number                          of the node; -1: a node without an operator
+ *     int64_t number                          of the node; -1 for a node without an operator
  *     c10::ArrayRef inputs                    16 bytes
- *     std::unordered_map named inputs         newer versions have it
+ *     std::unordered_map named inputs         only in newer versions
  *     std::vector outputs
- *     uint64_t thread                         that made the node, as PyTorch numbers threads
+ *     uint64_t thread                         that created the node, in PyTorch's numbering
  *
  * Each object is checked: its name must be at its place, as a string of the C++ library's new kind
  * (32 bytes with its length) or of its old one (a pointer; PyTorch's own builds before 2.6). After
@@ -33,7 +33,7 @@ enum {
 };
 
 static uint64_t (*next_number)(void), (*thread_number)(void);
-static bool strange; /* an object that is not as we know it has been seen */
+static bool strange; /* set if an object with an unknown layout has been seen */
 
 void mp_torch_numbers_start(void *library)
 {
@@ -45,7 +45,7 @@ void mp_torch_numbers_start(void *library)
                      __ATOMIC_RELEASE);
 }
 
-/* Of 0, the log knows nothing: the record keeps one more than the number. */
+/* 0 means that the log has no number, so the record stores the number + 1. */
 void mp_torch_next(void)
 {
     uint64_t (*number)(void) = __atomic_load_n(&next_number, __ATOMIC_ACQUIRE);
@@ -65,8 +65,8 @@ static uint64_t word(const void *object, size_t at)
 
 static uint8_t byte(const void *object, size_t at) { return ((const uint8_t *)object)[at]; }
 
-/* The variant ends with the number of its kind, 0 for the string, and is aligned.  0: not as we
- * know it. */
+/* The variant ends with the number of its kind, 0 for the string, and is aligned. Returns 0 for an
+ * unknown layout. */
 static size_t number_at(const void *f, const char *name)
 {
     if (word(f, NAME) != (uintptr_t)name) return 0;

@@ -14,9 +14,9 @@
 #include "torch/torch_library.h"
 #include "torch/torch_numbers.h"
 
-/* at::RecordFunctionCallback, which is passed by value; the same from PyTorch 2.0 on
- * (ATen/record_function.h).  An observer that keeps nothing stores NULL where its result, a
- * std::unique_ptr, goes. */
+/* at::RecordFunctionCallback, which is passed by value and has been the same since PyTorch 2.0
+ * (ATen/record_function.h). An observer without a state stores NULL as its result, a
+ * std::unique_ptr. */
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7, SCOPES = 10 };
 struct record_function;
 struct observer {
@@ -34,7 +34,7 @@ enum { OLDEST = 200, NEWEST = 214 }; /* major * 100 + minor */
 static const char *(*name_of)(const struct record_function *);
 static uint32_t domain;
 
-/* Its name. */
+/* Pushes the range and returns its name. */
 static const char *push(const struct record_function *f)
 {
     const char *name = name_of(f);
@@ -98,8 +98,8 @@ static void look_up(void *library)
             NULL, NULL, NULL);
 }
 
-/* While PyTorch is not found, looking for it costs more than the calls that bring us here: less and
- * less often. */
+/* Until PyTorch is found, looking for it costs more than the calls that lead here, so it is done
+ * less and less often. */
 static bool is_time(void)
 {
     static uint32_t calls;
