@@ -26,8 +26,8 @@ bool mp_pool_wanted(void);
 bool mp_pool_wait(uint32_t seen, struct mp_patience *patience);
 
 /* Returns true if enough full chunks for a frame wait to be encoded, or if a thread waits for a
- * chunk (a small pool, or one that many threads share, never has that many full ones).  @records:
- * threads' records in use, each with one chunk that is still being filled. */
+ * chunk (a small pool, or one that many threads share, never has that many full ones). @records:
+ * number of thread records in use, each with one chunk that is still being filled. */
 bool mp_pool_has_frame(uint32_t records);
 /* Returns true if threads wait for chunks or soon will, so that chunks of ended threads are needed.
  */

@@ -21,12 +21,12 @@ void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c);
 /* Marks the calling thread as memprof's own, so that it records nothing from now on. */
 void mp_thread_own(void);
 bool mp_thread_is_own(void);
-/* Returns the number of records ever in use: later ones are empty. */
+/* Returns the number of records ever in use. Later ones are empty. */
 uint32_t mp_threads_ever(void);
-/* Records in use, about: of threads that live, and of those that are gone and not taken back yet.
- */
+/* Returns the approximate number of records in use: of live threads, and of ended threads whose
+ * records were not reclaimed yet. */
 uint32_t mp_thread_records(void);
-/* Takes back the record of a thread that is gone and has nothing left to drain.  The encoder's. */
+/* Reclaims the record of a thread that has ended and has no more events. Called by the encoder. */
 void mp_thread_reclaim(struct mp_thread *t);
 
 #endif

@@ -14,9 +14,9 @@
 #include "mpf/sample.h"
 
 #define PERIOD_NS 90000000u
-/* A sample at least this often, whatever it says */
+/* Maximum time between two samples, even if nothing changed. */
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
-/* Reading smaps_rollup takes at most 0.2 % of the time */
+/* Reading smaps_rollup takes at most 0.2 % of the time. */
 #define COST_FACTOR 500
 
 static uint64_t number(const char *text)
@@ -28,7 +28,7 @@ static uint64_t number(const char *text)
 }
 
 struct sampler {
-    uint64_t next, next_rollup, full; /* CLOCK_MONOTONIC ns: when due */
+    uint64_t next, next_rollup, full; /* CLOCK_MONOTONIC ns of the next samples */
     uint64_t dirty, pss;
     uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT], host[MPF_HOST_COUNT];
     int cgroup_version; /* 0: not determined yet, -1: no cgroup */

@@ -42,19 +42,19 @@ bool mp_cupti_library(void *handle, struct mp_cupti_library *out);
  * the result.
  * @may_be_of_several: as one of CUPTI's several subscribers, if possible. */
 CUptiResult mp_subscription_open(const struct mp_cupti_library *library, bool may_be_of_several);
-/* The library that is subscribed to; NULL: none (yet). */
+/* Returns the library of the subscription, or NULL before subscribing. */
 const struct mp_cupti_library *mp_subscription_library(void);
 /* Returns true if other tools can and must subscribe separately (from CUDA 13.3 on). */
 bool mp_subscription_is_one_of_several(void);
-/* The tool for which CUPTI refused, as CUPTI names it; empty: it did not say. */
+/* Returns CUPTI's name of the tool because of which it refused a subscription, or "". */
 const char *mp_subscription_holder(void);
 
 enum { MP_PARTY_MEMPROF, MP_PARTIES = 5 };
 
-/* A place among the parties; -1: they are all taken.  The callback may be NULL, as CUPTI's may: the
- * tool wants activity records only. */
+/* Takes a place among the parties. Returns -1 if all are taken. The callback may be NULL as in
+ * CUPTI, for a tool that only needs activity records. */
 int mp_party_join(CUpti_CallbackFunc callback, void *userdata);
-/* memprof's own place is kept for it, and it never leaves. */
+/* memprof has its own place, which it never leaves. */
 void mp_party_join_memprof(CUpti_CallbackFunc callback);
 /* The party gets no callbacks from then on, except running ones. */
 void mp_party_leave(int party);

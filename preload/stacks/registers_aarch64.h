@@ -1,4 +1,4 @@
-/* aarch64 (registers.h says what each is). */
+/* aarch64; registers.h describes each name. */
 #ifndef MP_REGISTERS_AARCH64_H
 #define MP_REGISTERS_AARCH64_H
 
@@ -12,7 +12,7 @@
 #include "base/sys.h"
 
 enum { MP_REG_FP = 29, MP_REG_RETURN = 30, MP_REG_SP = 31 };
-/* DW_CFA_AARCH64_negate_ra_state; letters: the key that signs is B, the stack is tagged */
+/* DW_CFA_AARCH64_negate_ra_state. Letters: B is the signing key, the stack is tagged. */
 enum {
     MP_RETURN_IS_BELOW = false,
     MP_RECORD_AT_TOP = false,
@@ -30,8 +30,8 @@ static inline struct mp_frame mp_interrupted(const ucontext_t *u, const uintptr_
                               (const uintptr_t *)&m->regs[MP_REG_FP] };
 }
 
-/* The kernel's: from Linux 5.8 on its call frame information is left out on purpose, and unwinders
- * know it by its two instructions. */
+/* Since Linux 5.8 the kernel's code has no call frame information on purpose. Unwinders recognise
+ * it by its two instructions. */
 static inline bool mp_ends_handler(uintptr_t pc)
 {
     static const uint32_t sigreturn[] = { 0xd2801168, 0xd4000001 }; /* mov x8, #139; svc #0 */

@@ -1,4 +1,4 @@
-/* x86-64 (registers.h says what each is). */
+/* x86-64; registers.h describes each name. */
 #ifndef MP_REGISTERS_X86_64_H
 #define MP_REGISTERS_X86_64_H
 
@@ -51,7 +51,7 @@ static inline bool mp_follows_call(uintptr_t pc)
     size_t bytes = LONGEST;
     if (!mp_sys_peek(mp_sys_getpid(), pc - bytes, code, bytes)) {
         if (in_page >= bytes) return false;
-        bytes = in_page; /* the page before is not there */
+        bytes = in_page; /* the previous page is not mapped */
         if (!mp_sys_peek(mp_sys_getpid(), pc - bytes, code + LONGEST - bytes, bytes)) return false;
     }
     if (code[LONGEST - OFFSET_BYTES] == BY_OFFSET) return true;

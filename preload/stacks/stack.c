@@ -1,5 +1,5 @@
-/* An id is in `seen` only after its STACK event is in the thread's chunk, and its modules before
- * that, so that no event names a stack or an address that the log does not explain. */
+/* An ID is in `seen` only after its STACK event is in the thread's chunk, and its modules before
+ * that, so that no event uses a stack or an address that the log does not define. */
 #include "stacks/stack.h"
 
 #include <stddef.h>
@@ -21,23 +21,23 @@
 enum { DEPTH = 64, WALKERS = 1024 };
 _Static_assert((int)MP_UNWIND_MAX > (int)DEPTH, "room for frames of memprof's own");
 
-/* Ids of stacks that are in the log.  Each set is mapped when it is first used: addresses that are
- * reserved count against the program's limits. */
+/* IDs of stacks that are in the log. Each set is mapped when it is first used, because reserved
+ * addresses count against the program's limits. */
 struct set {
-    void *id; /* NULL: not mapped yet */
+    void *id; /* NULL until it is mapped */
     size_t places;
 };
 static struct set few = { .places = 1 << 14 };
-/* Takes the place of `few` once that is half full. A program in an interpreter has several
- * 100,000 stacks, which touch 8 MiB. */
+/* Replaces `few` when that is half full. A program in an interpreter has several 100,000 stacks,
+ * which use 8 MiB. */
 static struct set many;
-static uint32_t added; /* to `few` */
-static bool on;        /* stacks are taken */
+static uint32_t added; /* number of IDs in `few` */
+static bool on;        /* stacks are recorded */
 
-/* Walkers of threads that take stacks all the time, by their records, mapped with a thread's first
- * stack.  Threads with a higher number have none. */
+/* Walkers of threads that record many stacks, indexed by their records, and mapped with a thread's
+ * first stack. Threads with a higher number have none. */
 static void *walker[WALKERS];
-static bool walkers; /* they are used */
+static bool walkers; /* walkers are used */
 
 bool mp_stack_init(void)
 {
@@ -82,8 +82,8 @@ static bool is_own(uint64_t pc)
     return pc - (uintptr_t)&own_start < (uintptr_t)&own_end - (uintptr_t)&own_start;
 }
 
-/* Returns the calling thread's walker, or NULL. It is for this thread alone.  If one cannot be
- * mapped, none is mapped any more: each stack would try. */
+/* Returns the calling thread's walker, or NULL. Only this thread uses it. If one cannot be mapped,
+ * no further ones are mapped, because each stack would try it. */
 static struct mp_walker *borrow(void)
 {
     const struct mp_thread *t = mp_self;
@@ -91,7 +91,8 @@ static struct mp_walker *borrow(void)
     struct mp_walker *w = mp_sys_map_once(&walker[t->index], sizeof *w, true);
     if (!w) walkers = false;
     if (!w || w->user == t->number)
-        return NULL; /* another number: a thread that ended in the middle of it */
+        /* It has another thread's number: that thread ended while it used the walker. */
+        return NULL;
     w->user = t->number;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return w;
@@ -103,7 +104,7 @@ static void give_back(struct mp_walker *w)
     w->user = 0;
 }
 
-/* The same return addresses in newer generated code are another stack. */
+/* The same return addresses in newer generated code are a different stack. */
 static uint64_t id_of(struct mp_hash stack, uint32_t generation)
 {
     return mp_hash_id(mp_hash_word(stack, generation));
@@ -118,7 +119,7 @@ static struct mp_hash hash_of(const struct mp_frame *from, uint32_t generation)
     return walked ? hash : mp_unwind_hash(from, generation);
 }
 
-/* Leaves the program's part of the stack. */
+/* Keeps only the program's part of the stack. */
 static unsigned without_own(uint64_t *pc, unsigned all, enum mpf_cut *cut)
 {
     unsigned n = 0;
@@ -133,7 +134,7 @@ static unsigned without_own(uint64_t *pc, unsigned all, enum mpf_cut *cut)
     return n;
 }
 
-/* The mark comes first, so that no log has the stack without it. */
+/* The mark is recorded first, so that no log has the stack without it. */
 static void record_stack(uint64_t id, enum mpf_cut cut, const uint64_t *pc, unsigned depth)
 {
     const uint64_t why = cut;
@@ -141,7 +142,7 @@ static void record_stack(uint64_t id, enum mpf_cut cut, const uint64_t *pc, unsi
     mp_record_data(MPF_OP_STACK, MPF_HEAP_NONE, id, pc, depth * sizeof *pc);
 }
 
-/* Ids of an earlier generation are of no use any more. */
+/* IDs of an earlier generation are not needed any more. */
 static void forget(uint32_t generation, uint32_t log)
 {
     static uint64_t of;
@@ -152,9 +153,9 @@ static void forget(uint32_t generation, uint32_t log)
         mp_stack_reset();
 }
 
-/* If two threads have the same new stack both record it, to the same effect.  A stack that was
- * unwound by the rules of code that is gone is unwound again, a few times at most: files may go all
- * the time.  Only a new stack takes this much room on the program's. */
+/* If two threads have the same new stack, both record it, with the same result. A stack that was
+ * unwound by the rules of unloaded code is unwound again, but only a few times, because files may
+ * be unloaded all the time. Only a new stack needs this much space on the program's stack. */
 static MP_COLD uint64_t record_new(const struct set *seen, const struct mp_frame *from,
                                    uint32_t generation, uint32_t log)
 {
@@ -191,10 +192,10 @@ uint64_t mp_stack_here(const struct mp_frame *from)
                : record_new(&seen, from, generation, log);
 }
 
-/* ---- which events have one */
+/* ---- events that have a stack */
 
 static __thread struct {
-    int32_t bytes_left; /* until the next sample; 0: not drawn yet */
+    int32_t bytes_left; /* until the next sample, or 0 before the first draw */
     uint32_t random;
 } here __attribute__((tls_model("initial-exec")));
 
@@ -231,8 +232,8 @@ bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
     return is_host(op, heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
 }
 
-/* The events of the driver's blocks have theirs already; PyTorch's blocks have Python's, and those
- * of C++ on top of them would cost a launch-bound step some percent. */
+/* The events of the driver's blocks already have a stack. PyTorch's blocks have Python stacks, and
+ * recording C++ stacks in addition would cost a launch-bound step several percent. */
 static bool has_stack(unsigned op, unsigned heap, uint64_t size)
 {
     if (mp_stack_large(op, heap, size) || mp_stack_of_sample(op, heap)) return true;
