@@ -60,7 +60,7 @@ static inline unsigned size_class(uint64_t bytes)
 /* Two threads may share an entry, which only makes a guess worse. */
 static inline struct mpf_freed *freed_of(struct mpf_predictor *p, uint32_t thread, uint64_t class)
 {
-    return &p->of[(thread * 37 + class) % MPF_STACKS];
+    return &p->freed[(thread * 37 + class) % MPF_STACKS];
 }
 
 static inline void push_freed(struct mpf_freed *f, uint64_t addr)
@@ -73,7 +73,7 @@ static inline uint64_t pop_freed(struct mpf_freed *f) { return f->count ? f->add
 
 static inline void forget_freed(struct mpf_predictor *p)
 {
-    for (unsigned i = 0; i < MPF_STACKS; i++) p->of[i].count = 0;
+    for (unsigned i = 0; i < MPF_STACKS; i++) p->freed[i].count = 0;
     p->moving = p->next = 0;
 }
 

@@ -212,13 +212,13 @@ static inline bool read_event(struct mpf_columns_reader *r, struct mpf_event *e)
     return class == MPF_CLASS_DATA && read_data(r, e);
 }
 
-static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static inline uint32_t min_u32(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* How many of the next `most` events are of one thread and step; 0: damage. */
-static uint32_t next_run(struct mpf_columns_reader *r, uint32_t most)
+static uint32_t next_run(struct mpf_columns_reader *r, uint32_t max_run)
 {
     if ((!r->thread_left && !next_thread(r)) || (!r->step_left && !next_step(r))) return 0;
-    const uint32_t run = least(most, least(r->thread_left, r->step_left));
+    const uint32_t run = min_u32(max_run, min_u32(r->thread_left, r->step_left));
     r->thread_left -= run;
     r->step_left -= run;
     return run;
@@ -226,8 +226,8 @@ static uint32_t next_run(struct mpf_columns_reader *r, uint32_t most)
 
 long mpf_columns_next(struct mpf_columns_reader *r, struct mpf_event *out, uint32_t cap)
 {
-    const size_t left = (size_t)(r->op.end - r->op.at);
-    const uint32_t count = left < cap ? (uint32_t)left : cap;
+    const size_t ops_left = (size_t)(r->op.end - r->op.at);
+    const uint32_t count = ops_left < cap ? (uint32_t)ops_left : cap;
     for (uint32_t n = 0; n < count;) {
         uint32_t run = next_run(r, count - n);
         if (!run) return MPF_ERR_DAMAGED;

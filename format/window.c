@@ -6,7 +6,7 @@
 #include "mpf/keep.h"
 
 /* Returns the rest of the text after the word, or NULL if the text does not start with it. */
-static const char *behind(const char *text, const char *word)
+static const char *text_after(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     return strncmp(text, word, length) == 0 ? text + length : NULL;
@@ -50,12 +50,12 @@ static int read_time(const char *text, size_t bytes, uint64_t *ns)
 static int read_times(const char *text, struct mpf_window *w)
 {
     w->by = MPF_WINDOW_TIME;
-    const char *delay = behind(text, "delay:");
+    const char *delay = text_after(text, "delay:");
     const size_t bytes = delay ? strcspn(delay, ",") : 0;
     if (delay && !read_time(delay, bytes, &w->delay_ns)) return 0;
     const char *rest = delay ? delay + bytes : text;
     if (delay && !*rest) return 1;
-    const char *duration = behind(rest, delay ? ",duration:" : "duration:");
+    const char *duration = text_after(rest, delay ? ",duration:" : "duration:");
     return duration && read_time(duration, strlen(duration), &w->duration_ns);
 }
 
@@ -71,7 +71,7 @@ int mpf_window_read(const char *text, struct mpf_window *window)
     const char *rest;
     *window = (struct mpf_window){ .by = MPF_WINDOW_PROFILER };
     if (strcmp(text, "profiler") == 0) return 1;
-    if ((rest = behind(text, "range:"))) return read_range(rest, window);
-    if ((rest = behind(text, "signal:"))) return read_signal(rest, window);
+    if ((rest = text_after(text, "range:"))) return read_range(rest, window);
+    if ((rest = text_after(text, "signal:"))) return read_signal(rest, window);
     return read_times(text, window);
 }

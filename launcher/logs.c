@@ -51,11 +51,11 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
 /* Removes files of killed processes of earlier runs, even if the log does not exist any more. */
 static void clean(int dir)
 {
-    static const char left[] = ".zst" MPR_FOLDED_NEW;
+    static const char suffix[] = ".zst" MPR_FOLDED_NEW;
     struct dirent *entry;
     DIR *d = list(dir);
     while (d && (entry = readdir(d))) {
-        if (!ends_with(entry->d_name, left)) continue;
+        if (!ends_with(entry->d_name, suffix)) continue;
         entry->d_name[strlen(entry->d_name) - strlen(MPR_FOLDED_NEW)] = 0;
         mpr_folded_clean(dir, entry->d_name);
     }
@@ -154,7 +154,7 @@ static bool before(const struct timespec *a, const struct timespec *b)
 
 /* If the merge fails, the log and its journal are kept, and reports read both. The log of a process
  * that may still run is also kept, because the process may outlive the command. */
-static struct mpr_recovery fold_journal(struct mpl_logs *logs, const char *name)
+static struct mpr_recovery merge_journal(struct mpl_logs *logs, const char *name)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct mpr_recovery recovery;
@@ -185,13 +185,13 @@ static bool find_log(const struct mpl_logs *logs, const char *name, struct stat 
     return fstatat(logs->dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
-static void take(struct mpl_logs *logs, const char *name, bool fold)
+static void take(struct mpl_logs *logs, const char *name, bool merge)
 {
     struct stat st;
     if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since) || !is_of_run(logs, name))
         return;
     const struct mpr_recovery recovery =
-        fold ? fold_journal(logs, name) : (struct mpr_recovery){ 0 };
+        merge ? merge_journal(logs, name) : (struct mpr_recovery){ 0 };
     if (recovery.runs) logs->running++;
     if (recovery.runs || !find_log(logs, name, &st)) return; /* its process has removed it */
     struct mpl_log *log = &logs->log[logs->count++];
@@ -203,14 +203,14 @@ static void take(struct mpl_logs *logs, const char *name, bool fold)
 static int is_log(const struct dirent *entry) { return ends_with(entry->d_name, ".zst"); }
 
 /* Lists all names first, because merging replaces files. */
-void mpl_logs_survey(struct mpl_logs *logs, bool fold)
+void mpl_logs_survey(struct mpl_logs *logs, bool merge)
 {
     struct dirent **entry;
     const int count = scandirat(logs->dir, ".", &entry, is_log, alphasort);
     if (count < 0) return;
     logs->log = calloc((size_t)count, sizeof *logs->log);
     for (int i = 0; i < count; i++) {
-        if (logs->log) take(logs, entry[i]->d_name, fold);
+        if (logs->log) take(logs, entry[i]->d_name, merge);
         free(entry[i]);
     }
     free(entry);

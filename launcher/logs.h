@@ -43,7 +43,7 @@ int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char
 char *mpl_logs_template(const struct mpl_logs *logs);
 /* Finds the run's logs and reads their ends. @fold: merges the journals of ended processes into
  * them first. */
-void mpl_logs_survey(struct mpl_logs *logs, bool fold);
+void mpl_logs_survey(struct mpl_logs *logs, bool merge);
 /* Releases everything. Removes the directory again if this run created it and no process left a
  * log. */
 void mpl_logs_close(struct mpl_logs *logs);

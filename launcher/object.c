@@ -33,10 +33,10 @@ static const Elf64_Ehdr *header(const struct mpl_object *o) { return (const Elf6
 static bool segment(const struct mpl_object *o, unsigned i, Elf64_Phdr *out)
 {
     const Elf64_Ehdr *e = header(o);
-    const uint8_t *all =
+    const uint8_t *headers =
         e->e_phentsize == sizeof *out ? part(o, e->e_phoff, e->e_phnum, sizeof *out) : NULL;
-    if (!all || i >= e->e_phnum) return false;
-    memcpy(out, all + i * sizeof *out, sizeof *out);
+    if (!headers || i >= e->e_phnum) return false;
+    memcpy(out, headers + i * sizeof *out, sizeof *out);
     return true;
 }
 
@@ -105,15 +105,15 @@ bool mpl_object_needs(const struct mpl_object *o, const char *prefix)
     Elf64_Phdr p;
     if (o->kind != MPL_OBJECT_DYNAMIC || !find_segment(o, PT_DYNAMIC, &p)) return false;
     const uint64_t count = p.p_filesz / sizeof(Elf64_Dyn);
-    const uint8_t *all = part(o, p.p_offset, count, sizeof(Elf64_Dyn));
+    const uint8_t *entries = part(o, p.p_offset, count, sizeof(Elf64_Dyn));
     uint64_t strings = UINT64_MAX;
     Elf64_Dyn d;
-    for (uint64_t i = 0; all && i < count; i++) {
-        memcpy(&d, all + i * sizeof d, sizeof d);
+    for (uint64_t i = 0; entries && i < count; i++) {
+        memcpy(&d, entries + i * sizeof d, sizeof d);
         if (d.d_tag == DT_STRTAB) strings = file_offset(o, d.d_un.d_ptr);
     }
-    for (uint64_t i = 0; all && i < count; i++) {
-        memcpy(&d, all + i * sizeof d, sizeof d);
+    for (uint64_t i = 0; entries && i < count; i++) {
+        memcpy(&d, entries + i * sizeof d, sizeof d);
         if (d.d_tag == DT_NEEDED &&
             strncmp(text(o, strings, d.d_un.d_val), prefix, strlen(prefix)) == 0)
             return true;

@@ -79,8 +79,9 @@ long mpl_oom_kills(void)
 
 /* ---- the kernel's log */
 
-#define FIRST_NAMESPACE 0xEFFFFFFCu /* the inode of the first namespace's file: PROC_PID_INIT_INO  \
-                                     */
+#define FIRST_NAMESPACE                                                                            \
+    0xEFFFFFFCu /* the inode of the first namespace's file: PROC_PID_INIT_INO                      \
+                 */
 
 static bool in_first_namespace(void)
 {
@@ -99,14 +100,14 @@ int mpl_oom_log_open(void)
 /* Each read returns one record. EPIPE means that records were overwritten before they were read. */
 bool mpl_oom_log_next(int log, pid_t *killed)
 {
-    static const char says[] = "Killed process ";
+    static const char prefix[] = "Killed process ";
     char record[8192];
     ssize_t n;
     while (log >= 0 && ((n = read(log, record, sizeof record - 1)) > 0 ||
                         (n < 0 && (errno == EPIPE || errno == EINTR)))) {
         record[n > 0 ? n : 0] = 0;
-        const char *at = strstr(record, says);
-        const long pid = at ? strtol(at + strlen(says), NULL, 10) : 0;
+        const char *at = strstr(record, prefix);
+        const long pid = at ? strtol(at + strlen(prefix), NULL, 10) : 0;
         if (pid <= 0) continue;
         *killed = (pid_t)pid;
         return true;

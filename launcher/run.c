@@ -113,11 +113,14 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
 
 /* Returns true if the launcher reports on each process at the end, so that the processes print
  * nothing. */
-static bool tells(const struct options *o) { return !o->no_recover && !getenv("MEMPROF_SUMMARY"); }
+static bool launcher_reports(const struct options *o)
+{
+    return !o->no_recover && !getenv("MEMPROF_SUMMARY");
+}
 
 /* Records a process tree, even inside another recorded process. */
 static int run_command(const struct options *o, const struct mpl_target *target,
-                       const char *preload, const char *template, bool folds, struct mpl_tree *tree)
+                       const char *preload, const char *template, bool thins, struct mpl_tree *tree)
 {
     struct mpl_variable variables[10 + MPL_SETTINGS], *v = variables;
     char *const asan =
@@ -128,8 +131,8 @@ static int run_command(const struct options *o, const struct mpl_target *target,
     v += mpl_settings_variables(&o->settings, v);
     *v++ = (struct mpl_variable){ "MEMPROF_RUN", o->run_id };
     if (o->journal_dir) *v++ = (struct mpl_variable){ "MEMPROF_JOURNAL_DIR", o->journal_dir };
-    if (folds) *v++ = (struct mpl_variable){ "MEMPROF_FOLDER", "1" };
-    if (template && tells(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
+    if (thins) *v++ = (struct mpl_variable){ "MEMPROF_FOLDER", "1" };
+    if (template && launcher_reports(o)) *v++ = (struct mpl_variable){ "MEMPROF_SUMMARY", "0" };
     if (o->quiet) *v++ = (struct mpl_variable){ "MEMPROF_QUIET", "1" };
     if (asan) *v++ = (struct mpl_variable){ "ASAN_OPTIONS", asan };
     *v = (struct mpl_variable){ 0 };
@@ -168,7 +171,8 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     if (o->symbols) mpl_report_symbols(logs);
     if (o->digest) mpl_report_digest(logs);
     if (!o->quiet)
-        mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path), tells(o));
+        mpl_tell_logs(logs, o->directory ? o->directory : mpl_target_name(logs->path),
+                      launcher_reports(o));
     mpl_logs_close(logs);
     return status;
 }

@@ -141,8 +141,8 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
 
 /* In the order of the options. */
 static const struct {
-    const char *variable, *wanted;
-    bool (*is)(const char *text, const char *words);
+    const char *variable, *expected;
+    bool (*is_valid)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
     { "MEMPROF_HOST", MPF_WANTED_HOST, is_host },
     { "MEMPROF_STACKS", MPF_WANTED_STACKS, is_word },
@@ -163,8 +163,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct mpl_settings *settings = state->input;
     const int i = key - KEY;
     if (i < 0 || i >= MPL_SETTINGS) return ARGP_ERR_UNKNOWN;
-    if (!setting[i].is(arg, options[i].arg))
-        argp_error(state, "--%s=%s: %s", options[i].name, arg, setting[i].wanted);
+    if (!setting[i].is_valid(arg, options[i].arg))
+        argp_error(state, "--%s=%s: %s", options[i].name, arg, setting[i].expected);
     settings->value[i] = arg;
     return 0;
 }

@@ -35,20 +35,20 @@ void mpl_tell_end(const char *command, int status)
 
 void mpl_tell_oom(const struct mpl_tree *tree, long kills)
 {
-    char who[512];
+    char names[512];
     if (kills <= 0) return;
-    mpl_tree_killed(tree, who, sizeof who);
+    mpl_tree_killed(tree, names, sizeof names);
     mpl_say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills,
-            kills == 1 ? "" : "es", *who ? ": " : "", who);
+            kills == 1 ? "" : "es", *names ? ": " : "", names);
 }
 
 void mpl_tell_unseen(const struct mpl_tree *tree)
 {
-    char who[1024];
-    const size_t count = mpl_tree_unseen(tree, who, sizeof who);
+    char names[1024];
+    const size_t count = mpl_tree_unseen(tree, names, sizeof names);
     if (count)
         mpl_say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es",
-                who);
+                names);
 }
 
 /* ---- logs */

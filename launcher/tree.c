@@ -20,13 +20,13 @@ static void write_news(struct mpl_tree *t)
 {
     for (size_t i = 0; i < t->watch.count; i++) {
         struct mpl_watched *p = &t->watch.process[i];
-        if (mpl_watched_unseen(p) && !p->told_unseen) {
+        if (mpl_watched_unseen(p) && !p->unseen_recorded) {
             mpl_record_unseen(&t->record, p);
-            p->told_unseen = true;
+            p->unseen_recorded = true;
         }
-        if (p->end && !p->told) {
+        if (p->end && !p->recorded) {
             mpl_record_end(&t->record, p);
-            p->told = true;
+            p->recorded = true;
         }
     }
 }

@@ -92,15 +92,15 @@ static enum mpl_unseen why_unseen(const struct mpl_watch *w, pid_t pid)
     char exe[64];
     struct mpl_object object;
     snprintf(exe, sizeof exe, "/proc/%ld/exe", (long)pid);
-    const int asked = mpl_proc_environ(pid, "LD_PRELOAD", w->library);
-    if (asked < 0) return MPL_UNSEEN_NO; /* this cannot be known */
+    const int requested = mpl_proc_environ(pid, "LD_PRELOAD", w->library);
+    if (requested < 0) return MPL_UNSEEN_NO; /* this cannot be known */
     mpl_object_open(&object, exe);
     const enum mpl_object_kind kind = object.kind;
     mpl_object_close(&object);
     if (kind == MPL_OBJECT_STATIC) return MPL_UNSEEN_STATIC;
     if (kind == MPL_OBJECT_MUSL) return MPL_UNSEEN_MUSL;
     if (kind == MPL_OBJECT_FOREIGN) return MPL_UNSEEN_FOREIGN;
-    if (asked) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
+    if (requested) return mpl_target_gains_rights(exe) ? MPL_UNSEEN_RIGHTS : MPL_UNSEEN_NO;
     /* A program may overwrite its environment. */
     return mpl_proc_maps(pid, w->library) == 0 ? MPL_UNSEEN_DROPPED : MPL_UNSEEN_NO;
 }
@@ -186,7 +186,7 @@ static void read_kernel_log(struct mpl_watch *w)
     pid_t killed;
     while (mpl_oom_log_next(w->kernel_log, &killed)) {
         for (size_t i = 0; i < w->count; i++)
-            if (w->process[i].pid == killed && !w->process[i].told)
+            if (w->process[i].pid == killed && !w->process[i].recorded)
                 w->process[i].oom = MPL_OOM_KERNEL;
     }
 }
@@ -245,7 +245,7 @@ void mpl_watch_forget(struct mpl_watch *w)
     size_t kept = 0;
     for (size_t i = 0; i < w->count; i++) {
         const struct mpl_watched *p = &w->process[i];
-        if (p->fd >= 0 || !p->told || p->oom || mpl_watched_unseen(p)) w->process[kept++] = *p;
+        if (p->fd >= 0 || !p->recorded || p->oom || mpl_watched_unseen(p)) w->process[kept++] = *p;
     }
     w->count = kept;
 }

@@ -39,8 +39,8 @@ struct mpl_watched {
     enum mpl_end end;
     int status; /* its exit status, or the signal */
     enum mpl_oom oom;
-    uint64_t mono, real;    /* ns: when its end was noticed */
-    bool told, told_unseen; /* the run's record has its end; has that it is not recorded */
+    uint64_t mono, real;            /* ns: when its end was noticed */
+    bool recorded, unseen_recorded; /* the run's record has its end; has that it is not recorded */
 };
 
 struct mpl_watch {

@@ -24,13 +24,13 @@ static uint64_t following(uint64_t turn, uint32_t owner)
 
 uint64_t mp_clock_take_turn(uint32_t number)
 {
-    uint64_t turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED), mine;
+    uint64_t turn = __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED), new_turn;
     do {
         if (mp_turn_owner(turn) == number || mp_turn_owner(turn) == MP_EVERYBODY) return turn;
-        mine = following(turn, (turn & MP_TURNS) == MP_TURNS ? MP_EVERYBODY : number);
-    } while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, mine, false, __ATOMIC_SEQ_CST,
+        new_turn = following(turn, (turn & MP_TURNS) == MP_TURNS ? MP_EVERYBODY : number);
+    } while (!__atomic_compare_exchange_n(&mp_clock_turn, &turn, new_turn, false, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
-    return mine;
+    return new_turn;
 }
 
 void mp_clock_start(void)

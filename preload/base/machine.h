@@ -10,11 +10,13 @@
  *   mp_machine_syscall(n, a ... f)   result or -E...; changes nothing else
  *   mp_machine_clone(flags, stack, tid, running, tp, run, arg)
  *                                    clone(2): the new thread calls run(arg), which does not
- * return. `tid` gets its ID, `running` is set to 0 when it ends, `tp` is its thread pointer. Result
- * or -E... mp_machine_call_on(stack, f, arg) calls f(arg) on the stack that ends at `stack`
+ *                                    return. `tid` gets its ID, `running` is set to 0 when it
+ *                                    ends, `tp` is its thread pointer. Result or -E...
+ *   mp_machine_call_on(stack, f, arg)
+ *                                    calls f(arg) on the stack that ends at `stack`
  *   mp_machine_thread_pointer()      that of the calling thread
  *   mp_machine_begin_storage(tp)     initialises the words at a new thread's thread pointer
- *   MP_MACHINE_VARIABLES_BELOW       thread-local variables are below the thread pointer, not above
+ *   MP_MACHINE_VARIABLES_BELOW       thread-local variables are below the thread pointer
  *   mp_machine_ticks()               a counter that all processors share, read not before earlier
  *                                    instructions if the processor can guarantee that
  *   mp_machine_ticks_per_us()        the nominal rate, if it cannot be measured
@@ -23,10 +25,12 @@
  *   mp_machine_stop()                the instruction by which the C library ends as a last resort
  *   mp_machine_tags_memory()         true if only the allocator may read the word before a block
  *   mp_machine_take(word, n)         adds n and returns the old value
- *   mp_machine_swap(word, &was, now) stores `now` if the value is `was`, which becomes the old
- * value mp_machine_add(word, n)          adds n mp_machine_code(address)         a return address
- * without its signature mp_machine_resolve(function)     the result of the resolver of an indirect
- * function */
+ *   mp_machine_swap(word, &expected, now)
+ *                                    stores `now` if the value is `expected`, which becomes the
+ *                                    old value
+ *   mp_machine_add(word, n)          adds n
+ *   mp_machine_code(address)         a return address without its signature
+ *   mp_machine_resolve(function)     the result of the resolver of an indirect function */
 #ifndef MP_MACHINE_H
 #define MP_MACHINE_H
 

@@ -118,9 +118,9 @@ static inline __attribute__((always_inline)) uint64_t mp_machine_take(uint64_t *
     return __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
-static inline void mp_machine_swap(uint64_t *word, uint64_t *was, uint64_t now)
+static inline void mp_machine_swap(uint64_t *word, uint64_t *expected, uint64_t now)
 {
-    __atomic_compare_exchange_n(word, was, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(word, expected, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static inline void mp_machine_add(uint64_t *word, uint64_t n)

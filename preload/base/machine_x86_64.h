@@ -74,10 +74,10 @@ static inline void mp_machine_begin_storage(uintptr_t tp)
 {
     enum { TCB = 0, SELF = 2, STACK_GUARD = 5, POINTER_GUARD = 6 };
     uint64_t *const head = (uint64_t *)tp;
-    const uint64_t *const mine = (const uint64_t *)mp_machine_thread_pointer();
+    const uint64_t *const current = (const uint64_t *)mp_machine_thread_pointer();
     head[TCB] = head[SELF] = tp;
-    head[STACK_GUARD] = mine[STACK_GUARD];
-    head[POINTER_GUARD] = mine[POINTER_GUARD];
+    head[STACK_GUARD] = current[STACK_GUARD];
+    head[POINTER_GUARD] = current[POINTER_GUARD];
 }
 
 static inline void mp_machine_stop(void) { __asm__ volatile("hlt"); }
@@ -92,9 +92,9 @@ static inline __attribute__((always_inline)) uint64_t mp_machine_take(uint64_t *
     return n;
 }
 
-static inline void mp_machine_swap(uint64_t *word, uint64_t *was, uint64_t now)
+static inline void mp_machine_swap(uint64_t *word, uint64_t *expected, uint64_t now)
 {
-    __asm__ volatile("cmpxchgq %2, %1" : "+a"(*was), "+m"(*word) : "r"(now) : "cc");
+    __asm__ volatile("cmpxchgq %2, %1" : "+a"(*expected), "+m"(*word) : "r"(now) : "cc");
 }
 
 static inline void mp_machine_add(uint64_t *word, uint64_t n)

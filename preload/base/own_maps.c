@@ -63,13 +63,13 @@ static void add(struct mp_range r)
 
 void mp_own_maps_remove(const void *at, size_t bytes)
 {
-    const struct mp_range gone = pages_of(at, bytes);
+    const struct mp_range removed = pages_of(at, bytes);
     for (unsigned i = 0; i < MP_OWN_MAPS; i++) {
         const uint64_t word = __atomic_load_n(&place[i], __ATOMIC_RELAXED);
         const struct mp_range there = range_of(word);
-        if (!word || within(gone, there).from == within(gone, there).to) continue;
-        const struct mp_range below = within(there, (struct mp_range){ 0, gone.from }),
-                              above = within(there, (struct mp_range){ gone.to, UINTPTR_MAX });
+        if (!word || within(removed, there).from == within(removed, there).to) continue;
+        const struct mp_range below = within(there, (struct mp_range){ 0, removed.from }),
+                              above = within(there, (struct mp_range){ removed.to, UINTPTR_MAX });
         /* It changed meanwhile, so try again. */
         if (!exchange(i, word, word_of(below.to ? below : above))) i--;
         else if (below.to) add(above);

@@ -168,9 +168,10 @@ extern __thread uint32_t mp_sys_signals_come
 /* Blocks every signal for the calling thread and returns the previous mask. */
 static inline uint64_t mp_sys_block_signals(void)
 {
-    const uint64_t all = ~UINT64_C(0);
+    const uint64_t every_signal = ~UINT64_C(0);
     uint64_t before = 0;
-    if (mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all, 0, 0) < 0) {
+    if (mp_sys6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every_signal, (long)&before,
+                sizeof every_signal, 0, 0) < 0) {
         mp_sys_signals_come++;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
@@ -182,10 +183,10 @@ static inline void mp_sys_restore_signals(uint64_t before)
     if (r < 0 && mp_sys_signals_come) mp_sys_signals_come--;
 }
 
-static inline uint64_t mp_sys_clock(clockid_t which)
+static inline uint64_t mp_sys_clock(clockid_t clock)
 {
     struct timespec t = { 0 };
-    mp_sys3(SYS_clock_gettime, which, (long)&t, 0);
+    mp_sys3(SYS_clock_gettime, clock, (long)&t, 0);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

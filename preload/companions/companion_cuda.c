@@ -77,36 +77,37 @@ static __thread const struct mp_driver_hook *innermost __attribute__((tls_model(
 
 static bool enters(const struct mp_driver_hook *hook, const void *params, uint64_t *keep)
 {
-    return hook->told && hook != innermost && memprof_driver_enter(hook->told, params, keep);
+    return hook->observed && hook != innermost &&
+           memprof_driver_enter(hook->observed, params, keep);
 }
 
 #define UNPACK(...) __VA_ARGS__
-#define TELL(name, parameters, arguments, params, function)                                        \
+#define REPORT(name, parameters, arguments, params, function)                                      \
     const struct mp_driver_hook *hook = &hooks[HOOK_##name];                                       \
-    CUresult(CUDAAPI *its) parameters = (CUresult(CUDAAPI *) parameters)function(hook);            \
+    CUresult(CUDAAPI *target) parameters = (CUresult(CUDAAPI *) parameters)function(hook);         \
     uint64_t keep = 0;                                                                             \
-    if (!enters(hook, params, &keep)) return its arguments;                                        \
+    if (!enters(hook, params, &keep)) return target arguments;                                     \
     const struct mp_driver_hook *outer = innermost;                                                \
     innermost = hook;                                                                              \
-    const CUresult result = its arguments;                                                         \
+    const CUresult result = target arguments;                                                      \
     innermost = outer;                                                                             \
-    memprof_driver_return(hook->told, params, &keep, (int)result);                                 \
+    memprof_driver_return(hook->observed, params, &keep, (int)result);                             \
     return result;
 
 #define MP_DRIVER_CALL(name, parameters, arguments)                                                \
     EXPORT CUresult CUDAAPI name parameters                                                        \
     {                                                                                              \
         const name##_params params = { UNPACK arguments };                                         \
-        TELL(name, parameters, arguments, &params, next)                                           \
+        REPORT(name, parameters, arguments, &params, next)                                         \
     }                                                                                              \
     static CUresult CUDAAPI handed_out_##name parameters                                           \
     {                                                                                              \
         const name##_params params = { UNPACK arguments };                                         \
-        TELL(name, parameters, arguments, &params, real)                                           \
+        REPORT(name, parameters, arguments, &params, real)                                         \
     }
 #define MP_DRIVER_CALL_PLAIN(name)                                                                 \
-    EXPORT CUresult CUDAAPI name(void) { TELL(name, (void), (), NULL, next) }                      \
-    static CUresult CUDAAPI handed_out_##name(void) { TELL(name, (void), (), NULL, real) }
+    EXPORT CUresult CUDAAPI name(void) { REPORT(name, (void), (), NULL, next) }                    \
+    static CUresult CUDAAPI handed_out_##name(void) { REPORT(name, (void), (), NULL, real) }
 #include "driver_calls.def"
 #undef MP_DRIVER_CALL
 #undef MP_DRIVER_CALL_PLAIN
@@ -114,9 +115,9 @@ static bool enters(const struct mp_driver_hook *hook, const void *params, uint64
 /* ---- the driver's own look-up */
 
 #define LOOK_UP(name, parameters, arguments, function)                                             \
-    CUresult(CUDAAPI *its) parameters =                                                            \
+    CUresult(CUDAAPI *target) parameters =                                                         \
         (CUresult(CUDAAPI *) parameters)function(&hooks[HOOK_##name]);                             \
-    const CUresult result = its arguments;                                                         \
+    const CUresult result = target arguments;                                                      \
     if (result == CUDA_SUCCESS && pfn) *pfn = instead(*pfn);                                       \
     return result;
 #define LOOK_UP_CALL(name, parameters, arguments)                                                  \
@@ -161,7 +162,7 @@ static void know_driver(void *library)
 {
     for (size_t i = 0; i < HOOKS; i++) {
         void *f = mp_next_dlsym()(library, hooks[i].name);
-        if (memprof_driver_call) hooks[i].told = memprof_driver_call(hooks[i].name);
+        if (memprof_driver_call) hooks[i].observed = memprof_driver_call(hooks[i].name);
         __atomic_store_n(&hooks[i].real, f, __ATOMIC_RELEASE);
     }
 }
@@ -197,8 +198,8 @@ static bool driver_is_here(void)
  * called for a look-up in the driver, so the other function is returned. */
 static void *stand_in(const struct mp_driver_hook *hook)
 {
-    void *behind = mp_symbol_next(hook->name);
-    return !behind || behind == hook->real ? hook->exported : hook->handed_out;
+    void *next = mp_symbol_next(hook->name);
+    return !next || next == hook->real ? hook->exported : hook->handed_out;
 }
 
 static void *instead(void *address)
@@ -214,7 +215,7 @@ static void *instead(void *address)
 /* Returns the result of a look-up for which the next look-up returned `found`. Without a driver, or
  * if the driver has no such call, this library's function is ignored: then later libraries are
  * searched. */
-static void *answer(const struct mp_driver_hook *hook, void *found)
+static void *choose_result(const struct mp_driver_hook *hook, void *found)
 {
     const void *f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);
     if (found && found == f) return stand_in(hook);
@@ -224,11 +225,11 @@ static void *answer(const struct mp_driver_hook *hook, void *found)
 void *mp_driver_find(const struct mp_driver_hook *hook, void *handle)
 {
     driver_is_here();
-    return answer(hook, mp_next_dlsym()(handle, hook->name));
+    return choose_result(hook, mp_next_dlsym()(handle, hook->name));
 }
 
 void *mp_driver_find_version(const struct mp_driver_hook *hook, void *handle, const char *version)
 {
     driver_is_here();
-    return answer(hook, mp_next_dlvsym()(handle, hook->name, version));
+    return choose_result(hook, mp_next_dlvsym()(handle, hook->name, version));
 }

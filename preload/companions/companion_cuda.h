@@ -8,7 +8,7 @@ struct mp_driver_hook {
     void *exported;   /* the function of that name in this library */
     void *handed_out; /* its replacement if another library also has the name */
     void *real;       /* the driver's function; NULL if it is not known yet or missing */
-    const struct memprof_driver_call *told; /* NULL: memprof does not listen to it */
+    const struct memprof_driver_call *observed; /* NULL: memprof does not listen to it */
 };
 
 /* Returns the hook of exactly that name, or NULL. Any context. */

@@ -119,8 +119,8 @@ return error;
     }
 COPY(mi_strdup, (const char *text), (text))
 COPY(mi_heap_strdup, (void *heap, const char *text), (heap, text))
-COPY(mi_strndup, (const char *text, size_t most), (text, most))
-COPY(mi_heap_strndup, (void *heap, const char *text, size_t most), (heap, text, most))
+COPY(mi_strndup, (const char *text, size_t max_bytes), (text, max_bytes))
+COPY(mi_heap_strndup, (void *heap, const char *text, size_t max_bytes), (heap, text, max_bytes))
 
 /* If the program gives no buffer, the path is a new block. */
 #define REALPATH(name, parameters, arguments)                                                      \

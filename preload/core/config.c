@@ -19,23 +19,23 @@ struct mp_config mp_config;
 const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                              "SLURM_PROCID", NULL };
 
-static void wrong(const char *name, const char *value, const char *wanted)
+static void wrong(const char *name, const char *value, const char *expected)
 {
     char line[512];
     struct mp_text t = MP_TEXT(line);
     mp_text_str(&t, name);
     mp_text_str(&t, "=");
     mp_text_str(&t, value);
-    mp_say(line, " is not understood and the default is used: ", wanted, NULL);
+    mp_say(line, " is not understood and the default is used: ", expected, NULL);
 }
 
-static bool flag_of(const char *name, bool otherwise, const char *wanted)
+static bool flag_of(const char *name, bool otherwise, const char *expected)
 {
     const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
     if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
-    wrong(name, v, wanted);
+    wrong(name, v, expected);
     return otherwise;
 }
 
@@ -89,13 +89,13 @@ static uint64_t size(const char *name, uint64_t otherwise)
 
 /* Returns the index of the variable's value in `words`, which ends with NULL. */
 static unsigned choice(const char *name, const char *const words[], unsigned otherwise,
-                       const char *wanted)
+                       const char *expected)
 {
     const char *v = secure_getenv(name);
     if (!v || !*v) return otherwise;
     for (unsigned i = 0; words[i]; i++)
         if (!strcmp(v, words[i])) return i;
-    wrong(name, v, wanted);
+    wrong(name, v, expected);
     return otherwise;
 }
 

@@ -158,8 +158,8 @@ static void count_alive(uint32_t alive)
 {
     char main_state;
     struct mp_pool *pool = &mp_process->pool;
-    const long all = alive > pool->alive ? mp_sys_threads(&main_state) : 0;
-    if (all > 0 && (uint32_t)all < alive) alive = (uint32_t)all;
+    const long process_threads = alive > pool->alive ? mp_sys_threads(&main_state) : 0;
+    if (process_threads > 0 && (uint32_t)process_threads < alive) alive = (uint32_t)process_threads;
     const bool more = alive > pool->alive;
     __atomic_store_n(&pool->alive, alive, __ATOMIC_RELAXED);
     __atomic_fetch_add(&pool->looks, 1, __ATOMIC_RELEASE);
@@ -189,13 +189,13 @@ static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
     count_alive(alive);
 }
 
-static void open_epoch(struct mp_epoch *e, bool all)
+static void open_epoch(struct mp_epoch *e, bool at_end)
 {
     const uint32_t threads = mp_threads_ever();
-    e->upto = all ? MP_NO_EVENT - 1 : mp_clock_ticks() - margin();
-    find_dead(e, threads, all);
-    for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(mp_thread_at(i), e->upto, all);
-    mp_sample_take(all);
+    e->upto = at_end ? MP_NO_EVENT - 1 : mp_clock_ticks() - margin();
+    find_dead(e, threads, at_end);
+    for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(mp_thread_at(i), e->upto, at_end);
+    mp_sample_take(at_end);
     mp_window_tick();
     note_losses();
     mp_merge_begin(e->merge);
@@ -244,21 +244,21 @@ enum take {
     ENDS
 }; /* events older than a margin; all events; the remaining events; ends of threads */
 
-static bool may_take(enum take what)
+static bool may_take(enum take part)
 {
-    return what == ALL || what == REST ||
+    return part == ALL || part == REST ||
            (__atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) == MP_ON && !mp_process->ended);
 }
 
 /* Takes events for a frame. Returns false if there are none, or if the log is complete. */
-static bool take(struct mp_epoch *e, struct mp_writer *w, enum take what)
+static bool take(struct mp_epoch *e, struct mp_writer *w, enum take part)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
     mp_writer_begin(w, mp_process->watermark);
-    if (what == ENDS) reclaim_dead(w);
-    else if (may_take(what)) {
-        if (what != REST) open_epoch(e, what == ALL);
-        take_slots(e, w, what != NEWS);
+    if (part == ENDS) reclaim_dead(w);
+    else if (may_take(part)) {
+        if (part != REST) open_epoch(e, part == ALL);
+        take_slots(e, w, part != NEWS);
     }
     const bool some = w->slots.events || w->notes || w->ends;
     if (some) stamp(e, w);
@@ -267,9 +267,9 @@ static bool take(struct mp_epoch *e, struct mp_writer *w, enum take what)
     return some;
 }
 
-static bool one_frame(struct mp_epoch *e, struct mp_writer *w, enum take what)
+static bool one_frame(struct mp_epoch *e, struct mp_writer *w, enum take part)
 {
-    if (!take(e, w, what)) return false;
+    if (!take(e, w, part)) return false;
     mp_writer_encode(w);
     mp_writer_write(w, &e->turn);
     return true;
@@ -316,9 +316,9 @@ bool mp_epoch_end(const char *reason)
     const struct mp_held held = mp_epoch_hold();
     if (!held.all) return false;
     struct mp_writer *w = writer_of(0);
-    for (enum take what = ALL; w && one_frame(mp_process->epoch, w, what) && w->more;
+    for (enum take part = ALL; w && one_frame(mp_process->epoch, w, part) && w->more;
          w = writer_of(0))
-        what = REST;
+        part = REST;
     if (w) tell_ends(mp_process->epoch, w);
     mp_process->ended = w && mp_logfile_end(reason);
     mp_epoch_release(held);

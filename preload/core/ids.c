@@ -24,7 +24,7 @@ struct ids {
 
 static uint32_t version; /* number of changes of the program's IDs seen so far */
 /* The change that the calling thread has followed. */
-static __thread uint32_t mine __attribute__((tls_model("initial-exec")));
+static __thread uint32_t followed __attribute__((tls_model("initial-exec")));
 
 /* ---- reading */
 
@@ -60,10 +60,10 @@ static bool read_ids(const char *path, struct ids *ids, bool *is_zombie)
 
 static bool is_of_memprof(int tid)
 {
-    bool is = (uint32_t)tid == mp_process->worker.thread.tid;
+    bool is_own = (uint32_t)tid == mp_process->worker.thread.tid;
     for (unsigned i = 0; i < MP_WRITERS; i++)
-        is |= (uint32_t)tid == mp_process->encoder[i].thread.tid;
-    return is;
+        is_own |= (uint32_t)tid == mp_process->encoder[i].thread.tid;
+    return is_own;
 }
 
 static bool take_living(void *arg, int tid)
@@ -128,7 +128,7 @@ void mp_ids_follow(void)
     enum { LOOKS = 3 };
     bool is_zombie;
     const uint32_t now = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
-    if (now == mine) return;
+    if (now == followed) return;
     const uint64_t signals = mp_lock(&look.lock);
     for (int i = 0; i < LOOKS; i++) {
         if (!read_program(&look.program) ||
@@ -139,7 +139,7 @@ void mp_ids_follow(void)
         break;
     }
     mp_unlock(&look.lock, signals);
-    mine = now;
+    followed = now;
 }
 
 void mp_ids_reset(void)

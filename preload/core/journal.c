@@ -207,15 +207,15 @@ static bool choose_base(struct mp_pool *pool)
 {
     enum { TRIES = 8, SLOTS = 1024 };
     const uint64_t slot = UINT64_C(16) << 30, mix = UINT64_C(0x9e3779b97f4a7c15);
-    const size_t first = place_bytes(MP_POOL_STEP), all = first + ALIGNED;
+    const size_t first = place_bytes(MP_POOL_STEP), reserved = first + ALIGNED;
     uint64_t random = (mp_clock_ticks() ^ (uint64_t)mp_process->pid << 32) * mix;
     uint8_t *next =
-        mp_sys_mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+        mp_sys_mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!next) return false;
     for (int i = 0; i < TRIES; i++, random = (random ^ random >> 29) * mix) {
         place(pool, (uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
         if (!map_bytes(pool, -1, 0, first, MAP_FIXED_NOREPLACE)) continue;
-        mp_sys_munmap(next, all);
+        mp_sys_munmap(next, reserved);
         return true;
     }
     place(pool, (uintptr_t)next);

@@ -61,14 +61,14 @@ static void add_versions(struct mpf_pairs *p)
 
 static void add_identity(struct mpf_pairs *p)
 {
-    const struct mpf_identity *who = &mp_process->identity;
+    const struct mpf_identity *identity = &mp_process->identity;
     mpf_pairs_add(p, "host", mp_config_host());
     mpf_pairs_add_u64(p, "pid", (uint64_t)mp_process->pid);
     mpf_pairs_add_u64(p, "ppid", (uint64_t)mp_sys_getppid());
-    mpf_pairs_add_hex(p, "boot", who->boot);
-    mpf_pairs_add_u64(p, "pidns", who->pidns);
-    mpf_pairs_add_u64(p, "timens", who->timens);
-    mpf_pairs_add_u64(p, "started", who->started);
+    mpf_pairs_add_hex(p, "boot", identity->boot);
+    mpf_pairs_add_u64(p, "pidns", identity->pidns);
+    mpf_pairs_add_u64(p, "timens", identity->timens);
+    mpf_pairs_add_u64(p, "started", identity->started);
 }
 
 static void add_clock(struct mpf_pairs *p)

@@ -79,11 +79,11 @@ void mp_logfile_inherit(void)
 
 /* ---- creation */
 
-static void make_folders(char *of)
+static void make_folders(char *file_path)
 {
-    for (char *p = of + 1; (p = strchr(p, '/')); p++) {
+    for (char *p = file_path + 1; (p = strchr(p, '/')); p++) {
         *p = 0;
-        mp_sys_mkdir(of, 0777);
+        mp_sys_mkdir(file_path, 0777);
         *p = '/';
     }
 }

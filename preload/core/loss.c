@@ -25,8 +25,9 @@ void mp_loss_again(unsigned reason, uint64_t events)
 /* The journal keeps the count in any case, even if no frame can be written. */
 static void tell_journal(uint64_t total)
 {
-    uint64_t *told = &mp_process->pool.head->lost, before = __atomic_load_n(told, __ATOMIC_RELAXED);
-    while (before < total && !__atomic_compare_exchange_n(told, &before, total, false,
+    uint64_t *counter = &mp_process->pool.head->lost,
+             before = __atomic_load_n(counter, __ATOMIC_RELAXED);
+    while (before < total && !__atomic_compare_exchange_n(counter, &before, total, false,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 

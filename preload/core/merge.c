@@ -132,17 +132,18 @@ void mp_merge_start(struct mp_merge *m)
 /* Returns the winner after the time of the stream has changed. */
 static inline uint32_t replay(struct mp_merge *m, uint32_t stream)
 {
-    uint64_t time = m->stream[stream].time, who = stream;
+    uint64_t time = m->stream[stream].time, winner = stream;
     for (uint32_t node = (m->leaves + stream) / 2; node; node /= 2) {
         struct match *other = &m->loser[node];
         const uint64_t swap = -(uint64_t)(other->time < time);
-        const uint64_t times = (time ^ other->time) & swap, streams = (who ^ other->stream) & swap;
+        const uint64_t times = (time ^ other->time) & swap,
+                       streams = (winner ^ other->stream) & swap;
         other->time ^= times;
         time ^= times;
         other->stream ^= streams;
-        who ^= streams;
+        winner ^= streams;
     }
-    return (uint32_t)who;
+    return (uint32_t)winner;
 }
 
 /* Returns the time up to which the winner stays the winner. */

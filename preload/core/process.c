@@ -182,25 +182,25 @@ static void summary(void *arg)
     static char line[MPF_SHELL_BYTES(PATH_MAX) + 256];
     struct mp_text t = MP_TEXT(line);
     (void)arg;
-    const bool gone = !mp_process->ended && mp_logfile_gone();
-    if (!gone && !mp_config.summary) return;
+    const bool removed = !mp_process->ended && mp_logfile_gone();
+    if (!removed && !mp_config.summary) return;
     mp_text_str(&t, "memprof: ");
-    mp_text_u64(&t, gone ? 0 : mp_process->events);
+    mp_text_u64(&t, removed ? 0 : mp_process->events);
     mp_text_str(&t, " events, ");
     if (hwm) mp_text_str(&t, "peak RSS ");
     if (hwm) mp_text_size(&t, hwm);
     if (hwm) mp_text_str(&t, ", ");
-    mp_text_u64(&t, mp_process->lost_total + (gone ? mp_process->events : 0));
+    mp_text_u64(&t, mp_process->lost_total + (removed ? mp_process->events : 0));
     mp_text_str(&t, " lost, ");
-    mp_text_size(&t, gone ? 0 : mp_logfile_bytes());
+    mp_text_size(&t, removed ? 0 : mp_logfile_bytes());
     mp_text_str(
         &t,
-        gone                ? "; removed or moved while the program ran: "
+        removed             ? "; removed or moved while the program ran: "
         : mp_process->ended ? "; next: memprof-report "
         : mp_journal_path()[0]
             ? "; its end could not be written: memprof-report log recover "
             : "; its end could not be written, and without a journal what was not in it is lost: ");
-    mp_text_str(&t, gone ? mp_logfile_path() : mp_logfile_word());
+    mp_text_str(&t, removed ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
 }

@@ -28,14 +28,14 @@
  * so it never leaves the chunk by more than the one slot of mp_record_reserve. */
 static uint64_t reserve_row(struct mp_thread *t, uint64_t slots)
 {
-    uint64_t at, was = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
+    uint64_t at, expected = __atomic_load_n(&t->cur, __ATOMIC_RELAXED);
     do {
-        at = was;
+        at = expected;
         const uint64_t last = at + (slots - 1) * sizeof(struct mpf_slot);
         const bool same_chunk = (at ^ last) < MPF_CHUNK_BYTES;
         if (!mp_cursor_valid(at) || !mp_cursor_valid(last) || !same_chunk) return 0;
-        mp_machine_swap(&t->cur, &was, at + slots * sizeof(struct mpf_slot));
-    } while (was != at);
+        mp_machine_swap(&t->cur, &expected, at + slots * sizeof(struct mpf_slot));
+    } while (expected != at);
     return at;
 }
 
@@ -59,12 +59,12 @@ static uint64_t read_clock(struct mp_thread *t)
  * time of the first of these events. Otherwise the handler's events, which follow in order, would
  * be as late as the thread's continuation, and events of other threads with their addresses would
  * precede them. */
-static MP_COLD uint64_t not_newer(uint64_t behind, uint64_t time)
+static MP_COLD uint64_t not_newer(uint64_t later, uint64_t time)
 {
-    for (; mp_cursor_valid(behind); behind += sizeof(struct mpf_slot)) {
-        const struct mpf_slot *s = mp_cursor_slot(behind);
+    for (; mp_cursor_valid(later); later += sizeof(struct mpf_slot)) {
+        const struct mpf_slot *s = mp_cursor_slot(later);
         const unsigned op = mpf_slot_op(s->head);
-        if (mpf_slot_tag(s->head) != behind >> 48) break; /* the handler jumped out of it */
+        if (mpf_slot_tag(s->head) != later >> 48) break; /* the handler jumped out of it */
         if (op != MPF_OP_AT && op != MPF_OP_AT_PYTHON) return s->time < time ? s->time : time;
     }
     return time;
@@ -72,10 +72,10 @@ static MP_COLD uint64_t not_newer(uint64_t behind, uint64_t time)
 
 uint64_t mp_record_timed(struct mp_thread *t, uint64_t at, uint64_t addr, uint64_t head)
 {
-    const uint64_t behind = at + sizeof(struct mpf_slot);
+    const uint64_t later = at + sizeof(struct mpf_slot);
     uint64_t time = read_clock(t);
-    if (__builtin_expect(__atomic_load_n(&t->cur, __ATOMIC_RELAXED) != behind, 0))
-        time = not_newer(behind, time);
+    if (__builtin_expect(__atomic_load_n(&t->cur, __ATOMIC_RELAXED) != later, 0))
+        time = not_newer(later, time);
     mp_slot_commit(mp_cursor_slot(at), time, addr, head);
     return addr;
 }

@@ -35,8 +35,8 @@ static inline __attribute__((always_inline)) bool mp_record_needs_no_clock(
     const struct mp_thread *t, uint64_t at, unsigned op, unsigned heap, uint64_t size)
 {
     if (heap != MPF_HEAP_HOST || !mpf_op_is_of_block(op)) return false;
-    const uint64_t its = (uint64_t)t->number << 32 | t->turn;
-    return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == its && size < MP_TIMED &&
+    const uint64_t own_turn = (uint64_t)t->number << 32 | t->turn;
+    return __atomic_load_n(&mp_clock_turn, __ATOMIC_RELAXED) == own_turn && size < MP_TIMED &&
            at % MP_TIMED_EVERY >= sizeof(struct mpf_slot);
 }
 
@@ -49,10 +49,10 @@ static inline __attribute__((always_inline)) uint64_t mp_record_reserve(struct m
 static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thread *t, uint64_t at,
                                                                    unsigned op, unsigned heap,
                                                                    uint64_t addr, uint64_t size,
-                                                                   size_t was)
+                                                                   size_t old_bytes)
 {
     const uint64_t head = op | heap << 8 | mp_cursor_tag(at) | size << 24;
-    if (!mp_record_needs_no_clock(t, at, op, heap, size | was))
+    if (!mp_record_needs_no_clock(t, at, op, heap, size | old_bytes))
         return mp_record_timed(t, at, addr, head);
     mp_slot_commit(mp_cursor_slot(at), t->time, addr, head);
     return addr;
@@ -66,10 +66,10 @@ static inline uint32_t mp_guards_of(unsigned op)
     return ~(uint32_t)(has_none ? MP_COUNTS | MP_STACKS_WANTED : MP_COUNTS);
 }
 
-/* @was: bytes of a block that ends, if known; otherwise 0. */
+/* @old_bytes: bytes of a block that ends, if known; otherwise 0. */
 static inline __attribute__((always_inline)) uint64_t mp_record_of(unsigned op, unsigned heap,
                                                                    uint64_t addr, uint64_t size,
-                                                                   size_t was)
+                                                                   size_t old_bytes)
 {
     struct mp_thread *t = mp_self;
     const bool plain = __builtin_expect(t != NULL, 1) &&
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) uint64_t mp_record_of(unsigned op, 
     if (!plain) return mp_record_slow(op, heap, addr, size);
     const uint64_t at = mp_record_reserve(t);
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);
-    return mp_record_at(t, at, op, heap, addr, size, was);
+    return mp_record_at(t, at, op, heap, addr, size, old_bytes);
 }
 static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, unsigned heap,
                                                                 uint64_t addr, uint64_t size)

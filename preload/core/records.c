@@ -81,10 +81,10 @@ void mp_records_close_chunk(struct mp_thread *t, struct mpf_chunk *c)
     meta->used = used;
 }
 
-static void keep_totals(struct mp_totals *gone, const struct mp_totals *its)
+static void keep_totals(struct mp_totals *sum, const struct mp_totals *thread_totals)
 {
-    gone->bytes += its->bytes;
-    gone->blocks += its->blocks;
+    sum->bytes += thread_totals->bytes;
+    sum->blocks += thread_totals->blocks;
 }
 
 /* Releases the record. */

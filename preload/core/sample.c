@@ -187,15 +187,15 @@ static void sample_host(bool always)
     memcpy(s.host, v, sizeof v);
 }
 
-void mp_sample_take(bool all)
+void mp_sample_take(bool everything)
 {
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-    if (now < s.next && !all) return;
+    if (now < s.next && !everything) return;
     s.next = now + PERIOD_NS;
-    if (now >= s.full) all = true;
-    if (all) s.full = now + UNCHANGED_NS;
-    sample_host(all);
-    sample_rss(now, all);
-    sample_cgroup(all);
+    if (now >= s.full) everything = true;
+    if (everything) s.full = now + UNCHANGED_NS;
+    sample_host(everything);
+    sample_rss(now, everything);
+    sample_cgroup(everything);
     mp_file_cache_read();
 }

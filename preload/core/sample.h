@@ -8,7 +8,7 @@
 /* Takes the samples that are due (every 100 ms; smaps_rollup as often as its cost allows; only
  * changed values) and adds them to the current epoch. @now: takes all samples. Called under
  * epoch_lock. */
-void mp_sample_take(bool now);
+void mp_sample_take(bool everything);
 /* Returns the limit of the process's memory cgroup in bytes, or MPF_UNKNOWN. Called under
  * epoch_lock, or before an encoder exists. */
 uint64_t mp_sample_cgroup_limit(void);

@@ -110,7 +110,7 @@ static bool leave_out(struct mp_thread *t, uint32_t chunk, uint32_t end, bool la
     return false;
 }
 
-uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
+uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool at_end)
 {
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link;) {
         struct mp_chunk_meta *meta = mp_meta_at(link - 1);
@@ -123,7 +123,7 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all)
                 t->looked = 0;
                 break;
             }
-            if (all ? leave_out(t, link - 1, end, !next) : wait_for(t, link - 1, &upto))
+            if (at_end ? leave_out(t, link - 1, end, !next) : wait_for(t, link - 1, &upto))
                 return upto;
         }
         link = next;

@@ -11,7 +11,7 @@
 /* Finds how far each chunk of the thread is committed. Returns the watermark, lowered below an
  * event in flight. With `all`, at the log's end, such an event is left out, or lost if later events
  * follow. */
-uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool all);
+uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool at_end);
 /* Returns true if all events of the thread are in the log, so that its record and its last chunk
  * are not used any more. */
 bool mp_survey_drained(const struct mp_thread *t);

@@ -27,7 +27,7 @@ static bool is_known(const char *name)
     return false;
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Returns the number of letters to add, remove or change to turn one into the other
  * (Levenshtein). */
@@ -40,7 +40,7 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
         row[0] = i + 1;
         for (size_t k = 0; k < bs; k++) {
             const size_t above = row[k + 1], changed = diagonal + (a[i] != b[k]);
-            row[k + 1] = least(changed, least(above, row[k]) + 1);
+            row[k + 1] = min_size(changed, min_size(above, row[k]) + 1);
             diagonal = above;
         }
     }
@@ -51,7 +51,7 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
  * of the other (OUTPUT, JOURNAL). */
 static bool is_near(const char *a, size_t as, const char *b, size_t bs, size_t letters)
 {
-    const size_t both = least(as, bs);
+    const size_t both = min_size(as, bs);
     return (letters <= 2 && 2 * letters < bs) || (both >= PART_MIN && !strncmp(a, b, both));
 }
 
@@ -80,16 +80,16 @@ static void add_name(struct mp_text *t, const char *name)
 }
 
 /* Other tools may have variables with this prefix, so all of them share one line. */
-static void say(const char *name, const char *meant, size_t others)
+static void say(const char *name, const char *suggestion, size_t others)
 {
     char line[256];
     struct mp_text t = MP_TEXT(line);
     mp_text_str(&t, "memprof: ");
     add_name(&t, name);
-    mp_text_str(&t, meant ? " is none of memprof's variables; is it meant to be "
-                          : " is none of memprof's variables: it changes nothing");
-    if (meant) mp_text_str(&t, meant);
-    if (meant) mp_text_str(&t, "?");
+    mp_text_str(&t, suggestion ? " is none of memprof's variables; is it meant to be "
+                               : " is none of memprof's variables: it changes nothing");
+    if (suggestion) mp_text_str(&t, suggestion);
+    if (suggestion) mp_text_str(&t, "?");
     if (others) mp_text_str(&t, " (and ");
     if (others) mp_text_u64(&t, others);
     if (others) mp_text_str(&t, " more)");
@@ -99,16 +99,16 @@ static void say(const char *name, const char *meant, size_t others)
 
 void mp_variables_check(char *const *environment)
 {
-    const char *told = NULL, *meant = NULL;
+    const char *first = NULL, *suggestion = NULL;
     size_t count = 0;
     for (; environment && *environment; environment++) {
         const char *name = *environment;
         if (strncmp(name, prefix, PREFIX) != 0 || is_known(name)) continue;
         count++;
-        const char *nearest = meant ? NULL : mp_variables_nearest(name);
-        if (told && !nearest) continue;
-        told = name;
-        meant = nearest;
+        const char *nearest = suggestion ? NULL : mp_variables_nearest(name);
+        if (first && !nearest) continue;
+        first = name;
+        suggestion = nearest;
     }
-    if (told) say(told, meant, count - 1);
+    if (first) say(first, suggestion, count - 1);
 }

@@ -31,7 +31,7 @@ static void turn(void)
 }
 
 /* The same holds for the thread that records it last. */
-static void tell(void)
+static void record_change(void)
 {
     bool now;
     do mp_record(MPF_OP_WINDOW, MPF_HEAP_NONE, now = mp_window_is_open(), 0);
@@ -57,7 +57,7 @@ static bool set(bool open)
 
 void mp_window_profiler(bool starts)
 {
-    if (by(MPF_WINDOW_PROFILER) && set(starts)) tell();
+    if (by(MPF_WINDOW_PROFILER) && set(starts)) record_change();
 }
 
 /* ---- by ranges */
@@ -93,14 +93,14 @@ void mp_window_begins(uint64_t range)
     const struct mpf_window *w = &mp_config.window;
     const uint64_t n = __atomic_add_fetch(&instances, 1, __ATOMIC_RELAXED);
     if ((!w->first || n == w->last) && !waits_for(range)) return;
-    if ((!w->first || n == w->first) && change(1)) tell();
+    if ((!w->first || n == w->first) && change(1)) record_change();
 }
 
 void mp_window_ends(uint64_t range)
 {
     for (int i = 0; i < MP_WINDOW_AT_ONCE; i++)
         if (at(i) == range && take(i, range)) {
-            if (change(-1)) tell();
+            if (change(-1)) record_change();
             return;
         }
 }
@@ -151,18 +151,19 @@ void mp_window_tick(void)
 static void on_signal(int number)
 {
     (void)number;
-    if (set(!mp_window_is_open())) tell();
+    if (set(!mp_window_is_open())) record_change();
 }
 
 /* If the program later installs a handler, it gets the signal from then on. */
 static void watch_signal(bool root)
 {
-    const struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
+    const struct sigaction action = { .sa_handler = on_signal,
+                                      .sa_flags = SA_RESTART | SA_ONSTACK };
     const int number = mp_config.window.signal;
     struct sigaction before;
     if (sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
         before.sa_handler == SIG_DFL)
-        sigaction(number, &ours, NULL);
+        sigaction(number, &action, NULL);
     else if (root)
         mp_say("the signal of MEMPROF_WINDOW=", mp_config.window_text,
                " is taken or ignored already: no window opens", NULL);

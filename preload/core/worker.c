@@ -112,9 +112,9 @@ static bool await_job(struct mp_worker *w, uint64_t ns)
 {
     struct mp_patience patience = mp_patience(w->overdue ? 0 : ns);
     for (;;) {
-        const bool lives = __atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE);
+        const bool is_alive = __atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != POSTED) break;
-        if (!lives) {
+        if (!is_alive) {
             give_up(w);
             return false;
         }
@@ -226,8 +226,8 @@ void mp_worker_check(void)
     struct mp_worker *w = &mp_process->worker;
     uint64_t signals;
     if (!mp_lock_within(&w->lock, 0, &signals)) return;
-    const bool lives = __atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE);
-    if (!lives && __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == POSTED) give_up(w);
+    const bool is_alive = __atomic_load_n(&w->thread.running, __ATOMIC_ACQUIRE);
+    if (!is_alive && __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == POSTED) give_up(w);
     mp_unlock(&w->lock, signals);
 }
 

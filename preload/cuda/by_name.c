@@ -79,9 +79,9 @@ EXPORT void memprof_driver_return(const struct memprof_driver_call *call, const 
                                   uint64_t *keep, int result)
 {
     const int saved = errno;
-    struct mp_call its = { .params = params, .keep = keep, .result = (CUresult)result };
-    if (MP_DRIVER_ASK(cuCtxGetCurrent, &its.context))
-        its.context_uid = (uint32_t)((uintptr_t)its.context >> 4);
-    call->handler(&its);
+    struct mp_call returned = { .params = params, .keep = keep, .result = (CUresult)result };
+    if (MP_DRIVER_ASK(cuCtxGetCurrent, &returned.context))
+        returned.context_uid = (uint32_t)((uintptr_t)returned.context >> 4);
+    call->handler(&returned);
     errno = saved;
 }

@@ -201,8 +201,8 @@ void mp_cupti_reset(void)
 static void chain(void)
 {
     const char *path = secure_getenv("MEMPROF_CUDA_CHAIN");
-    void *its = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
-    int (*next)(void) = its ? (int (*)(void))dlsym(its, "InitializeInjection") : NULL;
+    void *chained = path && *path ? dlopen(path, RTLD_LAZY) : NULL;
+    int (*next)(void) = chained ? (int (*)(void))dlsym(chained, "InitializeInjection") : NULL;
     if (next) next();
 }
 

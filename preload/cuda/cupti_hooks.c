@@ -63,8 +63,8 @@ static const struct place *known_place(const void *caller)
 static void know_place(const struct place *place)
 {
     const uint32_t n = __atomic_load_n(&places_ready, __ATOMIC_ACQUIRE);
-    uint32_t mine = n;
-    if (n >= PLACES || !__atomic_compare_exchange_n(&places_taken, &mine, n + 1, false,
+    uint32_t expected = n;
+    if (n >= PLACES || !__atomic_compare_exchange_n(&places_taken, &expected, n + 1, false,
                                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     places[n] = *place;
@@ -91,8 +91,9 @@ static bool library_of(const void *caller, struct mp_cupti_library *out)
 #define CALLER __builtin_return_address(0)
 #define FORWARD(function, ...)                                                                     \
     ({                                                                                             \
-        struct mp_cupti_library its;                                                               \
-        library_of(CALLER, &its) ? its.function(__VA_ARGS__) : CUPTI_ERROR_NOT_INITIALIZED;        \
+        struct mp_cupti_library real_library;                                                      \
+        library_of(CALLER, &real_library) ? real_library.function(__VA_ARGS__)                     \
+                                          : CUPTI_ERROR_NOT_INITIALIZED;                           \
     })
 
 /* ---- handles */
@@ -132,21 +133,21 @@ static void end(int party, CUpti_SubscriberHandle handle)
  * forever. */
 static bool shares(void)
 {
-    static int told; /* 1: no, 2: yes; kept because the program may change its environment */
-    if (!__atomic_load_n(&told, __ATOMIC_RELAXED)) {
+    static int allowed; /* 1: no, 2: yes; kept because the program may change its environment */
+    if (!__atomic_load_n(&allowed, __ATOMIC_RELAXED)) {
         const char *wish = secure_getenv("MEMPROF_CUPTI");
         const bool no = mp_config.cuda == MP_CUDA_OFF || mp_by_name_is_chosen() ||
                         (wish && (!strcmp(wish, "off") || !strcmp(wish, "alone")));
-        __atomic_store_n(&told, no ? 1 : 2, __ATOMIC_RELAXED);
+        __atomic_store_n(&allowed, no ? 1 : 2, __ATOMIC_RELAXED);
     }
-    return __atomic_load_n(&told, __ATOMIC_RELAXED) == 2 && mp_process_active() &&
+    return __atomic_load_n(&allowed, __ATOMIC_RELAXED) == 2 && mp_process_active() &&
            !mp_cupti_is_given_up() && !mp_subscription_is_one_of_several();
 }
 
 static bool is_subscribed_to(const struct mp_cupti_library *library)
 {
-    const struct mp_cupti_library *its = mp_subscription_library();
-    return its && its->subscribe == library->subscribe;
+    const struct mp_cupti_library *subscribed = mp_subscription_library();
+    return subscribed && subscribed->subscribe == library->subscribe;
 }
 
 /* If all places are taken, CUPTI's own error is returned. */

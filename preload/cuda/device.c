@@ -162,7 +162,7 @@ CUdevice mp_device_current(void)
     return d;
 }
 
-static bool told(const struct mp_call *call)
+static bool is_recorded(const struct mp_call *call)
 {
     return mp_self && mp_self->gpu_context == call->context_uid + 1 &&
            mp_self->in_log == mp_loss_now();
@@ -171,7 +171,7 @@ static bool told(const struct mp_call *call)
 /* The event takes the path that repeats the thread's identity after a lost frame. */
 void mp_device_context(const struct mp_call *call)
 {
-    if (!call->context || told(call)) return;
+    if (!call->context || is_recorded(call)) return;
     mp_record_data(MPF_OP_GPU_CONTEXT, MPF_HEAP_NONE, (uintptr_t)call->context, NULL, 0);
     if (mp_self && mp_self->number) mp_self->gpu_context = call->context_uid + 1;
 }

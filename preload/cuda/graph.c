@@ -51,10 +51,10 @@ static void add(CUgraphExec handle)
 }
 
 /* Returns true if this call on the executable is the first of its kind. */
-static bool first_time(CUgraphExec handle, uint32_t what)
+static bool first_time(CUgraphExec handle, uint32_t flag)
 {
     struct exec *e = find(handle);
-    return e && __atomic_fetch_and(&e->first, ~what, __ATOMIC_ACQ_REL) & what;
+    return e && __atomic_fetch_and(&e->first, ~flag, __ATOMIC_ACQ_REL) & flag;
 }
 
 /* Called before the call's GPU_RETURN, so that the change does not count as hidden memory. */
@@ -88,14 +88,14 @@ void mp_on_graph_instantiate(const struct mp_call *call)
 
 /* Handles a call that is measured only the first time on an executable. */
 static void measure_first(const struct mp_call *call, CUgraphExec handle, uint32_t first,
-                          enum mpf_gpu_call what)
+                          enum mpf_gpu_call kind)
 {
     if (call->enter) {
         *call->keep = 0;
-        if (first_time(handle, first)) mp_hidden_enter(call, what);
+        if (first_time(handle, first)) mp_hidden_enter(call, kind);
     } else if (*call->keep) {
         ask_level(mp_hidden_device(call));
-        mp_hidden_return(call, what, (uintptr_t)handle, 0, 0);
+        mp_hidden_return(call, kind, (uintptr_t)handle, 0, 0);
     }
 }
 

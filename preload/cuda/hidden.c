@@ -14,28 +14,28 @@
 /* From the entry to the return, keep is the device + 1, or 0 if nothing was measured. */
 CUdevice mp_hidden_device(const struct mp_call *call) { return (CUdevice)*call->keep - 1; }
 
-void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call what, CUdevice device)
+void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call kind, CUdevice device)
 {
     *call->keep = 0;
     if (device < 0 || device >= MPF_GPUS) return;
     mp_device_seen(device);
     *call->keep = (uint64_t)device + 1;
     const uint64_t used = mp_device_used(device);
-    mp_record(MPF_OP_GPU_ENTER, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), what,
+    mp_record(MPF_OP_GPU_ENTER, mpf_heap_gpu(MPF_HEAP_USED, (unsigned)device), kind,
               used < MPF_SIZE_MAX ? used : MPF_SIZE_MAX);
 }
 
-void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call what)
+void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call kind)
 {
-    mp_hidden_enter_on(call, what, mp_device_current());
+    mp_hidden_enter_on(call, kind, mp_device_current());
 }
 
-void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call what, uint64_t a, uint64_t b,
+void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call kind, uint64_t a, uint64_t b,
                       uint64_t c)
 {
     const CUdevice device = mp_hidden_device(call);
     if (device < 0) return;
-    const uint64_t v[MPF_RETURN_COUNT] = { [MPF_RETURN_CALL] = what,
+    const uint64_t v[MPF_RETURN_COUNT] = { [MPF_RETURN_CALL] = kind,
                                            [MPF_RETURN_RESULT] = call->result,
                                            [MPF_RETURN_A] = a,
                                            [MPF_RETURN_B] = b,
@@ -100,9 +100,9 @@ void mp_on_context_destroy(const struct mp_call *call)
         mp_hidden_enter(call, MPF_CALL_CONTEXT_GONE);
         return;
     }
-    const bool gone = call->result == CUDA_SUCCESS;
-    if (gone) mp_local_memory_forget(p->ctx);
-    mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, gone ? (uintptr_t)p->ctx : 0, 0, 0);
+    const bool destroyed = call->result == CUDA_SUCCESS;
+    if (destroyed) mp_local_memory_forget(p->ctx);
+    mp_hidden_return(call, MPF_CALL_CONTEXT_GONE, destroyed ? (uintptr_t)p->ctx : 0, 0, 0);
 }
 
 /* cuDevicePrimaryCtxRelease and cuDevicePrimaryCtxReset: the context is destroyed if it is not

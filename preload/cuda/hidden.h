@@ -8,10 +8,10 @@
 
 /* Called at the entry, for the thread's current device or the given one. If there is none, nothing
  * is measured. */
-void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call what);
-void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call what, CUdevice device);
+void mp_hidden_enter(const struct mp_call *call, enum mpf_gpu_call kind);
+void mp_hidden_enter_on(const struct mp_call *call, enum mpf_gpu_call kind, CUdevice device);
 /* Called at the return. @a, @b, @c: as described at enum mpf_gpu_call. */
-void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call what, uint64_t a, uint64_t b,
+void mp_hidden_return(const struct mp_call *call, enum mpf_gpu_call kind, uint64_t a, uint64_t b,
                       uint64_t c);
 /* Returns the device that the entry measured, or -1. */
 CUdevice mp_hidden_device(const struct mp_call *call);

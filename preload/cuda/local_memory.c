@@ -10,21 +10,21 @@
 enum { CONTEXTS = 64 }; /* growth in further contexts is not noticed */
 
 /* The contexts that were queried. Entries are claimed by their handle. */
-static struct asked {
+static struct queried {
     CUcontext context;
     uint64_t limit; /* bytes per thread at the last query, 0 before */
-} asked[CONTEXTS];
+} queried[CONTEXTS];
 
-static struct asked *entry_of(CUcontext context)
+static struct queried *entry_of(CUcontext context)
 {
     for (unsigned i = 0; i < CONTEXTS; i++) {
-        CUcontext there = __atomic_load_n(&asked[i].context, __ATOMIC_ACQUIRE);
-        if (there == context) return &asked[i];
+        CUcontext there = __atomic_load_n(&queried[i].context, __ATOMIC_ACQUIRE);
+        if (there == context) return &queried[i];
         if (there) continue;
-        if (__atomic_compare_exchange_n(&asked[i].context, &there, context, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE) ||
+        if (__atomic_compare_exchange_n(&queried[i].context, &there, context, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
             there == context)
-            return &asked[i];
+            return &queried[i];
     }
     return NULL;
 }
@@ -49,7 +49,7 @@ static int64_t resident_threads(CUdevice device)
 int64_t mp_local_memory_growth(CUcontext context)
 {
     size_t limit;
-    struct asked *entry = context ? entry_of(context) : NULL;
+    struct queried *entry = context ? entry_of(context) : NULL;
     if (!entry || !MP_DRIVER_ASK(cuCtxGetLimit, &limit, CU_LIMIT_STACK_SIZE)) return 0;
     const uint64_t before = __atomic_exchange_n(&entry->limit, limit, __ATOMIC_ACQ_REL);
     if (!before || before == limit) return 0;
@@ -73,6 +73,6 @@ void mp_local_memory_look(CUcontext context)
 void mp_local_memory_forget(CUcontext context)
 {
     for (unsigned i = 0; i < CONTEXTS; i++)
-        if (__atomic_load_n(&asked[i].context, __ATOMIC_ACQUIRE) == context)
-            __atomic_store_n(&asked[i].limit, 0, __ATOMIC_RELEASE);
+        if (__atomic_load_n(&queried[i].context, __ATOMIC_ACQUIRE) == context)
+            __atomic_store_n(&queried[i].limit, 0, __ATOMIC_RELEASE);
 }

@@ -81,11 +81,11 @@ static struct pool *pool_of(CUdeviceptr at)
 {
     CUmemoryPool handle = NULL;
     int device = -1;
-    CUpointer_attribute asked[] = { CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
-                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL };
+    CUpointer_attribute attributes[] = { CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL };
     void *answers[] = { &handle, &device };
-    if (!MP_DRIVER_ASK(cuPointerGetAttributes, 2, asked, answers, at) || !handle || device < 0 ||
-        device >= MPF_GPUS)
+    if (!MP_DRIVER_ASK(cuPointerGetAttributes, 2, attributes, answers, at) || !handle ||
+        device < 0 || device >= MPF_GPUS)
         return NULL;
     mp_device_seen(device);
     struct pool *p = find_pool(handle);

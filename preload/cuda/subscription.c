@@ -50,18 +50,18 @@ const struct mp_cupti_library *mp_subscription_library(void) { return is_open() 
 
 /* ---- the callbacks that each party enabled: one bit per party */
 
-static uint8_t wanted[DOMAINS][IDS];
+static uint8_t enabled_bits[DOMAINS][IDS];
 
-static uint8_t wanted_by(unsigned domain, unsigned id)
+static uint8_t enabled_by(unsigned domain, unsigned id)
 {
-    return __atomic_load_n(&wanted[domain][id], __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&enabled_bits[domain][id], __ATOMIC_SEQ_CST);
 }
 
 /* Returns true if this changed the party's setting. */
 static bool want(int party, bool enable, unsigned domain, unsigned id)
 {
     const uint8_t bit = (uint8_t)(1u << party);
-    uint8_t *at = &wanted[domain][id];
+    uint8_t *at = &enabled_bits[domain][id];
     const uint8_t before = enable ? __atomic_fetch_or(at, bit, __ATOMIC_SEQ_CST)
                                   : __atomic_fetch_and(at, (uint8_t)~bit, __ATOMIC_SEQ_CST);
     return !(before & bit) == enable;
@@ -71,16 +71,16 @@ static bool want(int party, bool enable, unsigned domain, unsigned id)
 static CUptiResult apply(unsigned domain, unsigned id)
 {
     for (;;) {
-        const bool on = wanted_by(domain, id);
+        const bool on = enabled_by(domain, id);
         const CUptiResult result = library.enable(on, subscriber, (CUpti_CallbackDomain)domain, id);
-        if (result != CUPTI_SUCCESS || on == (wanted_by(domain, id) != 0)) return result;
+        if (result != CUPTI_SUCCESS || on == (enabled_by(domain, id) != 0)) return result;
     }
 }
 
 static void apply_wanted(unsigned domain)
 {
     for (unsigned id = 0; id < IDS; id++)
-        if (wanted_by(domain, id)) apply(domain, id);
+        if (enabled_by(domain, id)) apply(domain, id);
 }
 
 CUptiResult mp_party_enable(int party, bool enable, CUpti_CallbackDomain domain,
@@ -97,7 +97,7 @@ CUptiResult mp_party_enable(int party, bool enable, CUpti_CallbackDomain domain,
 static bool others_want(int party, unsigned domain)
 {
     for (unsigned id = 0; id < IDS; id++)
-        if (wanted_by(domain, id) & ~(1u << party)) return true;
+        if (enabled_by(domain, id) & ~(1u << party)) return true;
     return false;
 }
 
@@ -107,7 +107,7 @@ static CUptiResult disable_domain(int party, unsigned domain)
 {
     const bool shared = others_want(party, domain), open = is_open();
     for (unsigned id = 0; id < IDS; id++)
-        if (want(party, false, domain, id) && open && shared && !wanted_by(domain, id))
+        if (want(party, false, domain, id) && open && shared && !enabled_by(domain, id))
             apply(domain, id);
     if (shared || !open) return CUPTI_SUCCESS;
     const CUptiResult result = library.enable_domain(0, subscriber, (CUpti_CallbackDomain)domain);
@@ -142,7 +142,7 @@ CUptiResult mp_party_state(int party, uint32_t *enabled, CUpti_CallbackDomain do
     if (!enabled || (unsigned)domain >= DOMAINS || id >= IDS) return CUPTI_ERROR_INVALID_PARAMETER;
     const CUptiResult result =
         is_open() ? library.state(enabled, subscriber, domain, id) : CUPTI_SUCCESS;
-    if (result == CUPTI_SUCCESS) *enabled = wanted_by(domain, id) >> party & 1;
+    if (result == CUPTI_SUCCESS) *enabled = enabled_by(domain, id) >> party & 1;
     return result;
 }
 
@@ -153,9 +153,9 @@ CUptiResult mp_party_state(int party, uint32_t *enabled, CUpti_CallbackDomain do
 static struct party {
     CUpti_CallbackFunc callback;
     void *userdata;
-    uint32_t taken; /* 0 if free */
-    uint32_t told;  /* number of running callbacks */
-    uint32_t turn;  /* number of the party that uses the place */
+    uint32_t taken;   /* 0 if free */
+    uint32_t running; /* number of running callbacks */
+    uint32_t turn;    /* number of the party that uses the place */
 } parties[MP_PARTIES];
 
 enum { BEING_TAKEN = 1, LISTENS = 2 };
@@ -166,7 +166,7 @@ static bool take(struct party *p, CUpti_CallbackFunc callback, void *userdata)
     if (!__atomic_compare_exchange_n(&p->taken, &free_place, BEING_TAKEN, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))
         return false;
-    if (__atomic_load_n(&p->told, __ATOMIC_SEQ_CST)) {
+    if (__atomic_load_n(&p->running, __ATOMIC_SEQ_CST)) {
         __atomic_store_n(&p->taken, 0, __ATOMIC_SEQ_CST);
         return false;
     }
@@ -206,35 +206,35 @@ struct part {
 
 /* The arguments of a party's callback. A call's data are a copy, because each party has its own
  * word. */
-struct told {
+struct arguments {
     CUpti_CallbackDomain domain;
     CUpti_CallbackId id;
     const void *data;
 };
 
-static void tell(const struct party *p, const struct told *t, uint64_t *word)
+static void call_party(const struct party *p, const struct arguments *t, uint64_t *word)
 {
-    CUpti_CallbackData its;
+    CUpti_CallbackData own_data;
     if (!p->callback) return;
     if (word) {
-        its = *(const CUpti_CallbackData *)t->data;
-        its.correlationData = word;
+        own_data = *(const CUpti_CallbackData *)t->data;
+        own_data.correlationData = word;
     }
-    p->callback(p->userdata, t->domain, t->id, word ? &its : t->data);
+    p->callback(p->userdata, t->domain, t->id, word ? &own_data : t->data);
 }
 
-/* Another party may have taken the place since `who` was read, or since the call was entered. It
- * must have enabled the callback, and never gets another party's word. */
-static void tell_guest(int party, const struct told *t, struct part *part)
+/* Another party may have taken the place since `listeners` was read, or since the call was entered.
+ * It must have enabled the callback, and never gets another party's word. */
+static void call_tool(int party, const struct arguments *t, struct part *part)
 {
     struct party *p = &parties[party];
-    __atomic_fetch_add(&p->told, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&p->running, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&p->taken, __ATOMIC_SEQ_CST) == LISTENS &&
-        wanted_by(t->domain, t->id) >> party & 1) {
+        enabled_by(t->domain, t->id) >> party & 1) {
         if (part && part->turn != p->turn) *part = (struct part){ .turn = p->turn };
-        tell(p, t, part ? &part->word : NULL);
+        call_party(p, t, part ? &part->word : NULL);
     }
-    __atomic_fetch_sub(&p->told, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&p->running, 1, __ATOMIC_SEQ_CST);
 }
 
 /* CUPTI gives a call one word from its entry to its return, which memprof uses. In a call that
@@ -245,7 +245,7 @@ enum { CALLS = 1024, TRIES = 32 };
 
 static struct call {
     uint64_t key; /* 0 if free */
-    uint8_t who;
+    uint8_t listeners;
     struct part part[MP_PARTIES];
 } calls[CALLS];
 
@@ -281,16 +281,16 @@ static bool give_row_back(uint64_t key, uint64_t word, struct call *out)
     return exchange(&c->key, key, 0);
 }
 
-static void call_enters(uint8_t who, const struct told *t)
+static void call_enters(uint8_t listeners, const struct arguments *t)
 {
     const CUpti_CallbackData *data = t->data;
-    struct call row = { .key = key_of(t->domain, data), .who = who };
-    if (who & 1u << MP_PARTY_MEMPROF)
-        tell(&parties[MP_PARTY_MEMPROF], t, &row.part[MP_PARTY_MEMPROF].word);
+    struct call row = { .key = key_of(t->domain, data), .listeners = listeners };
+    if (listeners & 1u << MP_PARTY_MEMPROF)
+        call_party(&parties[MP_PARTY_MEMPROF], t, &row.part[MP_PARTY_MEMPROF].word);
     for (int i = MP_PARTY_MEMPROF + 1; i < MP_PARTIES; i++)
-        if (who >> i & 1) tell_guest(i, t, &row.part[i]);
+        if (listeners >> i & 1) call_tool(i, t, &row.part[i]);
     struct call *kept = take_row(row.key);
-    kept->who = row.who;
+    kept->listeners = row.listeners;
     memcpy(kept->part, row.part, sizeof row.part);
     *data->correlationData = IN_ROW | (uint64_t)(kept - calls);
 }
@@ -298,24 +298,25 @@ static void call_enters(uint8_t who, const struct told *t)
 /* As in CUPTI (13.0, observed on an H200): a party that has the callback enabled now gets the
  * return, even if it did not get the entry. memprof also gets the return of every entry that it
  * got. */
-static void call_returns(uint8_t who, const struct told *t)
+static void call_returns(uint8_t listeners, const struct arguments *t)
 {
     const CUpti_CallbackData *data = t->data;
-    struct call row = { .who = 1u << MP_PARTY_MEMPROF };
+    struct call row = { .listeners = 1u << MP_PARTY_MEMPROF };
     uint64_t *word = &row.part[MP_PARTY_MEMPROF].word;
     if (!give_row_back(key_of(t->domain, data), *data->correlationData, &row))
         word = data->correlationData;
     for (int i = MP_PARTIES; i-- > MP_PARTY_MEMPROF + 1;)
-        if (who >> i & 1) tell_guest(i, t, &row.part[i]);
-    if ((who | row.who) & 1u << MP_PARTY_MEMPROF) tell(&parties[MP_PARTY_MEMPROF], t, word);
+        if (listeners >> i & 1) call_tool(i, t, &row.part[i]);
+    if ((listeners | row.listeners) & 1u << MP_PARTY_MEMPROF)
+        call_party(&parties[MP_PARTY_MEMPROF], t, word);
 }
 
-static void call(uint8_t who, const struct told *t)
+static void call(uint8_t listeners, const struct arguments *t)
 {
     const CUpti_CallbackData *data = t->data;
-    if (data->callbackSite == CUPTI_API_EXIT) call_returns(who, t);
-    else if (who == 1u << MP_PARTY_MEMPROF) tell(&parties[MP_PARTY_MEMPROF], t, NULL);
-    else call_enters(who, t);
+    if (data->callbackSite == CUPTI_API_EXIT) call_returns(listeners, t);
+    else if (listeners == 1u << MP_PARTY_MEMPROF) call_party(&parties[MP_PARTY_MEMPROF], t, NULL);
+    else call_enters(listeners, t);
 }
 
 static void CUPTIAPI callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -324,14 +325,14 @@ static void CUPTIAPI callback(void *unused, CUpti_CallbackDomain domain, CUpti_C
     (void)unused;
     if (mp_self && mp_self->guard & MP_INSIDE) return; /* memprof's own calls are ignored */
     if ((unsigned)domain >= DOMAINS || id >= IDS) return;
-    const uint8_t who = wanted_by(domain, id);
-    const struct told told = { domain, id, data };
+    const uint8_t listeners = enabled_by(domain, id);
+    const struct arguments arguments = { domain, id, data };
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-        call(who, &told);
+        call(listeners, &arguments);
         return;
     }
     for (int i = MP_PARTY_MEMPROF + 1; i < MP_PARTIES; i++)
-        if (who >> i & 1) tell_guest(i, &told, NULL);
+        if (listeners >> i & 1) call_tool(i, &arguments, NULL);
 }
 
 /* ---- subscribing */
@@ -361,7 +362,7 @@ static CUptiResult come_by_v2(bool allow_several)
  * cuptiSubscribe_v2. PyTorch's profiler does not use it, and takes its records by calls that are
  * incompatible with it. So in a process with PyTorch memprof subscribes in the old way. Otherwise
  * the newer call returns the name of the tool that has CUPTI. */
-static CUptiResult come(bool may_be_of_several)
+static CUptiResult subscribe_one_way(bool may_be_of_several)
 {
     enum { SEVERAL = 130300 };
     uint32_t version = 0;
@@ -392,7 +393,7 @@ CUptiResult mp_subscription_open(const struct mp_cupti_library *with, bool may_b
         return CUPTI_SUCCESS;
     library = *with;
     keep_loaded((const void *)library.subscribe);
-    const CUptiResult result = come(may_be_of_several);
+    const CUptiResult result = subscribe_one_way(may_be_of_several);
     __atomic_store_n(&state, result == CUPTI_SUCCESS ? OPEN : CLOSED, __ATOMIC_SEQ_CST);
     for (unsigned domain = 1; domain < DOMAINS && result == CUPTI_SUCCESS; domain++)
         apply_wanted(domain);

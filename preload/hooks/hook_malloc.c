@@ -50,8 +50,8 @@ static inline size_t bytes_of(const void *p)
 static inline __attribute__((always_inline)) void *frees(void *p, bool is_libcs)
 {
     if (__builtin_expect(!mp_counted.each, 0)) return mp_counted_freed(p);
-    const size_t was = is_libcs ? bytes_of(p) : 0;
-    return (void *)mp_record_of(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0, was);
+    const size_t old_bytes = is_libcs ? bytes_of(p) : 0;
+    return (void *)mp_record_of(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0, old_bytes);
 }
 
 void mp_allocated(void *p, size_t bytes) { allocated(p, bytes); }
@@ -127,10 +127,11 @@ HOOK void *memalign(size_t alignment, size_t bytes)
 HOOK void *aligned_alloc(size_t alignment, size_t bytes)
 {
     mp_real_ready();
-    const size_t asked = mp_operator.aligned_bytes;
+    const size_t requested = mp_operator.aligned_bytes;
     mp_operator.aligned_bytes = 0;
     return allocated(mp_real.aligned_alloc(alignment, bytes),
-                     asked && asked <= bytes && bytes - asked < alignment ? asked : bytes);
+                     requested && requested <= bytes && bytes - requested < alignment ? requested
+                                                                                      : bytes);
 }
 
 HOOK int posix_memalign(void **out, size_t alignment, size_t bytes)

@@ -153,7 +153,7 @@ enum nvtx_reference { NVTX_BY_ADDRESS = 1, NVTX_BY_HANDLE = 2 };
 /* The first fields of all descriptions. */
 struct nvtx_description {
     uint16_t compatible, bytes;
-    uint32_t what;
+    uint32_t kind;
 };
 struct nvtx_range {
     size_t bytes;
@@ -163,24 +163,24 @@ struct nvtx_heap {
     struct nvtx_description head;
     uint32_t usage, type;
     size_t of_bytes;
-    const void *of; /* of NVTX_VIRTUAL_ADDRESS: its struct nvtx_range */
+    const void *range; /* of NVTX_VIRTUAL_ADDRESS: its struct nvtx_range */
     uint32_t category, message_type;
     union nvtx_text message;
 };
 struct nvtx_regions {
-    struct nvtx_description head; /* what: the type */
+    struct nvtx_description head; /* kind: the type */
     void *heap;
     size_t count, element_bytes;
     const void *elements;
     const void **handles; /* NULL if they are not requested */
 };
 struct nvtx_resizes {
-    struct nvtx_description head; /* what: the type */
+    struct nvtx_description head; /* kind: the type */
     size_t count, element_bytes;
     const void *elements;
 };
 struct nvtx_references {
-    struct nvtx_description head; /* what: enum nvtx_reference */
+    struct nvtx_description head; /* kind: enum nvtx_reference */
     size_t count, element_bytes;
     const void *elements; /* of void * */
 };
@@ -236,8 +236,9 @@ NVTX_MEMORY_EXTENSION(X)
 #undef X
 
 enum nvtx_extensions { NVTX_EXTENSION_MEMORY = 1, NVTX_EXTENSION_PAYLOAD = 2 };
-#define NVTX_MEMORY_COMPATIBLE 0x0102 /* version of the memory extension and of its descriptions   \
-                                       */
+#define NVTX_MEMORY_COMPATIBLE                                                                     \
+    0x0102 /* version of the memory extension and of its descriptions                              \
+            */
 struct nvtx_segment {
     size_t id, slots;
     intptr_t *slot; /* 0 if no tool has set it */

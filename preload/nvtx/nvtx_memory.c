@@ -36,7 +36,7 @@ static const struct nvtx_range *range_of(const struct nvtx_heap *heap)
     const bool known = heap && is_known(&heap->head, sizeof *heap) &&
                        heap->type == NVTX_VIRTUAL_ADDRESS &&
                        heap->of_bytes >= sizeof(struct nvtx_range);
-    return known ? heap->of : NULL;
+    return known ? heap->range : NULL;
 }
 
 static void *heap_register(void *domain, const struct nvtx_heap *heap)
@@ -69,7 +69,7 @@ static void heap_reset(void *domain, void *heap)
 static void regions_register(void *domain, const struct nvtx_regions *batch)
 {
     (void)domain;
-    if (!IS_BATCH(batch, sizeof(struct nvtx_range)) || batch->head.what != NVTX_VIRTUAL_ADDRESS)
+    if (!IS_BATCH(batch, sizeof(struct nvtx_range)) || batch->head.kind != NVTX_VIRTUAL_ADDRESS)
         return;
     record(MPF_OP_NVTX_IN, batch->heap, 0);
     for (size_t i = 0; i < batch->count; i++) {
@@ -82,7 +82,7 @@ static void regions_register(void *domain, const struct nvtx_regions *batch)
 static void regions_resize(void *domain, const struct nvtx_resizes *batch)
 {
     (void)domain;
-    if (!IS_BATCH(batch, sizeof(struct nvtx_range)) || batch->head.what != NVTX_VIRTUAL_ADDRESS)
+    if (!IS_BATCH(batch, sizeof(struct nvtx_range)) || batch->head.kind != NVTX_VIRTUAL_ADDRESS)
         return;
     for (size_t i = 0; i < batch->count; i++) {
         const struct nvtx_range *range = ELEMENT(batch, i);
@@ -100,7 +100,7 @@ static bool is_reference(uint32_t kind)
 static void regions_unregister(void *domain, const struct nvtx_references *batch)
 {
     (void)domain;
-    if (!IS_BATCH(batch, sizeof(void *)) || !is_reference(batch->head.what)) return;
+    if (!IS_BATCH(batch, sizeof(void *)) || !is_reference(batch->head.kind)) return;
     for (size_t i = 0; i < batch->count; i++) {
         const void *const *region = ELEMENT(batch, i);
         if (*region) record(MPF_OP_FREE, *region, 0);

@@ -49,7 +49,7 @@ static struct allocator pymalloc;
 
 static struct mp_addresses *samples; /* NULL before the first sample */
 
-static MP_COLD void gone(void *p)
+static MP_COLD void sample_freed(void *p)
 {
     if (p && mp_addresses_take(samples, p))
         mp_record(MPF_OP_FREE, MPF_HEAP_PYTHON, (uintptr_t)p, 0);
@@ -97,13 +97,13 @@ static void *in_front_realloc(void *ctx, void *p, size_t bytes)
 {
     void *q = pymalloc.realloc(ctx, p, bytes);
     if (!q) return NULL;
-    if (mp_addresses_may_have(samples, p)) gone(p);
+    if (mp_addresses_may_have(samples, p)) sample_freed(p);
     return is_due(bytes) ? sampled(q, bytes) : q;
 }
 
 static void in_front_free(void *ctx, void *p)
 {
-    if (mp_addresses_may_have(samples, p)) gone(p);
+    if (mp_addresses_may_have(samples, p)) sample_freed(p);
     pymalloc.free(ctx, p);
 }
 

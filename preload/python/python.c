@@ -158,8 +158,8 @@ uint64_t mp_python_here(void)
     uint64_t id[DEPTH + 1], around = 0;
     const void *(*state)(void) = __atomic_load_n(&thread_state, __ATOMIC_ACQUIRE);
     if (!state) return 0;
-    const unsigned all = mp_python_walk(&python, state(), f, DEPTH + 1),
-                   n = all < DEPTH ? all : DEPTH;
+    const unsigned found = mp_python_walk(&python, state(), f, DEPTH + 1),
+                   n = found < DEPTH ? found : DEPTH;
     if (!n) return 0;
     const uint32_t log = mp_loss_now();
     forget(log);
@@ -168,10 +168,10 @@ uint64_t mp_python_here(void)
         if (!modules) f[i].module = NULL;
         id[i] = frame_id(&f[i], &around);
     }
-    if (all > n) id[n] = named_frame(mpf_cut_text(MPF_CUT_DEPTH), log);
-    const uint64_t stack = mp_seen_id(id, all);
+    if (found > n) id[n] = named_frame(mpf_cut_text(MPF_CUT_DEPTH), log);
+    const uint64_t stack = mp_seen_id(id, found);
     if (!mp_seen(in_log->stacks, STACKS, mp_seen_in(stack, log)))
-        record_stack(stack, log, id, all, f, n);
+        record_stack(stack, log, id, found, f, n);
     return stack;
 }
 

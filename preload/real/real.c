@@ -80,9 +80,10 @@ bool mp_real_object_of(const void *function, const char **name, const void **bas
 static bool is_of_allocator(const void *function)
 {
     const char *name;
-    const void *base, *its;
+    const void *base, *malloc_base;
     return mp_real_object_of(function, &name, &base) &&
-           mp_real_object_of((const void *)mp_real.malloc, &name, &its) && base == its;
+           mp_real_object_of((const void *)mp_real.malloc, &name, &malloc_base) &&
+           base == malloc_base;
 }
 
 size_t (*mp_real_usable(void))(void *)

@@ -101,9 +101,9 @@ static const ElfW(Sym) * find_by_gnu_hash(const struct tables *t, const char *na
     const uint32_t first = bucket[hash % head->buckets];
     if (first < head->first) return NULL;
     for (uint32_t i = first; i - first < CHAIN_MAX; i++) {
-        const uint32_t its = chain[i - head->first];
-        if ((its | 1) == (hash | 1) && defines(t, i, name, length)) return &t->symbol[i];
-        if (its & 1) break;
+        const uint32_t symbol_hash = chain[i - head->first];
+        if ((symbol_hash | 1) == (hash | 1) && defines(t, i, name, length)) return &t->symbol[i];
+        if (symbol_hash & 1) break;
     }
     return NULL;
 }

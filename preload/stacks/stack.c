@@ -120,10 +120,10 @@ static struct mp_hash hash_of(const struct mp_frame *from, uint32_t generation)
 }
 
 /* Keeps only the program's part of the stack. */
-static unsigned without_own(uint64_t *pc, unsigned all, enum mpf_cut *cut)
+static unsigned without_own(uint64_t *pc, unsigned count, enum mpf_cut *cut)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < all; i++) {
+    for (unsigned i = 0; i < count; i++) {
         if (is_own(pc[i])) continue;
         if (n == DEPTH) {
             *cut = MPF_CUT_DEPTH;
@@ -145,11 +145,11 @@ static void record_stack(uint64_t id, enum mpf_cut cut, const uint64_t *pc, unsi
 /* IDs of an earlier generation are not needed any more. */
 static void forget(uint32_t generation, uint32_t log)
 {
-    static uint64_t of;
+    static uint64_t known;
     const uint64_t now = (uint64_t)log << 32 | generation;
-    uint64_t before = __atomic_load_n(&of, __ATOMIC_RELAXED);
-    if (before != now &&
-        __atomic_compare_exchange_n(&of, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    uint64_t before = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (before != now && __atomic_compare_exchange_n(&known, &before, now, false, __ATOMIC_RELAXED,
+                                                     __ATOMIC_RELAXED))
         mp_stack_reset();
 }
 

@@ -33,7 +33,7 @@ enum {
 };
 
 static uint64_t (*next_number)(void), (*thread_number)(void);
-static bool strange; /* set if an object with an unknown layout has been seen */
+static bool unknown_layout; /* set if an object with an unknown layout has been seen */
 
 void mp_torch_numbers_start(void *library)
 {
@@ -84,7 +84,7 @@ static size_t thread_at(const void *f, size_t number)
 
 static void give_up(void)
 {
-    if (__atomic_exchange_n(&strange, true, __ATOMIC_RELAXED)) return;
+    if (__atomic_exchange_n(&unknown_layout, true, __ATOMIC_RELAXED)) return;
     mp_say(
         "this PyTorch's nodes of autograd are not known: --backward-of will not find their forward operators",
         NULL, NULL, NULL);
@@ -98,7 +98,7 @@ void mp_torch_next_again(void)
 void mp_torch_node(const void *f, const char *name)
 {
     if (!__atomic_load_n(&next_number, __ATOMIC_ACQUIRE) ||
-        __atomic_load_n(&strange, __ATOMIC_RELAXED))
+        __atomic_load_n(&unknown_layout, __ATOMIC_RELAXED))
         return;
     const size_t at = number_at(f, name), thread_place = at ? thread_at(f, at) : 0;
     const uint64_t number = thread_place ? word(f, at) : 0,

@@ -94,12 +94,12 @@ SAME_FIELD(struct nvtx_heap, head.compatible, nvtxMemHeapDesc_t, extCompatID);
 SAME_FIELD(struct nvtx_heap, head.bytes, nvtxMemHeapDesc_t, structSize);
 SAME_FIELD(struct nvtx_heap, type, nvtxMemHeapDesc_t, type);
 SAME_FIELD(struct nvtx_heap, of_bytes, nvtxMemHeapDesc_t, typeSpecificDescSize);
-SAME_FIELD(struct nvtx_heap, of, nvtxMemHeapDesc_t, typeSpecificDesc);
+SAME_FIELD(struct nvtx_heap, range, nvtxMemHeapDesc_t, typeSpecificDesc);
 SAME_FIELD(struct nvtx_heap, message_type, nvtxMemHeapDesc_t, messageType);
 SAME_FIELD(struct nvtx_heap, message, nvtxMemHeapDesc_t, message);
 
 static_assert(sizeof(struct nvtx_regions) == sizeof(nvtxMemRegionsRegisterBatch_t), "regions");
-SAME_FIELD(struct nvtx_regions, head.what, nvtxMemRegionsRegisterBatch_t, regionType);
+SAME_FIELD(struct nvtx_regions, head.kind, nvtxMemRegionsRegisterBatch_t, regionType);
 SAME_FIELD(struct nvtx_regions, heap, nvtxMemRegionsRegisterBatch_t, heap);
 SAME_FIELD(struct nvtx_regions, count, nvtxMemRegionsRegisterBatch_t, regionCount);
 SAME_FIELD(struct nvtx_regions, element_bytes, nvtxMemRegionsRegisterBatch_t,
@@ -108,13 +108,13 @@ SAME_FIELD(struct nvtx_regions, elements, nvtxMemRegionsRegisterBatch_t, regionD
 SAME_FIELD(struct nvtx_regions, handles, nvtxMemRegionsRegisterBatch_t, regionHandleElementsOut);
 
 static_assert(sizeof(struct nvtx_resizes) == sizeof(nvtxMemRegionsResizeBatch_t), "resizes");
-SAME_FIELD(struct nvtx_resizes, head.what, nvtxMemRegionsResizeBatch_t, regionType);
+SAME_FIELD(struct nvtx_resizes, head.kind, nvtxMemRegionsResizeBatch_t, regionType);
 SAME_FIELD(struct nvtx_resizes, count, nvtxMemRegionsResizeBatch_t, regionDescCount);
 SAME_FIELD(struct nvtx_resizes, elements, nvtxMemRegionsResizeBatch_t, regionDescElements);
 
 static_assert(sizeof(struct nvtx_references) == sizeof(nvtxMemRegionsUnregisterBatch_t),
               "references");
-SAME_FIELD(struct nvtx_references, head.what, nvtxMemRegionsUnregisterBatch_t, refType);
+SAME_FIELD(struct nvtx_references, head.kind, nvtxMemRegionsUnregisterBatch_t, refType);
 SAME_FIELD(struct nvtx_references, count, nvtxMemRegionsUnregisterBatch_t, refCount);
 SAME_FIELD(struct nvtx_references, elements, nvtxMemRegionsUnregisterBatch_t, refElements);
 

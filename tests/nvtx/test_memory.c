@@ -17,9 +17,9 @@
 
 int InitializeInjectionNvtxExtension(struct nvtx_extension *extension);
 
-#define HEAD(struct_, what)                                                                        \
+#define HEAD(struct_, kind)                                                                        \
     {                                                                                              \
-        NVTX_MEMORY_COMPATIBLE, sizeof(struct_), what                                              \
+        NVTX_MEMORY_COMPATIBLE, sizeof(struct_), kind                                              \
     }
 #define AT(n) ((const void *)(uintptr_t)(0x1000 * (n)))
 
@@ -39,7 +39,7 @@ static struct nvtx_heap heap_of(const struct nvtx_range *range)
                                .usage = 1,
                                .type = NVTX_VIRTUAL_ADDRESS,
                                .of_bytes = sizeof *range,
-                               .of = range,
+                               .range = range,
                                .message_type = NVTX_MESSAGE_ASCII,
                                .message.ascii = "arena" };
 }
@@ -127,10 +127,10 @@ static void regions_are_known_by_address_or_handle(void **state)
     struct nvtx_references batch = { HEAD(struct nvtx_references, NVTX_BY_ADDRESS), 3,
                                      sizeof *region, region };
     emit_memory.MemRegionsUnregister(NULL, &batch);
-    batch.head.what = NVTX_BY_HANDLE;
+    batch.head.kind = NVTX_BY_HANDLE;
     emit_memory.MemRegionsUnregister(NULL, &batch);
     assert_int_equal(double_count(MPF_OP_FREE), 4);
-    batch.head.what = 3;
+    batch.head.kind = 3;
     emit_memory.MemRegionsUnregister(NULL, &batch);
     assert_int_equal(double_count(MPF_OP_FREE), 4);
     const struct nvtx_region_name name = { .reference = NVTX_BY_HANDLE,
@@ -166,7 +166,7 @@ static void descriptions_of_other_versions_are_ignored(void **state)
     struct nvtx_regions bad[] = { good, good, good, good, good };
     bad[0].head.bytes--;
     bad[1].head.compatible = 0x0101;
-    bad[2].head.what = 0x12;
+    bad[2].head.kind = 0x12;
     bad[3].element_bytes--;
     bad[4].elements = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -68,7 +68,7 @@ struct mpf_predictor {
     struct mpf_freed {
         uint64_t addr[MPF_FREED];
         uint64_t count;
-    } of[MPF_STACKS];
+    } freed[MPF_STACKS];
     uint64_t moving, next;
 };
 struct mpf_columns_reader {
