@@ -172,11 +172,11 @@ class Run:
 
     def pause(self):
         """If the machine has too little time to thin the log, the program waits."""
-        most, began = budget(self.keep) * self.options.pause, time.monotonic()
-        if room(self.logs) <= most:
+        limit, began = budget(self.keep) * self.options.pause, time.monotonic()
+        if room(self.logs) <= limit:
             return
         self.hold(True)
-        while room(self.logs) > most and named(self.process.pid, "memprof-report"):
+        while room(self.logs) > limit and named(self.process.pid, "memprof-report"):
             time.sleep(0.5)
         self.hold(False)
         self.pauses += 1
@@ -233,19 +233,19 @@ class Run:
 
     # ---- resources
 
-    def most(self, key, running=True):
+    def max_of(self, key, running=True):
         return max((sample[key] for sample in self.samples if not running or sample["runs"]), default=0)
 
-    def tell(self):
+    def print_summary(self):
         live = [sample for sample in self.samples if sample["runs"]]
         events, took = self.truth["allocations"] + self.truth["frees"], self.truth["seconds"]
         print(f"{self.where}: {events} events in {took:.1f} s ({events / took / 1e6:.2f} million a second), until the log was one file {self.elapsed:.1f} s")
         print(f"  folded: {self.log['fold']}, until {(self.log['folded_until_ns'] or 0) / 1e9:.1f} s, {self.log['folded_events']} events gone, "
               f"grain {self.log['folded_grain_ns']} ns; the log has {self.log['events']}, {units(room(self.logs))}")
-        print(f"  room while it ran: at most {units(self.most('room'))} of {self.keep}, and a journal of {units(self.most('journal'))}; "
-              f"while it was made one file {units(self.most('room', False))}")
-        print(f"  waited for who folds: {self.pauses} times, {self.paused:.1f} s; who folds: {self.most('folder_seconds', False):.1f} s of a processor, "
-              f"at most {units(self.most('folder_rss', False))}")
+        print(f"  room while it ran: at most {units(self.max_of('room'))} of {self.keep}, and a journal of {units(self.max_of('journal'))}; "
+              f"while it was made one file {units(self.max_of('room', False))}")
+        print(f"  waited for who folds: {self.pauses} times, {self.paused:.1f} s; who folds: {self.max_of('folder_seconds', False):.1f} s of a processor, "
+              f"at most {units(self.max_of('folder_rss', False))}")
         for n in range(10):
             part = live[len(live) * n // 10:len(live) * (n + 1) // 10]
             if part:
@@ -255,16 +255,16 @@ class Run:
                       f"{units(max(s['mapped'] for s in part))}, journal {units(max(s['journal'] for s in part))}")
 
     def within(self):
-        if self.most("room") > budget(self.keep):
-            wrong.append(f"room: {units(self.most('room'))}, more than {self.keep}")
+        if self.max_of("room") > budget(self.keep):
+            wrong.append(f"room: {units(self.max_of('room'))}, more than {self.keep}")
         check("folded", self.log["fold"], "folded")
         live = [sample for sample in self.samples if sample["runs"]]
         late = live[len(live) // 10:]
         check("threads, from a tenth on", {sample["threads"] for sample in late} <= set(range(self.options.threads + 2, self.options.threads + 4)), True)
         check("descriptors of the program, from a tenth on", len({sample["own"] for sample in late}) <= 1, True)
         half = len(late) // 2
-        for key, of, more in FLAT:
-            before, after = (of(sample[key] for sample in part) for part in (late[:half], late[half:]))
+        for key, summarise, more in FLAT:
+            before, after = (summarise(sample[key] for sample in part) for part in (late[:half], late[half:]))
             if after > before + more:
                 wrong.append(f"{key}: {after} in the second half of the run, {before} in the first")
 
@@ -305,7 +305,7 @@ def main():
         beside = list(readers.map(Run.beside, runs))
     for run, more in zip(runs, beside):
         check("beside the truth", more, start)
-        run.tell()
+        run.print_summary()
         run.within()
     events = sum(run.truth["allocations"] + run.truth["frees"] for run in runs)
     print(f"{events} events, {len(runs)} processes, {max(run.elapsed for run in runs):.1f} s: {'wrong' if wrong else 'all as the programs say'}")

@@ -44,11 +44,11 @@ static CUresult availability(unsigned cbid)
 }
 
 /* The tool gets the callback of a call's end only if it subscribed before the call's start. */
-static void tell(struct fake_call *call, CUresult *result)
+static void notify(struct fake_call *call, CUresult *result)
 {
     const struct fake_tracer *to = atomic_load(&tracer);
-    if (!result) call->told = to != NULL;
-    if (!to || !call->told) return;
+    if (!result) call->notified = to != NULL;
+    if (!to || !call->notified) return;
     fake_lock();
     const CUcontext context = fake_current();
     const uint32_t uid = context ? context->uid : 0;
@@ -61,7 +61,7 @@ static void tell(struct fake_call *call, CUresult *result)
 CUresult fake_enter(struct fake_call *call)
 {
     call->correlation = atomic_fetch_add(&correlations, 1) + 1;
-    tell(call, NULL);
+    notify(call, NULL);
     fake_lock();
     return availability(call->cbid);
 }
@@ -69,7 +69,7 @@ CUresult fake_enter(struct fake_call *call)
 CUresult fake_leave(struct fake_call *call, CUresult result)
 {
     fake_unlock();
-    tell(call, &result);
+    notify(call, &result);
     return result;
 }
 

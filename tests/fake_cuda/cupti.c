@@ -133,8 +133,8 @@ EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
     if (!handle) return CUPTI_ERROR_INVALID_PARAMETER;
     for (int i = 0; i < FAKE_TOOLS; i++) {
-        struct CUpti_Subscriber_st *its = handle;
-        atomic_compare_exchange_strong(&subscribers[i], &its, NULL);
+        struct CUpti_Subscriber_st *subscriber = handle;
+        atomic_compare_exchange_strong(&subscribers[i], &subscriber, NULL);
     }
     return CUPTI_SUCCESS;
 }

@@ -152,7 +152,7 @@ FAKE_EXPORT bool fake_cuda_usage(unsigned n, struct fake_usage *out)
              "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
              getenv("FAKE_CUDA_MIG") ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5], u[6],
              u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-    out->told = !is_shared();
+    out->has_nvml_figures = !is_shared();
     make_pci(d->number, out->pci);
     return true;
 }

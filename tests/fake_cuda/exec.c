@@ -8,7 +8,7 @@
 enum { RESOURCE_EXEC_CREATE_STARTING = 17, RESOURCE_EXEC_CREATED, RESOURCE_EXEC_DESTROY_STARTING };
 enum { NODES_A_GRANULE = 4000 };
 
-static void tell(unsigned cbid, CUgraphExec exec, CUgraph graph)
+static void notify(unsigned cbid, CUgraphExec exec, CUgraph graph)
 {
     struct fake_graph_data descriptor = { .graph = graph, .exec = exec };
     fake_resource(cbid, fake_current(), NULL, &descriptor);
@@ -25,7 +25,7 @@ CUresult fake_exec_create(CUgraphExec *out, CUgraph graph, unsigned long long fl
 {
     const CUcontext context = fake_current();
     if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    tell(RESOURCE_EXEC_CREATE_STARTING, NULL, graph);
+    notify(RESOURCE_EXEC_CREATE_STARTING, NULL, graph);
     if (!fake_context_take(context, cost_of(graph))) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUgraphExec exec = calloc(1, sizeof *exec);
     if (!exec) abort();
@@ -34,7 +34,7 @@ CUresult fake_exec_create(CUgraphExec *out, CUgraph graph, unsigned long long fl
     exec->auto_free = flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     fake_graph_clone(&exec->graph, graph);
     *out = exec;
-    tell(RESOURCE_EXEC_CREATED, exec, graph);
+    notify(RESOURCE_EXEC_CREATED, exec, graph);
     return CUDA_SUCCESS;
 }
 
@@ -51,7 +51,7 @@ CUresult fake_exec_update(CUgraphExec exec, CUgraph graph)
 
 CUresult fake_exec_destroy(CUgraphExec exec)
 {
-    tell(RESOURCE_EXEC_DESTROY_STARTING, exec, exec->graph);
+    notify(RESOURCE_EXEC_DESTROY_STARTING, exec, exec->graph);
     if (fake_context_alive(exec->context)) fake_context_give(exec->context, exec->cost);
     fake_graph_destroy(exec->graph);
     free(exec);

@@ -30,7 +30,7 @@ struct fake_call {
     const void *params;
     uint32_t correlation;
     uint64_t data[FAKE_TOOLS]; /* the tools' words, from entry to exit */
-    bool told;
+    bool notified;
 };
 void fake_lock(void);
 void fake_unlock(void);

@@ -55,7 +55,7 @@ void fake_cuda_set_tracer(const struct fake_tracer *tracer);
 struct fake_usage {
     char uuid[FAKE_UUID_TEXT], pci[FAKE_PCI_TEXT];
     uint64_t total, used, own; /* bytes; used includes own bytes and those of other processes */
-    bool told;                 /* NVML has these figures */
+    bool has_nvml_figures;     /* NVML has these figures */
 };
 /* Gets the usage of the n-th device. Returns false after the last. Works before cuInit, as NVML
  * does. */

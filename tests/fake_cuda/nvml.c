@@ -61,7 +61,7 @@ enum nvml_return nvmlDeviceGetMemoryInfo(void *device, struct nvml_memory *out)
     struct fake_usage usage;
     const enum nvml_return result = usage_of(device, &usage);
     if (result) return result;
-    if (!usage.told) return NVML_ERROR_NOT_SUPPORTED;
+    if (!usage.has_nvml_figures) return NVML_ERROR_NOT_SUPPORTED;
     out->total = usage.total + FAKE_DRIVER_RESERVED;
     out->free = usage.total - usage.used;
     out->used = usage.used + FAKE_DRIVER_RESERVED;
@@ -73,7 +73,7 @@ enum nvml_return nvmlDeviceGetMemoryInfo_v2(void *device, struct nvml_memory_v2 
     struct fake_usage usage;
     const enum nvml_return result = usage_of(device, &usage);
     if (result) return result;
-    if (!usage.told) return NVML_ERROR_NOT_SUPPORTED;
+    if (!usage.has_nvml_figures) return NVML_ERROR_NOT_SUPPORTED;
     if (out->version != NVML_MEMORY_V2) return NVML_ERROR_VERSION_MISMATCH;
     out->total = usage.total + FAKE_DRIVER_RESERVED;
     out->reserved = FAKE_DRIVER_RESERVED;

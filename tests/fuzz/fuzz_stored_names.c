@@ -12,11 +12,11 @@ enum { AS_IT_IS = 1 }; /* in the first byte */
 static const char *packed_file(const uint8_t *text, size_t size)
 {
     static ZSTD_CCtx *zstd;
-    const size_t most = ZSTD_compressBound(size);
-    uint8_t *data = malloc(most);
+    const size_t bound = ZSTD_compressBound(size);
+    uint8_t *data = malloc(bound);
     if (!zstd) zstd = ZSTD_createCCtx();
     ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-    const size_t bytes = ZSTD_compress2(zstd, data, most, text, size);
+    const size_t bytes = ZSTD_compress2(zstd, data, bound, text, size);
     if (ZSTD_isError(bytes)) errx(1, "%s", ZSTD_getErrorName(bytes));
     const char *path = fuzz_file("log.zst.symbols", data, bytes);
     free(data);

@@ -128,14 +128,14 @@ def autograd():
 
 def sleep():
     """sleep.py printed at each mark: (allocated bytes, sleeping bytes of the plug-in, reserved bytes, used bytes)."""
-    said = {
+    printed = {
         "kv cache:1.end": (21378269184, 0, 21648900096, 22310354944),
         "sleep:1.end": (21378269184, 21646802944, 21648900096, None),
         "train:1.end": (46679425024, 21646802944, 47217377280, 26372538368),
         "weights:2.end": (21446426624, 17448304640, 21716008960, 5069668352),
         "kv cache:2.end": (21446426624, 0, 21716008960, 22517972992),
     }
-    for at, (allocated, sleeping, reserved, used) in said.items():
+    for at, (allocated, sleeping, reserved, used) in printed.items():
         device = report("peaks", "h100-sleep.zst", "--at", at)["devices"][0]
         part = parts(device)
         equal(part.get("torch_live", 0) + device["torch_asleep_bytes"], allocated, f"{at}: live, awake and asleep")
@@ -154,7 +154,7 @@ def sleep():
 
 
 # PyTorch's own numbers of the programs in roles/, in bytes of its allocator's blocks: by log, instant and role.
-TOLD = {
+PYTORCH_ROLES = {
     "gpt2": {
         "boundary": {"parameters": 215044096, "optimizer_state": 428488704, "inputs": 16384, "outputs": 411705856, "activations": 787657216},
         "backward": {"parameters": 215044096, "optimizer_state": 428488704, "inputs": 16384, "outputs": 411705856, "gradients": 215555072},
@@ -199,7 +199,7 @@ def roles_at(log, instant, untold=0):
 
 
 def roles():
-    for name, instants in TOLD.items():
+    for name, instants in PYTORCH_ROLES.items():
         log = f"h100-{name}.zst"
         unexplained = UNEXPLAINED.get(name, {})
         equal(roles_at(log, "peak", unexplained.get("peak", 0))[1]["bytes"], ROLES_PEAKS[name], f"{name}: allocated_bytes.all.peak")

@@ -53,10 +53,10 @@ def check_accounts(log, name, differences, dice):
         exact, spread = ([i for i in instants if (i[1]["kind"] == "spread") == kind] for kind in (False, True))
         for i, instant in exact + dice.sample(spread, min(INSTANTS, len(spread))):
             at = f"{instant['time_ns']}ns"
-            then, = (d for d in report("peaks", "--at", at, log)["logs"][0]["devices"] if d["index"] == device["index"])
+            same_device, = (d for d in report("peaks", "--at", at, log)["logs"][0]["devices"] if d["index"] == device["index"])
             parts = {p["part"]: p["bytes"][i] for p in device["parts"] if p["bytes"][i]}
             what = f"{name} gpu{device['index']} at {at}"
-            differences.compare(parts, {p["part"]: p["bytes"] for p in then["parts"] if p["bytes"]}, what)
+            differences.compare(parts, {p["part"]: p["bytes"] for p in same_device["parts"] if p["bytes"]}, what)
             differences.compare(instant["bytes"], sum(parts.values()), f"{what}, their sum")
         differences.compare([i["kind"] for _, i in exact].count("peak"), 1, f"{name}, peaks")
 
@@ -89,8 +89,8 @@ def check_peaks(log, name, differences):
             differences.compare(state(log, at)[heap["heap"]], expected, f"{name} {heap['heap']} peak at {at}")
     for device in log_peaks.get("devices", []):
         at = clock(device["time_ns"], 10 ** 6)
-        then = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["devices"]
-        same = next(d for d in then if d["index"] == device["index"])
+        devices = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["devices"]
+        same = next(d for d in devices if d["index"] == device["index"])
         for key in ("used_bytes", "parts", "torch_live"):
             differences.compare(same[key], device[key], f"{name} gpu{device['index']} {key} at {at}")
 
@@ -98,16 +98,16 @@ def check_peaks(log, name, differences):
 def check_segments(log, name, differences):
     for device in report("segments", "--at", "peak", log)["devices"]:
         for at in (clock(device["time_ns"], 10 ** 6), f"{device['time_ns']}ns"):
-            then = next(d for d in report("segments", "--at", at, log)["devices"] if d["device"] == device["device"])
+            same_device = next(d for d in report("segments", "--at", at, log)["devices"] if d["device"] == device["device"])
             for key in ("bytes", "live_bytes", "split_free_bytes", "releasable_bytes", "graph_free_bytes", "segments"):
-                differences.compare(then[key], device[key], f"{name} gpu{device['device']} {key} at {at}")
+                differences.compare(same_device[key], device[key], f"{name} gpu{device['device']} {key} at {at}")
 
 
 def check_ooms(log, name, differences):
     for oom in report("oom", "--by", "range", log)["logs"][0]["ooms"]:
         at = clock(oom["time_ns"], WIDTH_OF_OOM)
-        then = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["devices"]
-        same = next(d for d in then if d["index"] == oom["device"]["index"])
+        devices = report("peaks", "--by", "range", "--at", at, log)["logs"][0]["devices"]
+        same = next(d for d in devices if d["index"] == oom["device"]["index"])
         for key in ("used_bytes", "parts", "torch_live"):
             differences.compare(same[key], oom["device"][key], f"{name} {key} when memory ran out at {at}")
 

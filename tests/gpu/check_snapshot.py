@@ -57,7 +57,7 @@ def run(path):
 def segments(snapshot):
     """Adapts PyTorch's snapshot to what a log contains: blocks that another stream still uses count as free, and sizes
     are those of blocks."""
-    told = []
+    segments_found = []
     for s in sorted(snapshot["segments"], key=lambda s: s["address"]):
         blocks = []
         for b in s["blocks"]:
@@ -66,21 +66,21 @@ def segments(snapshot):
                 blocks[-1] = (blocks[-1][0], blocks[-1][1] + b["size"], False)
             else:
                 blocks.append((b["address"], b["size"], live))
-        told.append((s["device"], s["address"], s["total_size"], s["segment_type"], tuple(s["segment_pool_id"]), s["is_expandable"], tuple(blocks)))
-    return told
+        segments_found.append((s["device"], s["address"], s["total_size"], s["segment_type"], tuple(s["segment_pool_id"]), s["is_expandable"], tuple(blocks)))
+    return segments_found
 
 
 def entries(trace):
-    told = []
+    merged = []
     for e in trace:
         at = e["device_free"] if e["action"] == "oom" else e["addr"]
         if e["action"] == "snapshot":
             continue
-        if told and e["action"] in ("segment_map", "segment_unmap") and told[-1][0] == e["action"] and told[-1][1] + told[-1][2] == at:
-            told[-1] = (*told[-1][:2], told[-1][2] + e["size"], *told[-1][3:])
+        if merged and e["action"] in ("segment_map", "segment_unmap") and merged[-1][0] == e["action"] and merged[-1][1] + merged[-1][2] == at:
+            merged[-1] = (*merged[-1][:2], merged[-1][2] + e["size"], *merged[-1][3:])
         else:
-            told.append((e["action"], at, e["size"], e["stream"], e["time_us"], e.get("frames", [])))
-    return told
+            merged.append((e["action"], at, e["size"], e["stream"], e["time_us"], e.get("frames", [])))
+    return merged
 
 
 # ---- comparing
@@ -137,9 +137,9 @@ def compare_frames(a, b):
 def compare_annotations(theirs, ours):
     names = lambda s: [(a["name"], a["stage"]) for a in s.get("external_annotations", [])]
     mine = collections.Counter(names(ours))
-    lacks = collections.Counter(names(theirs)) - mine
-    print(f"  annotations {len(names(theirs))} and {len(names(ours))}, lacking here {dict(lacks)}; steps", sum(n.startswith("ProfilerStep#") for n, _ in mine))
-    return sum(lacks.values())
+    missing = collections.Counter(names(theirs)) - mine
+    print(f"  annotations {len(names(theirs))} and {len(names(ours))}, lacking here {dict(missing)}; steps", sum(n.startswith("ProfilerStep#") for n, _ in mine))
+    return sum(missing.values())
 
 
 def opens(path):
@@ -148,10 +148,10 @@ def opens(path):
     with open(path, "rb") as f:
         data = pickle.load(f)
     as_is = lambda lines: lines
-    told = [viz.segsum(data), viz.trace(data), viz.segments(data, as_is), viz.memory(data, as_is), viz.trace_plot(data), viz.trace_plot(data, plot_segments=True),
+    opened = [viz.segsum(data), viz.trace(data), viz.segments(data, as_is), viz.memory(data, as_is), viz.trace_plot(data), viz.trace_plot(data, plot_segments=True),
             viz.segment_plot(data), viz.compare(data["segments"], data["segments"], as_is)]
-    print("  opened:", [len(t) for t in told])
-    print("\n".join("    " + line for line in told[0].splitlines() if line.startswith(("segments", "total"))))
+    print("  opened:", [len(t) for t in opened])
+    print("\n".join("    " + line for line in opened[0].splitlines() if line.startswith(("segments", "total"))))
 
 
 def check(build, folder, kind):

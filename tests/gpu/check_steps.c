@@ -16,10 +16,10 @@ static void compare(const struct mpr_replay *r, const char *step, const char *te
 {
     const char *at = strstr(text, key);
     if (!at) return;
-    const uint64_t said = strtoull(at + strlen(key), NULL, 10),
+    const uint64_t expected = strtoull(at + strlen(key), NULL, 10),
                    booked = r->accounts.heap[heap].bytes;
-    if (said == booked) return;
-    printf("%s: %s%" PRIu64 ", and the log has %" PRIu64 "\n", step, key, said, booked);
+    if (expected == booked) return;
+    printf("%s: %s%" PRIu64 ", and the log has %" PRIu64 "\n", step, key, expected, booked);
     wrong++;
 }
 

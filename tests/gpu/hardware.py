@@ -41,8 +41,8 @@ def check(name, *words, **env):
     """Runs the command and returns whether it ended with 0, and its last line."""
     done = subprocess.run([sys.executable, "-B", *words], env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
-    said = done.stdout.strip()
-    print(f"{'ok  ' if done.returncode == 0 else 'FAIL'} {name}: {said if done.returncode else said.splitlines()[-1] if said else ''}", flush=True)
+    output = done.stdout.strip()
+    print(f"{'ok  ' if done.returncode == 0 else 'FAIL'} {name}: {output if done.returncode else output.splitlines()[-1] if output else ''}", flush=True)
     return done.returncode == 0
 
 
@@ -74,19 +74,19 @@ def torch_run(env, folder, setting, words):
     preload = env["MEMPROF_LIB"] + (":" + env["MEMPROF_COMPANION"] if "MEMPROF_CUDA" in setting else "")
     done = subprocess.run([sys.executable, STEP, "compute", "--steps", "3", *words], stdout=subprocess.PIPE, check=True, text=True,
                           env={**os.environ, **setting, "LD_PRELOAD": preload, "MEMPROF_OUT": log, "MEMPROF_QUIET": "1"})
-    told = json.loads(done.stdout.splitlines()[-1])
+    pytorch = json.loads(done.stdout.splitlines()[-1])
     report = subprocess.run([env["MEMPROF_REPORT"], "peaks", "--format", "json", log], stdout=subprocess.PIPE, check=True)
-    return (told["allocated"], told["reserved"]), json.loads(report.stdout)["logs"][0]
+    return (pytorch["allocated"], pytorch["reserved"]), json.loads(report.stdout)["logs"][0]
 
 
 def torch(env):
     for name, (setting, words) in SETTINGS.items():
         with tempfile.TemporaryDirectory() as folder:
-            told, log = torch_run(env, folder, setting, words)
+            pytorch, log = torch_run(env, folder, setting, words)
         peak = next(heap["peak_bytes"] for heap in log["heaps"] if heap["heap"] == "gpu0/torch")
         ours = peak, log["devices"][0]["torch_reserved_peak_bytes"]
-        good = ours == told and not log["lost_events"]
-        print(f"{'ok  ' if good else 'FAIL'} torch, {name}: allocated, reserved {told} and {ours}, "
+        good = ours == pytorch and not log["lost_events"]
+        print(f"{'ok  ' if good else 'FAIL'} torch, {name}: allocated, reserved {pytorch} and {ours}, "
               f"{log['lost_events']} of {log['events']} events lost", flush=True)
         yield good
 

@@ -35,9 +35,9 @@ def listener(what, status=0, **env):
     return done.stdout
 
 
-def compare(told, expected):
-    if told != expected:
-        sys.exit(f"the tool was to be told:\n{expected}\nand was told:\n{told}")
+def compare(got, expected):
+    if got != expected:
+        sys.exit(f"the tool was to be told:\n{expected}\nand was told:\n{got}")
 
 
 def main(what):

@@ -30,9 +30,9 @@ def same(preload, bare, program, *arguments, check=True, **env):
     """Checks that the program prints the same under memprof as without it, and that its counters agree with the log."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.zst")
-        said = run(program, *arguments, LD_PRELOAD=":".join(preload), MEMPROF_OUT=log, MEMPROF_QUIET="1", **env)
-        if said != bare:
-            sys.exit(f"{program} under {preload} {env} was to say:\n{bare}\nand said:\n{said}")
+        output = run(program, *arguments, LD_PRELOAD=":".join(preload), MEMPROF_OUT=log, MEMPROF_QUIET="1", **env)
+        if output != bare:
+            sys.exit(f"{program} under {preload} {env} was to say:\n{bare}\nand said:\n{output}")
         if not check:
             return
         done = subprocess.run([os.environ["GPU_CHECK"], log], timeout=TIMEOUT, capture_output=True, text=True)
@@ -75,11 +75,11 @@ def interposer():
 def searched(program, *arguments, **env):
     """Returns the program's output, and whether the loader searches the disk for the driver."""
     with tempfile.TemporaryDirectory() as folder:
-        said = run(program, *arguments, LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(folder, "loader"), **env)
-        told = [pathlib.Path(file.path).read_text() for file in os.scandir(folder)]
-    if not any("find library=" in text for text in told):
+        output = run(program, *arguments, LD_DEBUG="libs", LD_DEBUG_OUTPUT=os.path.join(folder, "loader"), **env)
+        traces = [pathlib.Path(file.path).read_text() for file in os.scandir(folder)]
+    if not any("find library=" in text for text in traces):
         sys.exit(f"the loader tells nothing of {program}")
-    return said, any("libcuda.so" in text for text in told)
+    return output, any("libcuda.so" in text for text in traces)
 
 
 def chain():
@@ -114,10 +114,10 @@ def report():
     if FAKE:
         reasons.append(({"FAKE_CUPTI_BUSY": "1"}, "another tool"))
     for mode, reason in reasons:
-        devices, its = peaks(both, **mode)
-        said = devices[0].get("driver_calls_by_name", "")
-        if its != stacks or not said.startswith(reason):
-            sys.exit(f"{mode}: {said}, and\n{its}\nwhere CUPTI has\n{stacks}")
+        devices, stacks_by_name = peaks(both, **mode)
+        reason_given = devices[0].get("driver_calls_by_name", "")
+        if stacks_by_name != stacks or not reason_given.startswith(reason):
+            sys.exit(f"{mode}: {reason_given}, and\n{stacks_by_name}\nwhere CUPTI has\n{stacks}")
     if peaks(both, MEMPROF_CUDA="off") != ([], []):
         sys.exit("the device is told of with MEMPROF_CUDA=off")
 

@@ -35,10 +35,10 @@ def main(**env):
         program = subprocess.Popen([os.path.join(os.environ["GPU_PROGRAMS"], "idle")], env={**os.environ, **env}, stdin=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         used = used_bytes(log)
-        said = program.communicate(timeout=TIMEOUT)[1]
+        err = program.communicate(timeout=TIMEOUT)[1]
         why = "MEMPROF_CUPTI=off" if env["MEMPROF_CUPTI"] == "off" else "another tool (a tool of the test) has taken CUPTI"
-        if program.returncode != 0 or f"CUDA allocations are not recorded: {why}" not in said:
-            sys.exit(f"the program ended with {program.returncode} and printed: {said}")
+        if program.returncode != 0 or f"CUDA allocations are not recorded: {why}" not in err:
+            sys.exit(f"the program ended with {program.returncode} and printed: {err}")
         if used < 64 << 20:
             sys.exit(f"{used} bytes used: less than the program holds")
 

@@ -7,7 +7,7 @@
 
 #include "steps.h"
 
-static unsigned told;
+static unsigned callbacks;
 
 static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                                  const void *data)
@@ -16,7 +16,7 @@ static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain, CUpti_C
     (void)domain;
     (void)id;
     (void)data;
-    told++;
+    callbacks++;
 }
 
 int main(int argc, char **argv)
@@ -37,6 +37,6 @@ int main(int argc, char **argv)
     CHECK(finalize() == CUPTI_SUCCESS);
     steps_free(steps_alloc(MIB), MIB);
     step("end");
-    printf("told %u times\n", told);
+    printf("told %u times\n", callbacks);
     return 0;
 }

@@ -30,7 +30,7 @@ static void note(void)
     last = errno;
 }
 
-static void tell(const char *name)
+static void print_errno(const char *name)
 {
     printf("%-24s %ld %s\n", name, changes, changes ? strerror(last) : "");
     changes = last = 0;
@@ -40,7 +40,7 @@ static void tell(const char *name)
 #define OFTEN_DO(name, statements)                                                                 \
     do {                                                                                           \
         for (int i = 0; i < OFTEN; i++) { statements; }                                            \
-        tell(name);                                                                                \
+        print_errno(name);                                                                         \
     } while (0)
 
 static void heap(void)
@@ -79,7 +79,7 @@ static void by_name(const char *make, const char *drop)
         CALL(d(p, 100));
     }
     printf("%s and ", make);
-    tell(drop);
+    print_errno(drop);
 }
 
 static void mappings(void)
@@ -125,19 +125,19 @@ static void processes(void)
     OFTEN_DO("dlclose", library = dlopen("libutil.so.1", RTLD_NOW);
              if (library) CALL(dlclose(library)));
     for (int i = 0; i < 10; i++) CALL(execv("/nonexistent", argv));
-    tell("execv");
+    print_errno("execv");
     for (int i = 0; i < 10; i++) CALL(execve("/nonexistent", argv, environ));
-    tell("execve");
+    print_errno("execve");
     for (int i = 0; i < 10; i++) CALL(execvp("nonexistent-program", argv));
-    tell("execvp");
+    print_errno("execvp");
     for (int i = 0; i < 10; i++) CALL(execl("/nonexistent", "none", NULL));
-    tell("execl");
+    print_errno("execl");
     for (int i = 0; i < 10; i++) CALL(execlp("nonexistent-program", "none", NULL));
-    tell("execlp");
+    print_errno("execlp");
     for (int i = 0; i < 10; i++) CALL(execle("/nonexistent", "none", NULL, environ));
-    tell("execle");
+    print_errno("execle");
     for (int i = 0; i < 10; i++) CALL(fexecve(-1, argv, environ));
-    tell("fexecve");
+    print_errno("fexecve");
 }
 
 int main(void)

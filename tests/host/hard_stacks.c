@@ -111,10 +111,10 @@ FRAME void *make_children(void *arg)
 
 static void forks(void)
 {
-    pthread_t busy[THREADS], maker;
+    pthread_t busy[THREADS], forker;
     for (int i = 0; i < THREADS; i++) pthread_create(&busy[i], NULL, churn, NULL);
-    pthread_create(&maker, NULL, make_children, NULL);
-    pthread_join(maker, NULL);
+    pthread_create(&forker, NULL, make_children, NULL);
+    pthread_join(forker, NULL);
     stop = 1;
     for (int i = 0; i < THREADS; i++) pthread_join(busy[i], NULL);
 }

@@ -11,7 +11,7 @@
 
 enum { BLOCK = 2 << 20, PIECE = 1 << 20, PIECES = 30 };
 
-static void lives(void)
+static void allocate_short_lived(void)
 {
     for (int i = 0; i < 20; i++) {
         void *p = malloc(BLOCK);
@@ -41,7 +41,7 @@ static __attribute__((noinline)) void protect(void)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "lives") == 0) lives();
+    if (strcmp(what, "lives") == 0) allocate_short_lived();
     else if (strcmp(what, "touch") == 0) touch();
     else if (strcmp(what, "protect") == 0) protect();
     else errx(2, "lives, touch or protect");

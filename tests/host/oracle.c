@@ -168,9 +168,9 @@ static void *made(void *p, size_t size)
 static bool dropped(void *p)
 {
     lock();
-    const bool was = p && begin() && drop(p);
+    const bool counted = p && begin() && drop(p);
     unlock();
-    return was;
+    return counted;
 }
 
 void *malloc(size_t n) { return made(next_malloc()(n), n); }

@@ -53,13 +53,13 @@ static inline unsigned number_of(const char *name)
 
 /* Installs a filter: calls in `name`, which ends with NULL, get the action `then`, and all others
  * get `otherwise`. */
-static inline void install(char **name, unsigned then, unsigned otherwise)
+static inline void install(char **name, unsigned action, unsigned otherwise)
 {
     struct sock_filter f[2 * COUNT + 2] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0) };
     unsigned n = 1;
     for (; *name; name++) {
         f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number_of(*name), 0, 1);
-        f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, then);
+        f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
     }
     f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise);
     const struct sock_fprog program = { (unsigned short)n, f };

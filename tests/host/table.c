@@ -28,7 +28,7 @@ static void *keep(void *p)
 }
 
 /* Prints the sum of the row's live blocks, if only the C library knows it. */
-static void tell(size_t bytes) { dprintf(1, "%zu\n", bytes); }
+static void print_bytes(size_t bytes) { dprintf(1, "%zu\n", bytes); }
 
 /* Returns a function that not every libc declares, because it is old or new. */
 static void *function(const char *name)
@@ -100,10 +100,10 @@ static void row_wcsdup(void) { keep(wcsdup(L"nine char")); }
 static void row_asprintf(void)
 {
     char *text;
-    tell((size_t)asprintf(&text, "%300d", 1) + 1);
+    print_bytes((size_t)asprintf(&text, "%300d", 1) + 1);
     keep(text);
 }
-static void row_getcwd(void) { tell(strlen(keep(getcwd(NULL, 0))) + 1); }
+static void row_getcwd(void) { print_bytes(strlen(keep(getcwd(NULL, 0))) + 1); }
 static void row_realpath(void) { keep(realpath("/", NULL)); }
 static void row_getline(void)
 {
@@ -112,7 +112,7 @@ static void row_getline(void)
     FILE *f = fmemopen((char[]){ "a line\n" }, 7, "r");
     if (getline(&line, &n, f) != 7) abort();
     fclose(f);
-    tell(n);
+    print_bytes(n);
     keep(line);
 }
 static void row_open_memstream(void)

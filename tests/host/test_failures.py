@@ -25,7 +25,7 @@ def unharmed(env=None, **popen):
     return result
 
 
-def said(result, word):
+def warns(result, word):
     mp.check(word in result.err, f"not said: {word} in {result.err}")
 
 
@@ -76,7 +76,7 @@ def test_full_disk_at_the_start_is_warned_about():
         with open(os.path.join(place, "filler"), "wb", buffering=0) as f, contextlib.suppress(OSError):
             while f.write(bytes(4096)):
                 pass
-        said(unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")}), b"memprof: cannot")
+        warns(unharmed(env={"MEMPROF_OUT": os.path.join(place, "%p.zst")}), b"memprof: cannot")
 
 
 def test_missing_journal_is_warned_about():
@@ -88,18 +88,18 @@ def test_missing_journal_is_warned_about():
         mount("-o", "remount,bind,ro", "/tmp")
 
     with small_disk(4096):      # skips the test if mounting is not possible
-        said(unharmed(env={"MEMPROF_OUT": "/dev/shm/%p.zst"}, preexec_fn=nowhere), b"journal")
+        warns(unharmed(env={"MEMPROF_OUT": "/dev/shm/%p.zst"}, preexec_fn=nowhere), b"journal")
 
 
 def test_unwritable_log_directory_is_warned_about():
     for where in ("/proc/%p.zst", "/dev/null/%p.zst", "/sys/%p.zst"):
-        said(unharmed(env={"MEMPROF_OUT": where}), b"memprof: cannot")
+        warns(unharmed(env={"MEMPROF_OUT": where}), b"memprof: cannot")
 
 
 def test_log_path_that_is_a_device_or_directory_is_warned_about():
     place = mp.fresh("folder")
     for where in ("/dev/null", place):
-        said(unharmed(env={"MEMPROF_OUT": where}), f"memprof: cannot create the log {where}: File exists\n".encode())
+        warns(unharmed(env={"MEMPROF_OUT": where}), f"memprof: cannot create the log {where}: File exists\n".encode())
     mp.equal([name for name in os.listdir("/dev") if name.startswith("null.")], [], "files beside /dev/null")
 
 
@@ -110,7 +110,7 @@ def test_relative_log_path_in_a_deleted_directory_is_warned_about():
         os.chdir(place)
         os.rmdir(place)
 
-    said(unharmed(env={"MEMPROF_OUT": "%e.zst"}, preexec_fn=gone), b"memprof: cannot create the log work.zst: No such file or directory\n")
+    warns(unharmed(env={"MEMPROF_OUT": "%e.zst"}, preexec_fn=gone), b"memprof: cannot create the log work.zst: No such file or directory\n")
 
 
 def test_deleted_log_and_journal_count_as_lost_events():

@@ -25,18 +25,18 @@ def over_the_oracle(mode, argv):
         return log, json.load(f)
 
 
-def exactly(argv, least=LARGE, mode="large"):
+def exactly(argv, min_bytes=LARGE, mode="large"):
     """Checks that each block of at least `least` usable bytes is recorded, and that the sums of the others agree."""
     log, oracle = over_the_oracle(mode, argv)
     usable = [tuple(b) for b in oracle["usable"]]
-    mp.equal(sorted(map(tuple, mp.naive_reader(log.path)["live"])), sorted(b for b in usable if b[1] >= least), "live set")
+    mp.equal(sorted(map(tuple, mp.naive_reader(log.path)["live"])), sorted(b for b in usable if b[1] >= min_bytes), "live set")
     heap = log.heap()
     for key in ("allocations", "frees", "failures"):
         mp.equal(heap[key], oracle[key], key)
     mp.equal(heap["end_bytes"], sum(b[1] for b in usable), "live bytes")
     mp.equal(heap["end_blocks"], len(usable), "live blocks")
     rest = [r for r in heap["ranges"] if r["path"] and r["path"][0].startswith("(blocks under ")]
-    mp.equal([r["end_bytes"] for r in rest], [sum(b[1] for b in usable if b[1] < least)], "bytes of the rest")
+    mp.equal([r["end_bytes"] for r in rest], [sum(b[1] for b in usable if b[1] < min_bytes)], "bytes of the rest")
     mp.check(heap["allocations"] > 1000, f"too little happened to prove anything: {heap['allocations']}")
 
 
@@ -49,7 +49,7 @@ def test_large_mode_is_exact_with_threads():
 
 
 def test_large_mode_uses_the_given_size():
-    exactly([mp.victim("blocks"), "5000"], least=65536, mode="large:64K")
+    exactly([mp.victim("blocks"), "5000"], min_bytes=65536, mode="large:64K")
 
 
 def test_large_mode_is_exact_for_a_cxx_program():

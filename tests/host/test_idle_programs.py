@@ -17,9 +17,9 @@ def select(log, sql):
 def test_lifetime_of_a_large_block_includes_idle_time():
     """A free after a pause has a later time than the allocation, although no event in between has a time."""
     log = mp.run([mp.victim("idle_periods"), "lives"]).logs.one()
-    lives = [ns for ns, in select(log, "select freed_ns - made_ns from blocks where bytes >= 1 << 20")]
-    mp.equal(len(lives), 30, "blocks")
-    mp.check(sorted(lives)[10] >= 29 * 10**6, f"lives of {sorted(lives)} ns")
+    lifetimes = [ns for ns, in select(log, "select freed_ns - made_ns from blocks where bytes >= 1 << 20")]
+    mp.equal(len(lifetimes), 30, "blocks")
+    mp.check(sorted(lifetimes)[10] >= 29 * 10**6, f"lives of {sorted(lifetimes)} ns")
 
 
 def test_rss_samples_have_the_time_of_measurement():

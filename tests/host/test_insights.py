@@ -74,8 +74,8 @@ def of_workers(kind, enough):
 
 
 def found(logs):
-    told = report(["summary", "--all"], logs)
-    return {f["finding"]: f["numbers"] for f in told["findings"] if f["finding"] in ("workers", "copied_pages")} if told else {}
+    summary = report(["summary", "--all"], logs)
+    return {f["finding"]: f["numbers"] for f in summary["findings"] if f["finding"] in ("workers", "copied_pages")} if summary else {}
 
 
 def of_all(logs, key):
@@ -86,9 +86,9 @@ def of_all(logs, key):
 
 def test_insights_finds_objects_that_reference_counts_copy():
     """Reference counting writes to the objects, so each worker gets its own copy although it made none."""
-    told = of_workers("objects", lambda logs: of_all(logs, "copied_pages") > OBJECTS * 0.9)
-    mp.equal(list(told), ["copied_pages"], "findings")
-    numbers = told["copied_pages"]
+    findings = of_workers("objects", lambda logs: of_all(logs, "copied_pages") > OBJECTS * 0.9)
+    mp.equal(list(findings), ["copied_pages"], "findings")
+    numbers = findings["copied_pages"]
     mp.within(numbers["least_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "a worker's copies")
     mp.within(numbers["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "a worker's copies")
     mp.within(numbers["parent_bytes"], OBJECTS * 0.9, OBJECTS + (32 << 20), "what the parent holds")
@@ -97,16 +97,16 @@ def test_insights_finds_objects_that_reference_counts_copy():
 def test_insights_ignores_arrays_that_workers_only_read():
     """As many bytes without reference counts are not copied."""
     def sampled(logs):
-        told = report(["peaks", "--all"], logs)
-        return told and all("rss" in log["largest"] and log["largest"]["rss"]["private_dirty_bytes"] for log in told["logs"])
+        peaks = report(["peaks", "--all"], logs)
+        return peaks and all("rss" in log["largest"] and log["largest"]["rss"]["private_dirty_bytes"] for log in peaks["logs"])
     mp.equal(of_workers("numbers", sampled), {}, "findings")
 
 
 def test_insights_finds_objects_that_every_worker_creates():
     """The objects are in pymalloc's arenas, which are mappings."""
-    told = of_workers("made", lambda logs: of_all(logs, "workers") > OBJECTS * 0.9)
-    mp.equal((list(told), told["workers"]["workers"]), (["workers"], WORKERS), "findings")
-    mp.within(told["workers"]["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "what a worker made")
+    findings = of_workers("made", lambda logs: of_all(logs, "workers") > OBJECTS * 0.9)
+    mp.equal((list(findings), findings["workers"]["workers"]), (["workers"], WORKERS), "findings")
+    mp.within(findings["workers"]["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "what a worker made")
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ def memprof_report(*arguments, around=()):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=mp.TIMEOUT, check=False)
 
 
-def says(log, words, around=()):
+def reports(log, words, around=()):
     report = memprof_report("peaks", log, around=around)
     mp.check(words in report.stdout, f"{words!r} is not in: {report}")
 
@@ -186,13 +186,13 @@ def in_a_namespace(hide_lock):
             without_lock(victim.journal)
         else:
             holds(victim.journal)
-        says(victim.log, "still running")
+        reports(victim.log, "still running")
         refused(victim.log, "still runs")
         refused(victim.log, "still runs", "--dead")
         there(victim.journal)
         victim.kill()                       # kills unshare; the program dies a moment later
         mp.wait_for(lambda: "still running" not in memprof_report("peaks", victim.log).stdout)
-        says(victim.log, "nothing is missing; the process ended: killed, or left by exit_group")
+        reports(victim.log, "nothing is missing; the process ended: killed, or left by exit_group")
         recovered(victim.log)
         missing(victim.journal)
 
@@ -222,10 +222,10 @@ def test_process_invisible_from_this_namespace_is_not_called_dead():
         if memprof_report("--version", around=OTHER_NAMESPACE).returncode != 0:
             raise mp.Skip("no pid namespace here")
         holds(victim.journal)
-        says(victim.log, "still running", around=OTHER_NAMESPACE)
+        reports(victim.log, "still running", around=OTHER_NAMESPACE)
         refused(victim.log, "still runs", "--dead", around=OTHER_NAMESPACE)
         without_lock(victim.journal)
-        says(victim.log, "whether its process still runs cannot be told from here", around=OTHER_NAMESPACE)
+        reports(victim.log, "whether its process still runs cannot be told from here", around=OTHER_NAMESPACE)
         refused(victim.log, "cannot be told from here", around=OTHER_NAMESPACE)
         there(victim.journal)
         victim.kill()
@@ -237,7 +237,7 @@ def test_process_invisible_from_this_namespace_is_not_called_dead():
 def test_ended_process_is_detected_without_a_journal_lock():
     log, journal = killed()
     without_lock(journal)
-    says(log, "nothing is missing; the process ended: killed, or left by exit_group")
+    reports(log, "nothing is missing; the process ended: killed, or left by exit_group")
     recovered(log)
     missing(journal)
 
@@ -249,7 +249,7 @@ def test_process_on_overlayfs_is_identified_by_its_pid():
     with Victim(around=["unshare", "--mount", "sh", "-c", mount, "sh", *folders], logs=folders[3]) as victim:
         log = os.path.join(folders[1], os.path.basename(victim.log))
         mp.equal(head(log + ".journal").flags & LOCKED, 0, "a lock that does not last")
-        says(log, "still running")
+        reports(log, "still running")
         refused(log, "still runs")
         victim.kill()
         recovered(log)
@@ -283,8 +283,8 @@ def may_miss(log):
     text, json_text = memprof_report("peaks", log), memprof_report("peaks", "--format=json", log)
     mp.check("INCOMPLETE, a copy: it may miss events after the copy" in text.stdout, f"{text}")
     mp.check("nothing is missing" not in text.stdout and "the process ended: killed, or" not in text.stdout, f"{text}")
-    said = json.loads(json_text.stdout)["logs"][0]
-    mp.equal((said["incomplete"], said["complete"], said.get("copied")), (True, False, True), "what JSON says")
+    log_json = json.loads(json_text.stdout)["logs"][0]
+    mp.equal((log_json["incomplete"], log_json["complete"], log_json.get("copied")), (True, False, True), "what JSON says")
     mp.equal((text.returncode, json_text.returncode), (3, 3), "status")
 
 
@@ -401,7 +401,7 @@ def test_recover_does_not_block_on_a_fifo():
     os.unlink(journal)
     os.mkfifo(journal)
     mp.check("no journal found" in memprof_report("log", "recover", log).stdout, "a FIFO is no journal")
-    says(log, "INCOMPLETE")
+    reports(log, "INCOMPLETE")
     os.unlink(log)
     os.mkfifo(log)
     refused(log, "not a regular file")
@@ -422,11 +422,11 @@ def test_recover_does_not_wait_for_locks_of_other_processes():
         fcntl.flock(f, fcntl.LOCK_EX)
         with open(journal, "r+b") as j:
             fcntl.lockf(j, fcntl.LOCK_EX)
-            says(log, "the process ended: killed, or left by exit_group")
+            reports(log, "the process ended: killed, or left by exit_group")
             refused(log, f"process {os.getpid()} holds a lock on it")
             fcntl.lockf(j, fcntl.LOCK_UN)
             fcntl.fcntl(j, F_OFD_SETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 2, 0))
-            says(log, "the process ended: killed, or left by exit_group")
+            reports(log, "the process ended: killed, or left by exit_group")
             refused(log, "another memprof-report log recover works on it")
         recovered(log)
     missing(journal)
@@ -437,7 +437,7 @@ def test_recover_refuses_logs_of_other_users_that_reports_can_read():
     log, journal = killed()
     for file in (log, journal):
         os.chown(file, NOBODY, -1)
-    says(log, "the process ended: killed, or left by exit_group")
+    reports(log, "the process ended: killed, or left by exit_group")
     refused(log, f"belongs to another user ({NOBODY})")
     there(journal)
 

@@ -90,8 +90,8 @@ def test_every_stacks_mode_takes_little_address_space():
     if mp.EMULATOR:
         raise mp.Skip("an emulator of the user's mode limits no addresses")
     bare = room()
-    for stacks, most in (("off", 9), ("large", 9), ("sample", 10), ("all", 11)):
-        mp.within(bare - room(stacks), 0, most * MIB, f"bytes of addresses that --stacks={stacks} takes")
+    for stacks, limit_mib in (("off", 9), ("large", 9), ("sample", 10), ("all", 11)):
+        mp.within(bare - room(stacks), 0, limit_mib * MIB, f"bytes of addresses that --stacks={stacks} takes")
 
 
 def samples(path):

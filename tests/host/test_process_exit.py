@@ -38,23 +38,23 @@ def test_recover_of_a_copy_keeps_the_journal_of_the_original():
     mp.equal(logs.journals(), [], "journals")
 
 
-def said_in(folder, how="return", **env):
+def line_and_log(folder, how="return", **env):
     """Returns the line printed at the end for a log in such a folder, and the log."""
     where = os.path.join(mp.fresh("names"), folder)
     result = mp.run([mp.victim("endings"), how], env={"MEMPROF_OUT": os.path.join(where, "log.zst"), **env})
-    said = result.err.decode()
-    mp.check(said.count("\n") == 1 and "\x1b" not in said and "\u202e" not in said, f"of {folder!a}: {said!a}")
-    return said, os.path.join(where, "log.zst")
+    err = result.err.decode()
+    mp.check(err.count("\n") == 1 and "\x1b" not in err and "\u202e" not in err, f"of {folder!a}: {err!a}")
+    return err, os.path.join(where, "log.zst")
 
 
 def test_suggested_command_can_be_pasted_into_a_shell():
     for folder in "plain", "wörk", "q $(touch pwned); x'y", "line\nline", "esc\x1b[31mred", "back\\slash\t'\u202e":
-        line, log = said_in(folder)
+        line, log = line_and_log(folder)
         words = line.partition("next: memprof-report ")[2]
         mp.equal(subprocess.run(["bash", "-c", f"printf %s {words}"], stdout=subprocess.PIPE, check=True, text=True).stdout, log, "what bash reads")
         mp.check(os.path.exists(log), log)
-    mp.check("/wörk/log.zst'\n" in said_in("wörk")[0], "letters are shown")
-    mp.check("/plain/log.zst\n" in said_in("plain")[0], "nothing is quoted that needs it not")
+    mp.check("/wörk/log.zst'\n" in line_and_log("wörk")[0], "letters are shown")
+    mp.check("/plain/log.zst\n" in line_and_log("plain")[0], "nothing is quoted that needs it not")
 
 
 def test_messages_contain_no_control_characters():

@@ -145,9 +145,9 @@ def test_top_restores_the_terminal_when_it_ends():
     with commanded(logs) as program:
         program.send(f"take weights {40 * MIB}")
         for ending in ("q", signal.SIGTERM):
-            ours, its = pty.openpty()
-            with top("--interval", "1000s", logs, stdin=its, stdout=its, stderr=its) as process:
-                os.close(its)
+            ours, terminal = pty.openpty()
+            with top("--interval", "1000s", logs, stdin=terminal, stdout=terminal, stderr=terminal) as process:
+                os.close(terminal)
                 text = b""
                 while b"runs for" not in text:
                     mp.check(select.select([ours], [], [], mp.TIMEOUT)[0], f"nothing more than {text}")

@@ -71,11 +71,11 @@ def interpreters():
     paths += glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
     known = {}
     for path in filter(lambda p: os.access(p, os.X_OK), paths):
-        told = subprocess.run([path, "-c", "import sys; print(sys.executable, *sys.version_info[:2])"], stdout=subprocess.PIPE,
+        done = subprocess.run([path, "-c", "import sys; print(sys.executable, *sys.version_info[:2])"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False, text=True)
-        executable, _, version = told.stdout.strip().partition(" ")
+        executable, _, version = done.stdout.strip().partition(" ")
         version = tuple(map(int, version.split()))
-        if told.returncode == 0 and (3, 9) <= version <= (3, 14):
+        if done.returncode == 0 and (3, 9) <= version <= (3, 14):
             known[os.path.realpath(executable)] = version
     if not known:
         raise mp.Skip("no CPython of 3.9 to 3.14")

@@ -58,7 +58,7 @@ static void shake(unsigned first, unsigned when)
 }
 
 /* Does not call malloc. */
-static void tell(void)
+static void print_live(void)
 {
     for (size_t i = 0; i < count; i++)
         if (kept[i].p)
@@ -84,7 +84,7 @@ static int steps(unsigned n, bool forks)
     }
     int status;
     if (forks && (wait(&status) < 0 || status)) return 1;
-    tell();
+    print_live();
     return 0;
 }
 

@@ -17,7 +17,7 @@ void *mi_calloc_aligned(size_t n, size_t each, size_t alignment);
 void *mi_memalign(size_t alignment, size_t bytes), *mi_valloc(size_t bytes), *mi_new(size_t bytes),
     *mi_new_n(size_t n, size_t each);
 int mi_posix_memalign(void **out, size_t alignment, size_t bytes);
-char *mi_strdup(const char *text), *mi_strndup(const char *text, size_t most),
+char *mi_strdup(const char *text), *mi_strndup(const char *text, size_t max_bytes),
     *mi_realpath(const char *path, char *buffer);
 void *mi_realloc(void *p, size_t bytes), *mi_reallocn(void *p, size_t n, size_t each),
     *mi_reallocf(void *p, size_t bytes);

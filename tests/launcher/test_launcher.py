@@ -339,8 +339,8 @@ def test_error_about_an_invalid_value_names_the_option():
 def test_summary_has_a_line_for_each_of_a_few_processes():
     result = memprof("run", "-o", "logs", "--min-rss=0", "--", "sh", "-c", "cat </dev/null; true")
     lines = result.stderr.splitlines()
-    told = [line for line in lines if re.fullmatch(r"memprof: logs/\S+\.zst: [0-9,]+ events, peak RSS [0-9.]+ MiB, 0 lost, [0-9.]+ (B|KiB)", line)]
-    mp.equal((len(told), len(lines)), (2, 5), f"lines about processes, and all, of {result.stderr}")
+    process_lines = [line for line in lines if re.fullmatch(r"memprof: logs/\S+\.zst: [0-9,]+ events, peak RSS [0-9.]+ MiB, 0 lost, [0-9.]+ (B|KiB)", line)]
+    mp.equal((len(process_lines), len(lines)), (2, 5), f"lines about processes, and all, of {result.stderr}")
 
 
 def test_summary_of_many_processes_is_one_line():

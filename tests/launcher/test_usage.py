@@ -17,13 +17,13 @@ def help_of(*command):
                           env=dict(os.environ, ARGP_HELP_FMT="rmargin=1000")).stdout
 
 
-def commands(*of):
+def commands(*parents):
     """Yields commands in the order of --help, with those of log at its place."""
-    for command in re.findall(r"^  ([a-z]+) ", help_of(*of), re.M):
+    for command in re.findall(r"^  ([a-z]+) ", help_of(*parents), re.M):
         if command == "log":
             yield from commands("log")
         else:
-            yield [*of, command]
+            yield [*parents, command]
 
 
 def roff(usage, *command):

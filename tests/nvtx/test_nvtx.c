@@ -293,13 +293,13 @@ static void schemas_are_recorded_again_after_a_lost_frame(void **state)
     const struct nvtx_payload payload = { 80, 4, "data" };
     emit_payload.PayloadSchemaRegister(NULL, &one);
     emit_payload.PayloadSchemaRegister(NULL, &two);
-    const size_t told = double_count(MPF_OP_SCHEMA);
+    const size_t count = double_count(MPF_OP_SCHEMA);
     emit_payload.MarkPayload(NULL, &payload, 1);
-    assert_int_equal(double_count(MPF_OP_SCHEMA), told);
+    assert_int_equal(double_count(MPF_OP_SCHEMA), count);
     mp_loss_generation++;
     emit_payload.MarkPayload(NULL, &payload, 1);
     const size_t again = double_count(MPF_OP_SCHEMA);
-    assert_in_range(again, told + 2, SIZE_MAX);
+    assert_in_range(again, count + 2, SIZE_MAX);
     assert_int_equal(double_last(MPF_OP_SCHEMA)->addr, 81);
     assert_int_equal(double_at(double_total() - 1)->op, MPF_OP_RANGE_DATA);
     emit_payload.MarkPayload(NULL, &payload, 1);

@@ -586,15 +586,15 @@ static void rank(const char *path, unsigned number)
 }
 
 /* A process with N devices, each given as "UUID KIND MIB": the driver allocated MIB MiB of KIND. */
-static void devices(const char *path, char **told, int count)
+static void devices(const char *path, char **spec, int count)
 {
     char uuid[64], kind[64];
     unsigned mib[MPF_GPUS];
     target = testlog_open(path, NULL);
     now = 0;
     for (int i = 0; i < count; i++) {
-        if (sscanf(told[i], "%63s %63s %u", uuid, kind, &mib[i]) != 3)
-            errx(2, "\"UUID KIND MIB\" is wanted, not %s", told[i]);
+        if (sscanf(spec[i], "%63s %63s %u", uuid, kind, &mib[i]) != 3)
+            errx(2, "\"UUID KIND MIB\" is wanted, not %s", spec[i]);
         device((unsigned)i, uuid, kind);
     }
     for (int i = 0; i < count; i++)

@@ -424,11 +424,11 @@ static void overflows(uint64_t n)
  * values, and blocks that end in another heap. */
 static void totals(uint64_t n)
 {
-    const uint64_t most = UINT64_MAX;
+    const uint64_t max = UINT64_MAX;
     for (uint64_t i = 0; i < n; i += 4) {
-        WORDS(MPF_OP_SAMPLE_HOST, 0, 0, most - i, most, 0, i);
-        WORDS(MPF_OP_SAMPLE_HOST, 0, 0, i, 1, most, most);
-        event(MPF_OP_ALLOC, MPF_HEAP_PART, BASE + i * 64, most >> i % 64);
+        WORDS(MPF_OP_SAMPLE_HOST, 0, 0, max - i, max, 0, i);
+        WORDS(MPF_OP_SAMPLE_HOST, 0, 0, i, 1, max, max);
+        event(MPF_OP_ALLOC, MPF_HEAP_PART, BASE + i * 64, max >> i % 64);
         event(MPF_OP_MOVE_BEGIN, i % 8 ? MPF_HEAP_HOST : MPF_HEAP_PART, BASE + i * 32, 0);
     }
 }

@@ -300,8 +300,8 @@ static void pool(const char *path, uint64_t threads)
     char text[32];
     for (uint32_t i = 0; i < threads + 4; i++) {
         snprintf(text, sizeof text, "worker %u", i);
-        const char *is = i < threads ? text : others[i - threads];
-        testlog_data(log, 0, i + 1, MPF_OP_THREAD, 4242 + i, is, strlen(is));
+        const char *name = i < threads ? text : others[i - threads];
+        testlog_data(log, 0, i + 1, MPF_OP_THREAD, 4242 + i, name, strlen(name));
         testlog_event(log, (i + 1) * MS, i + 1, MPF_OP_ALLOC, MPF_HEAP_HOST,
                       0x10000000u * (uint64_t)(i + 1), i == 2 ? 64 * MIB : 2 * MIB);
     }

@@ -233,7 +233,7 @@ static void resampled(const char *path) { sampled_of(path, 1, 24, 0.312711); }
 
 /* Nearly all small blocks happen to be sampled. Their estimate must not exceed the counted
  * bytes. */
-static void lucky(const char *path)
+static void nearly_all_sampled(const char *path)
 {
     static const char *const pairs[] = { "pid",          "4242",    "argv",
                                          "./prog",       "stacks",  "sample",
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
         { "foreign", foreign },
         { "sampled", sampled },
         { "resampled", resampled },
-        { "lucky", lucky },
+        { "nearly_all_sampled", nearly_all_sampled },
         { "small", small },
         { "small_child", small_child },
         { "arenas", arenas },

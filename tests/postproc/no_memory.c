@@ -1,5 +1,5 @@
 /* A library preloaded into memprof-report: its allocations fail from number NO_MEMORY_FROM on, but
- * not those of libraries. At the end it writes their number to the file NO_MEMORY_TELL. */
+ * not those of libraries. At the end it writes their number to the file NO_MEMORY_COUNT. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -36,9 +36,9 @@ __attribute__((constructor)) static void begin(void)
     dl_iterate_phdr(find_program, NULL);
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_count(void)
 {
-    const char *path = getenv("NO_MEMORY_TELL");
+    const char *path = getenv("NO_MEMORY_COUNT");
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file) return;
     fprintf(file, "%lu\n", calls);

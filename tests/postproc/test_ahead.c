@@ -104,7 +104,7 @@ static struct seen read_directly(void)
 }
 
 /* @most: the reader stops after this number of events. */
-static struct seen read_ahead(uint64_t most)
+static struct seen read_ahead(uint64_t max_events)
 {
     struct seen s = { 0 };
     struct mpr_log *log;
@@ -112,7 +112,8 @@ static struct seen read_ahead(uint64_t most)
     assert_int_equal(mpr_log_open(&log, log_path, &s.error), 0);
     struct mpr_ahead *ahead = mpr_ahead_start(log);
     assert_non_null(ahead);
-    while (s.events < most && (s.end = mpr_ahead_next(ahead, &event, &s.position, &s.error)) > 0)
+    while (s.events < max_events &&
+           (s.end = mpr_ahead_next(ahead, &event, &s.position, &s.error)) > 0)
         see(&s, event, s.end);
     mpr_ahead_stop(ahead);
     s.status = *mpr_log_status(log);
@@ -183,9 +184,9 @@ static void a_reader_may_stop_in_the_middle(void **state)
 {
     (void)state;
     make_log("exit");
-    for (uint64_t most = 1; most < EVENTS; most *= 5) {
-        const struct seen s = read_ahead(most);
-        assert_true(s.events >= most && s.end > 0);
+    for (uint64_t max_events = 1; max_events < EVENTS; max_events *= 5) {
+        const struct seen s = read_ahead(max_events);
+        assert_true(s.events >= max_events && s.end > 0);
     }
 }
 

@@ -171,8 +171,8 @@ static void an_array_grows_to_any_index_with_zeros_between(void **state)
     assert_int_equal(places, 201);
     MPR_REACH(shorts, 254, places);
     assert_int_equal(places, UINT8_MAX);
-    const size_t beyond = UINT8_MAX;
-    assert_true(ENDS(MPR_REACH(shorts, beyond, places)));
+    const size_t too_large = UINT8_MAX;
+    assert_true(ENDS(MPR_REACH(shorts, too_large, places)));
     free(shorts);
 }
 

@@ -209,12 +209,12 @@ static void a_chosen_instant_has_its_live_blocks(void **state)
     pop(MAIN);
     run(AUTOGRAD, 0); /* the same pass continues, because nothing was allocated in between */
     make(AUTOGRAD, NOBODY, TOP);
-    const uint64_t then = now;
+    const uint64_t time = now;
     drop(AUTOGRAD, TOP);
     pop(AUTOGRAD);
     train(1, false);
     train(2, false);
-    end_at((struct mpr_instant){ then, then });
+    end_at((struct mpr_instant){ time, time });
     assert_int_equal(result.heap[0].bytes / MIB, BLOCK(WEIGHT) + BLOCK(STATE) + BLOCK(LOGITS) +
                                                      BLOCK(BATCH) + BLOCK(WORKSPACE) + BLOCK(TOP));
     assert_int_equal(blocks_of(MPR_ROLE_TEMPORARIES), BLOCK(TOP));

@@ -47,11 +47,14 @@ static struct mpr_cut path_as(const char *text, const char *caller)
 
 static struct mpr_cut path(const char *text) { return path_as(text, ""); }
 
-static const char *whole(const struct mpr_cut *of) { return mpr_frame_path_text(&arena, of->path); }
-
-static void cut_to(const struct mpr_cut *of, size_t width, const char *expected)
+static const char *whole(const struct mpr_cut *source)
 {
-    char **cut = mpr_cut_paths(of, 1, width);
+    return mpr_frame_path_text(&arena, source->path);
+}
+
+static void cut_to(const struct mpr_cut *source, size_t width, const char *expected)
+{
+    char **cut = mpr_cut_paths(source, 1, width);
     assert_string_equal(*cut, expected);
     free(*cut);
     free(cut);
@@ -59,8 +62,8 @@ static void cut_to(const struct mpr_cut *of, size_t width, const char *expected)
 
 static void cuts(const char *text, size_t width, const char *expected)
 {
-    const struct mpr_cut of = path(text);
-    cut_to(&of, width, expected);
+    const struct mpr_cut source = path(text);
+    cut_to(&source, width, expected);
 }
 
 static void widths_are_those_of_a_terminal(void **state)

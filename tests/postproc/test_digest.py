@@ -68,10 +68,10 @@ def heaps(db, log):
     for column, key in ("complete", "complete"), ("incomplete", "incomplete"), ("events", "events"), ("lost_events", "lost_events"), ("duration_ns", "duration_ns"):
         check(process[column] == summary[key], log, column, process[column], summary[key])
     check(process["process"] == summary["process"]["pid"] and process["rank"] == summary["process"]["rank"], log, process)
-    told = {h["heap"]: h for h in rows(db, "heaps")}
-    check(list(told) == [h["heap"] for h in summary["heaps"]], log, "heaps", list(told))
+    digest_heaps = {h["heap"]: h for h in rows(db, "heaps")}
+    check(list(digest_heaps) == [h["heap"] for h in summary["heaps"]], log, "heaps", list(digest_heaps))
     for h in summary["heaps"]:
-        row = told[h["heap"]]
+        row = digest_heaps[h["heap"]]
         got = [row[c] for c in ("peak_bytes", "peak_ns", "end_bytes", "peak_blocks", "allocations", "peak_instance")]
         wanted = [h["peak_bytes"], h["peak_time_ns"], h["end_bytes"], h["blocks_at_peak"], h["allocations"], h.get("peak_instance")]
         check(got == wanted, log, h["heap"], got, wanted)
@@ -93,9 +93,9 @@ def text_lines(db, log):
 
 
 def devices(db, log):
-    told = report("peaks", log)["logs"][0].get("devices") or []
-    check(len(told) == len(rows(db, "devices")), log, "devices")
-    for d in told:
+    devices = report("peaks", log)["logs"][0].get("devices") or []
+    check(len(devices) == len(rows(db, "devices")), log, "devices")
+    for d in devices:
         parts = {p["part"]: p["bytes"] for p in rows(db, "device_parts") if p["device"] == d["index"]}
         check(parts == {p["part"]: p["bytes"] for p in d.get("parts") or []}, log, "parts", parts)
         comms = sorted((c["name"], c["bytes"], c["ranks"], c["rank"]) for c in rows(db, "communicators") if c["device"] == d["index"])
@@ -106,20 +106,20 @@ def devices(db, log):
 def roles(db, log):
     summary = report("summary", log)
     done = run("breakdown", "--format", "json", *(["--at", f"{summary['oom']['time_ns']}ns"] if "oom" in summary else []), log)
-    told = json.loads(done.stdout)["heaps"] if done.returncode in (0, 3) else []
-    wanted = {(h["heap"], r["role"]): (r["bytes"], r["blocks"]) for h in told for r in h["roles"] if r["blocks"]}
+    heaps = json.loads(done.stdout)["heaps"] if done.returncode in (0, 3) else []
+    wanted = {(h["heap"], r["role"]): (r["bytes"], r["blocks"]) for h in heaps for r in h["roles"] if r["blocks"]}
     check({(r["heap"], r["role"]): (r["bytes"], r["blocks"]) for r in rows(db, "roles")} == wanted, log, "roles")
 
 
 def instances(db, log):
     done = run("steps", "--format", "json", log)
-    told = rows(db, "instances")
+    instances = rows(db, "instances")
     if done.returncode not in (0, 3):
-        check(not told, log, "instances of nothing")
+        check(not instances, log, "instances of nothing")
         return
     steps = json.loads(done.stdout)
     for h in steps["heaps"][:6]:
-        own = [i for i in told if i["heap"] == h["heap"]]
+        own = [i for i in instances if i["heap"] == h["heap"]]
         if not own:                                         # summary does not look for one if another range is the outermost
             continue
         check(len(own) <= 48, log, len(own), "instances")
@@ -129,12 +129,12 @@ def instances(db, log):
 
 
 def failures(db, log):
-    told = report("oom", log)["logs"][0]["ooms"]
+    ooms = report("oom", log)["logs"][0]["ooms"]
     own = rows(db, "ooms")
-    check([(o["time_ns"], o["asked_bytes"], o["got_over"]) for o in own] == [(o["time_ns"], o["bytes"], not o["hard"]) for o in told][-16:], log, "ooms", own)
-    hard = [o["time_ns"] for o in told if o["hard"]]
+    check([(o["time_ns"], o["asked_bytes"], o["got_over"]) for o in own] == [(o["time_ns"], o["bytes"], not o["hard"]) for o in ooms][-16:], log, "ooms", own)
+    hard = [o["time_ns"] for o in ooms if o["hard"]]
     process = rows(db, "processes")[0]
-    check(process["ooms_hard"] == len(hard) and process["ooms_soft"] == len(told) - len(hard), log, "ooms", process)
+    check(process["ooms_hard"] == len(hard) and process["ooms_soft"] == len(ooms) - len(hard), log, "ooms", process)
     if hard:
         check(process["failed_ns"] == hard[0], log, "failed", process["failed_ns"], hard)
     findings = report("summary", log, "--all")["findings"]
@@ -216,8 +216,8 @@ def refused(folder):
         for path in glob.glob(os.path.join(folder, "*.digest")):
             os.unlink(path)
         many = [subprocess.Popen([REPORT, "log", "digest", log], env=NAMED if turn % 2 else None, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(6)]
-        said = [(one.communicate()[0], one.returncode) for one in many]
-        check(said == [("", 0)] * 6 and os.path.exists(log + ".digest"), "six at once", said)
+        results = [(one.communicate()[0], one.returncode) for one in many]
+        check(results == [("", 0)] * 6 and os.path.exists(log + ".digest"), "six at once", results)
         check(not glob.glob(os.path.join(folder, "*.part")), "a part stays")
     os.unlink(log + ".digest")
     bad = os.path.join(folder, "bad.zst")

@@ -18,7 +18,7 @@ enum { THREADS = 5, EVENTS = 6000, HALF = 64 };
 
 /* The heap's state from `time` on. */
 struct state {
-    uint64_t time, total, of[THREADS + 1];
+    uint64_t time, total, by_group[THREADS + 1];
 };
 
 static struct mpr_replay replay;
@@ -42,7 +42,7 @@ static void event(uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
     struct state *s = &state[states++];
     *s = (struct state){ now, replay.accounts.heap[H].bytes, { 0 } };
     for (uint32_t i = 0; i < replay.accounts.cells; i++)
-        s->of[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
+        s->by_group[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
 }
 
 static int begin(void **unused)
@@ -118,18 +118,19 @@ static size_t instants(uint64_t from, uint64_t to)
  * the others are states that last. */
 static void check(const struct mpr_excerpt_series *e)
 {
-    uint64_t of[THREADS + 1] = { 0 }, allocs = e->allocs, frees = e->frees;
+    uint64_t by_group[THREADS + 1] = { 0 }, allocs = e->allocs, frees = e->frees;
     size_t at = 0, found = 0;
     assert_int_equal(e->series.shift, 0);
     for (size_t i = 0; i < e->series.buckets; i++) {
         const struct mpr_bucket *b = &e->series.bucket[i];
         for (; at < b->end; at++)
-            of[replay.accounts.cell[e->series.change[at].group].key] = e->series.change[at].bytes;
+            by_group[replay.accounts.cell[e->series.change[at].group].key] =
+                e->series.change[at].bytes;
         const struct state *top = b->allocs + b->frees ? largest_at(b->time) : state_at(b->time);
         found += b->allocs + b->frees > 0;
         assert_true(b->time >= e->from && b->time < e->to);
         assert_int_equal(b->max, top->total);
-        assert_memory_equal(of, top->of, sizeof of);
+        assert_memory_equal(by_group, top->by_group, sizeof by_group);
         allocs += b->allocs;
         frees += b->frees;
     }
@@ -149,10 +150,10 @@ static void around_the_peak_every_change_is_kept(void **unused)
         struct mpr_excerpt_series e = replayed(MPR_EXCERPT_PEAK, 0);
         const uint64_t peak = replay.accounts.heap[H].peak_time;
         assert_true(e.from <= peak && peak < e.to);
-        uint64_t most = 0;
+        uint64_t max = 0;
         for (size_t i = 0; i < e.series.buckets; i++)
-            if (e.series.bucket[i].max > most) most = e.series.bucket[i].max;
-        assert_int_equal(most, replay.accounts.heap[H].peak_bytes);
+            if (e.series.bucket[i].max > max) max = e.series.bucket[i].max;
+        assert_int_equal(max, replay.accounts.heap[H].peak_bytes);
         assert_true(instants(e.from, e.to) > HALF);
         check(&e);
         mpr_series_free(&e.series);

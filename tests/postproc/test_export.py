@@ -51,8 +51,8 @@ def compare(folder, log):
     for name, h in heaps.items():
         row = ask("SELECT peak_bytes, peak_ns, end_bytes, allocations, frees FROM heaps WHERE heap = ?", name)[0]
         wanted = h["peak_bytes"], h["peak_time_ns"], h["end_bytes"], h["allocations"], h["frees"]
-        told = slice(0, 3) if name == "host/python" else slice(None)        # reports print the estimate of its sample
-        check(row[told] == wanted[told], log, name, row, wanted)
+        columns = slice(0, 3) if name == "host/python" else slice(None)        # reports print the estimate of its sample
+        check(row[columns] == wanted[columns], log, name, row, wanted)
         uses = ask("SELECT sum(peak_bytes), sum(end_bytes) FROM uses WHERE heap = ?", name)[0]
         check(uses == (h["peak_bytes"], h["end_bytes"]), log, name, "uses", uses)
         rows = ask("""SELECT path, sum(peak_bytes) FROM uses JOIN ranges USING (process_id, range_id) WHERE heap = ?
@@ -71,9 +71,9 @@ def compare(folder, log):
             continue
         alive = ask("SELECT coalesce(sum(bytes), 0) FROM blocks WHERE heap = ? AND freed_ns IS NULL", name)[0][0]
         check(alive == h["end_bytes"], log, name, "blocks at the end", alive, h["end_bytes"])
-        then = ask("""SELECT coalesce(sum(bytes), 0) FROM blocks WHERE heap = ? AND made_ns <= ? AND (freed_ns IS NULL OR freed_ns > ?)""",
+        live = ask("""SELECT coalesce(sum(bytes), 0) FROM blocks WHERE heap = ? AND made_ns <= ? AND (freed_ns IS NULL OR freed_ns > ?)""",
                    name, h["peak_time_ns"], h["peak_time_ns"])[0][0]
-        check(then == h["peak_bytes"] or same_time(ask, name, h), log, name, "blocks at the peak", then, h["peak_bytes"])
+        check(live == h["peak_bytes"] or same_time(ask, name, h), log, name, "blocks at the peak", live, h["peak_bytes"])
     devices(ask, log, peaks)
     check(len(report("graphs", log)["graphs"]) == ask("SELECT count(*) FROM graphs")[0][0], log, "graphs")
     check(sum(len(l["ooms"]) for l in report("oom", log)["logs"]) == ask("SELECT count(*) FROM ooms")[0][0], log, "ooms")
@@ -82,9 +82,9 @@ def compare(folder, log):
                        WHERE blocks.{table[:-1]}_id IS NOT NULL AND t.process_id IS NULL""")[0][0]
         check(lost == 0, log, lost, "blocks have no", table)
     for table in "ranges", "threads":
-        of = f"freed_{table[:-1]}_id"
-        lost = ask(f"""SELECT count(*) FROM blocks AS b LEFT JOIN {table} AS t ON t.process_id = b.process_id AND t.{table[:-1]}_id = b.{of}
-                       WHERE (b.{of} IS NOT NULL AND t.process_id IS NULL) OR (b.freed_ns IS NULL AND b.{of} IS NOT NULL)""")[0][0]
+        column = f"freed_{table[:-1]}_id"
+        lost = ask(f"""SELECT count(*) FROM blocks AS b LEFT JOIN {table} AS t ON t.process_id = b.process_id AND t.{table[:-1]}_id = b.{column}
+                       WHERE (b.{column} IS NOT NULL AND t.process_id IS NULL) OR (b.freed_ns IS NULL AND b.{column} IS NOT NULL)""")[0][0]
         check(lost == 0, log, lost, "blocks are freed by none of", table)
     db.close()
 
@@ -117,23 +117,23 @@ def marks(folder, made):
 
 def selection(folder, log):
     whole = opened(folder, log)
-    count, most = whole.execute("SELECT count(*), max(bytes) FROM blocks").fetchone()
-    large = whole.execute("SELECT count(*) FROM blocks WHERE bytes >= ?", (most,)).fetchone()[0]
+    count, max_bytes = whole.execute("SELECT count(*), max(bytes) FROM blocks").fetchone()
+    large = whole.execute("SELECT count(*) FROM blocks WHERE bytes >= ?", (max_bytes,)).fetchone()[0]
     uses = whole.execute("SELECT sum(peak_bytes) FROM uses").fetchone()
     middle = whole.execute("SELECT duration_ns / 2 FROM processes").fetchone()[0]
     late = whole.execute("SELECT made_ns FROM blocks WHERE made_ns % 1000000 > 0 ORDER BY made_ns LIMIT 1 OFFSET ?", (count // 2,)).fetchone()[0]
     lived = whole.execute("SELECT count(*) FROM blocks WHERE made_ns <= ? AND (freed_ns IS NULL OR freed_ns >= ?)", (middle, middle)).fetchone()[0]
     whole.close()
-    some = opened(folder, "--min", str(most), log)
+    some = opened(folder, "--min", str(max_bytes), log)
     check(0 < large < count and some.execute("SELECT count(*) FROM blocks").fetchone()[0] == large, "--min")
     check(some.execute("SELECT sum(peak_bytes) FROM uses").fetchone() == uses, "--min changes uses")
     some.close()
-    then = opened(folder, f"--from={middle}ns", f"--until={middle}ns", log)
-    check(0 < lived < count and then.execute("SELECT count(*) FROM blocks").fetchone()[0] == lived, "--from and --until")
-    then.close()
-    then = opened(folder, f"--until={late // 1000000}ms", log)
-    check(then.execute("SELECT count(*) FROM blocks WHERE made_ns = ?", (late,)).fetchone()[0] > 0, "--until is as long as its last digit")
-    then.close()
+    part = opened(folder, f"--from={middle}ns", f"--until={middle}ns", log)
+    check(0 < lived < count and part.execute("SELECT count(*) FROM blocks").fetchone()[0] == lived, "--from and --until")
+    part.close()
+    part = opened(folder, f"--until={late // 1000000}ms", log)
+    check(part.execute("SELECT count(*) FROM blocks WHERE made_ns = ?", (late,)).fetchone()[0] > 0, "--until is as long as its last digit")
+    part.close()
 
 
 def queries(folder, logs):

@@ -49,14 +49,14 @@ static void one_and_several_use_singular_and_plural(void **state)
     assert_string_equal(mpr_finding_text(&arena, &f).where, "gpu1");
 }
 
-static struct mpr_finding workers(uint64_t least, uint64_t most)
+static struct mpr_finding workers(uint64_t min, uint64_t max)
 {
     return (struct mpr_finding){
         .kind = MPR_FINDING_WORKERS,
         .heap = MPF_HEAP_HOST,
         .fact = { { .key = "workers", .value = 2000 },
-                  { .key = "least_bytes", .type = MPR_FACT_BYTES, .value = least },
-                  { .key = "most_bytes", .type = MPR_FACT_BYTES, .value = most },
+                  { .key = "least_bytes", .type = MPR_FACT_BYTES, .value = min },
+                  { .key = "most_bytes", .type = MPR_FACT_BYTES, .value = max },
                   { .key = "all_bytes", .type = MPR_FACT_BYTES, .value = 9 * MIB },
                   { .key = "parent_bytes", .type = MPR_FACT_BYTES, .value = 0 } },
         .facts = 5,

@@ -54,7 +54,7 @@ static void joined_slices_hold_the_same_bytes(void **state)
 {
     enum { BLOCKS = 100000 };
     struct mpr_alloc_free_matrix *flows = mpr_alloc_free_matrix_new();
-    uint64_t born = 0, lives = 0, time = 0, blocks = 0;
+    uint64_t born = 0, live_bytes = 0, time = 0, blocks = 0;
     (void)state;
     for (uint64_t i = 1; i <= BLOCKS; i++) {
         mpr_alloc_free_matrix_add(flows, key(i), i, CELL + i % 2, time += 10);
@@ -65,12 +65,12 @@ static void joined_slices_hold_the_same_bytes(void **state)
     for (uint32_t i = 0; i < t->flows; i++) {
         born += t->flow[i].bytes;
         blocks += t->flow[i].blocks;
-        if (t->flow[i].gone == MPR_NEVER_FREED) lives += t->flow[i].bytes;
+        if (t->flow[i].gone == MPR_NEVER_FREED) live_bytes += t->flow[i].bytes;
         else assert_true(t->flow[i].gone >= t->flow[i].born && t->flow[i].gone < t->slices);
     }
     assert_int_equal(blocks, BLOCKS);
     assert_int_equal(born, (uint64_t)BLOCKS * (BLOCKS + 1) / 2);
-    assert_int_equal(lives, (uint64_t)(BLOCKS / 2) * (BLOCKS / 2 + 1));
+    assert_int_equal(live_bytes, (uint64_t)(BLOCKS / 2) * (BLOCKS / 2 + 1));
     assert_true(t->slices <= MPR_MATRIX_SLICES && t->slices > MPR_MATRIX_SLICES / 4);
     for (uint32_t i = 1; i < t->slices; i++) { assert_true(t->time[i] > t->time[i - 1]); }
     mpr_alloc_free_matrix_free(flows);

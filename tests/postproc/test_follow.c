@@ -81,12 +81,12 @@ static uint64_t make_whole(const char *reason)
     return frames;
 }
 
-static size_t read_whole(uint8_t *bytes, size_t most)
+static size_t read_whole(uint8_t *bytes, size_t cap)
 {
     FILE *file = fopen(whole_path, "r");
     assert_non_null(file);
-    const size_t size = fread(bytes, 1, most, file);
-    assert_in_range(size, 100, most - 1);
+    const size_t size = fread(bytes, 1, cap, file);
+    assert_in_range(size, 100, cap - 1);
     fclose(file);
     return size;
 }

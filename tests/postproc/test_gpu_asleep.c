@@ -117,12 +117,12 @@ static struct {
 static void change_piece(int piece)
 {
     const uint64_t at = A + (uint64_t)piece * PIECE * MIB;
-    const bool was = mapped[piece * PIECE];
-    if (was) take_away(0x1000 + (uint64_t)piece, at, PIECE * MIB);
+    const bool mapped_before = mapped[piece * PIECE];
+    if (mapped_before) take_away(0x1000 + (uint64_t)piece, at, PIECE * MIB);
     else map(0x1000 + (uint64_t)piece, at, PIECE * MIB);
     for (int i = piece * PIECE; i < (piece + 1) * PIECE; i++) {
-        mapped[i] = !was;
-        ever[i] |= was;
+        mapped[i] = !mapped_before;
+        ever[i] |= mapped_before;
     }
 }
 

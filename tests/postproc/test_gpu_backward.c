@@ -18,16 +18,16 @@ static void next(uint32_t thread, uint64_t number)
 }
 
 /* A node runs on the thread and allocates the block. Its range stays open. */
-static void run(uint32_t thread, uint64_t number, uint32_t maker, uint64_t block)
+static void run(uint32_t thread, uint64_t number, uint32_t maker_thread, uint64_t block)
 {
     push(thread, TORCH, NODE);
-    event(thread, MPF_OP_TORCH_NODE, 0, number, maker + 10);
+    event(thread, MPF_OP_TORCH_NODE, 0, number, maker_thread + 10);
     event(thread, MPF_OP_ALLOC, T, block, MIB);
 }
 
-static void run_and_end(uint32_t thread, uint64_t number, uint32_t maker, uint64_t block)
+static void run_and_end(uint32_t thread, uint64_t number, uint32_t maker_thread, uint64_t block)
 {
-    run(thread, number, maker, block);
+    run(thread, number, maker_thread, block);
     pop(thread, TORCH);
 }
 

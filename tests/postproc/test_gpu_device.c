@@ -280,12 +280,12 @@ static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)
     begin();
     alloc(D, A, 10 * MIB);
     alloc(D, B, 30 * MIB);
-    const uint64_t then = now;
+    const uint64_t peak_time = now;
     driver_free(1, A);
     end();
     assert_true(device()->peak.used == MPF_UNKNOWN);
     assert_int_equal(device()->peak.tracked, 40 * MIB);
-    assert_int_equal(device()->peak.time, then);
+    assert_int_equal(device()->peak.time, peak_time);
     mpr_replay_free(&replay);
 }
 
@@ -341,11 +341,11 @@ static void of_equally_full_instants_the_one_with_most_tensors_is_the_peak(void 
     alloc(D, A, 20 * MIB);
     alloc(T, A, 4 * MIB);
     alloc(T, A + 4 * MIB, 8 * MIB);
-    const uint64_t then = now;
+    const uint64_t peak_time = now;
     event(1, MPF_OP_FREE, T, A, 0);
     alloc(T, A, MIB);
     end();
-    assert_int_equal(device()->peak.time, then);
+    assert_int_equal(device()->peak.time, peak_time);
     assert_int_equal(device()->peak.torches, 2);
     assert_true(device()->peak.torch[0].addr == A);
     assert_int_equal(device()->peak.torch[0].size, 4 * MIB);
@@ -366,10 +366,10 @@ static void a_measurement_moves_the_peak_if_no_less_is_tracked(void **state)
         const uint64_t before = now;
         if (gone) driver_free(1, B);
         sample(102 * MIB, 102 * MIB);
-        const uint64_t then = gone ? before : now;
+        const uint64_t peak_time = gone ? before : now;
         end();
         assert_int_equal(device()->peak.used, gone ? 100 * MIB : 102 * MIB);
-        assert_int_equal(device()->peak.time, then);
+        assert_int_equal(device()->peak.time, peak_time);
         assert_int_equal(device()->peak.drivers, 2);
         mpr_replay_free(&replay);
     }

@@ -49,10 +49,10 @@ static void capture(int graph)
 
 static void note_torch(void)
 {
-    static uint64_t most;
-    if (!torch_peak) most = 0;
-    if (heap(T)->bytes <= most) return;
-    most = heap(T)->bytes;
+    static uint64_t max_bytes;
+    if (!torch_peak) max_bytes = 0;
+    if (heap(T)->bytes <= max_bytes) return;
+    max_bytes = heap(T)->bytes;
     torch_peak = replay.now;
 }
 
@@ -93,11 +93,11 @@ static void check_picture(unsigned seed, const struct mpr_device_snapshot *p)
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_AT(p->time) });
     run(seed);
     mpr_replay_finish(&replay);
-    const struct mpr_device_snapshot *then = &device()->peak;
-    assert_int_equal(p->time, then->time);
-    assert_int_equal(p->tracked, then->tracked);
-    same_blocks(p->driver, p->drivers, then->driver, then->drivers);
-    same_blocks(p->torch, p->torches, then->torch, then->torches);
+    const struct mpr_device_snapshot *expected = &device()->peak;
+    assert_int_equal(p->time, expected->time);
+    assert_int_equal(p->tracked, expected->tracked);
+    same_blocks(p->driver, p->drivers, expected->driver, expected->drivers);
+    same_blocks(p->torch, p->torches, expected->torch, expected->torches);
     mpr_replay_free(&replay);
 }
 

@@ -422,9 +422,9 @@ static void blocks_since_the_last_total_count(void **state)
     (void)state;
     begin_threads(10, UINT64_MAX);
     totals(1, 1000, 10);
-    const struct mpr_weight came = { .bytes = 1000000, .blocks = 1000, .variance = 1 },
+    const struct mpr_weight sampled = { .bytes = 1000000, .blocks = 1000, .variance = 1 },
                             went = { .bytes = 400000, .blocks = 400, .variance = 1 };
-    mpr_counted_totals_sampled(&replay.totals, &replay.accounts, 1, 7, &came, 2);
+    mpr_counted_totals_sampled(&replay.totals, &replay.accounts, 1, 7, &sampled, 2);
     mpr_counted_totals_sampled(&replay.totals, &replay.accounts, -1, 7, &went, 3);
     mpr_replay_finish(&replay);
     assert_int_equal(replay.accounts.heap[H].allocations, 10 + 1000);

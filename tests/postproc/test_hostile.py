@@ -144,8 +144,8 @@ def log_truncated_while_it_is_read_is_reported(folder):
     out, err = reader.communicate(timeout=TIMEOUT)
     if reader.returncode == 0 and size > 4096:
         return                          # the reader was faster
-    said = reader.returncode == 1 and b"truncated while it was read" in err
-    if not said and not (reader.returncode == 3 and b"cut at offset" in out):       # or truncated between two readings
+    reported = reader.returncode == 1 and b"truncated while it was read" in err
+    if not reported and not (reader.returncode == 3 and b"cut at offset" in out):       # or truncated between two readings
         sys.exit(f"status {reader.returncode}: {err}")
 
 
@@ -177,10 +177,10 @@ def names_are_escaped_in_messages(folder):
     for path in (make("names", 1, name), name + ".fold"):
         with open(path, "ab") as file:
             file.write(b"damage")
-    told = report("log", "recover", name).stderr.decode()
-    nothing_unseen("recover", told)
-    if "it is damaged" not in told:
-        sys.exit(f"nothing is said of the fold: {told!r}")
+    err = report("log", "recover", name).stderr.decode()
+    nothing_unseen("recover", err)
+    if "it is damaged" not in err:
+        sys.exit(f"nothing is said of the fold: {err!r}")
     os.unlink(name)
     nothing_unseen("output", report("peaks", "-o", name + "/x", make("names", 1, os.path.join(folder, "a.zst")), statuses=[1]).stderr.decode())
 

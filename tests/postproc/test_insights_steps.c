@@ -9,9 +9,9 @@ static void look_at_steps(struct fixture *f, uint8_t heap, uint64_t worst, int64
     struct mpr_instance instance[5] = { { .name = "step:1" },
                                         { .name = "step:2" },
                                         { .name = "step:3", .number = 3 } };
-    struct mpr_instance_heap of[5] = { [2] = { .peak_bytes = worst, .peak_number = 3 } };
-    for (size_t i = 0; i < 5; i++) of[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
-    struct mpr_instances_heap whole = { .heap = heap, .of = of, .peak_bytes = worst };
+    struct mpr_instance_heap instance_heap[5] = { [2] = { .peak_bytes = worst, .peak_number = 3 } };
+    for (size_t i = 0; i < 5; i++) instance_heap[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
+    struct mpr_instances_heap whole = { .heap = heap, .of = instance_heap, .peak_bytes = worst };
     struct mpr_steps_heap h = { .heap = &whole,
                                 .median_peak = 1000 * (uint64_t)MIB,
                                 .median_kept = kept,
@@ -43,11 +43,12 @@ static void an_outlier_among_instances_is_named(void **state)
 static void the_instance_with_the_peak_of_several_is_named(void **state)
 {
     struct fixture *f = *state;
-    const struct mpr_instance_heap of = { .peak_bytes = 500 * MIB, .peak_number = 10002 };
+    const struct mpr_instance_heap instance_heap = { .peak_bytes = 500 * MIB,
+                                                     .peak_number = 10002 };
     struct mpr_instance instance = {
         .name = "step:9999", .last = "step:10014", .number = 9999, .count = 16
     };
-    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .of = &of };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .of = &instance_heap };
     struct mpr_steps_heap h = { .heap = &whole, .peaks_out = 1 };
     const struct mpr_steps steps = { .instances = { .range = "step",
                                                     .instance = &instance,
@@ -95,8 +96,10 @@ static void memory_that_each_instance_keeps_is_growth(void **state)
 static void memory_that_was_allocated_once_is_not_growth(void **state)
 {
     struct fixture *f = *state;
-    struct mpr_instance_heap of[8] = { 0 };
-    struct mpr_instances_heap whole = { .heap = MPF_HEAP_TORCH, .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_instance_heap instance_heap[8] = { 0 };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_TORCH,
+                                        .of = instance_heap,
+                                        .peak_bytes = 400 * MIB };
     struct mpr_steps_heap h = { .heap = &whole, .median_kept = 50 * MIB };
     const struct mpr_steps steps = { .instances = { .range = "backward",
                                                     .instances = 8,
@@ -105,10 +108,10 @@ static void memory_that_was_allocated_once_is_not_growth(void **state)
                                                     .heap = &whole,
                                                     .heaps = 1 },
                                      .heap = &h };
-    for (size_t i = 0; i < 8; i++) of[i].end_bytes = (i < 5 ? 100 : 300) * (uint64_t)MIB;
+    for (size_t i = 0; i < 8; i++) instance_heap[i].end_bytes = (i < 5 ? 100 : 300) * (uint64_t)MIB;
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 0);
-    for (size_t i = 0; i < 8; i++) of[i].end_bytes = (100 + i * 25) * (uint64_t)MIB;
+    for (size_t i = 0; i < 8; i++) instance_heap[i].end_bytes = (100 + i * 25) * (uint64_t)MIB;
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
@@ -118,8 +121,10 @@ static void memory_that_was_allocated_once_is_not_growth(void **state)
 static void kept_memory_is_reported_per_instance(void **state)
 {
     struct fixture *f = *state;
-    struct mpr_instance_heap of[4] = { 0 };
-    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .of = of, .peak_bytes = 400 * MIB };
+    struct mpr_instance_heap instance_heap[4] = { 0 };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST,
+                                        .of = instance_heap,
+                                        .peak_bytes = 400 * MIB };
     struct mpr_steps_heap h = { .heap = &whole, .median_kept = 100 * MIB };
     const struct mpr_steps steps = { .instances = { .range = "request",
                                                     .instances = 4,
@@ -128,7 +133,7 @@ static void kept_memory_is_reported_per_instance(void **state)
                                                     .heap = &whole,
                                                     .heaps = 1 },
                                      .heap = &h };
-    for (size_t i = 0; i < 4; i++) of[i].end_bytes = i * 100 * MIB;
+    for (size_t i = 0; i < 4; i++) instance_heap[i].end_bytes = i * 100 * MIB;
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);

@@ -29,7 +29,7 @@ static int end(void **state)
     return 0;
 }
 
-static void is(uint32_t name, uint32_t domain, const char *expected)
+static void check_name(uint32_t name, uint32_t domain, const char *expected)
 {
     assert_string_equal(mpr_label_name(&arena, &replay, name, domain), expected);
 }
@@ -37,18 +37,18 @@ static void is(uint32_t name, uint32_t domain, const char *expected)
 static void undefined_names_are_shown_as_numbers(void **state)
 {
     (void)state;
-    is(10, 0, "step");
-    is(10, 3, "domain 3:step");
-    is(11, 0, "(no name)");
-    is(12, 0, "name 12");
-    is(0, 0, "(no name)");
+    check_name(10, 0, "step");
+    check_name(10, 3, "domain 3:step");
+    check_name(11, 0, "(no name)");
+    check_name(12, 0, "name 12");
+    check_name(0, 0, "(no name)");
 }
 
 /* A reader could not find the numbers of such frames in the log. */
 static void python_frames_beyond_the_limit_are_marked(void **state)
 {
     (void)state;
-    is(MPR_FRAME_NAME + 7, 0, "(names beyond the limit)");
+    check_name(MPR_FRAME_NAME + 7, 0, "(names beyond the limit)");
 }
 
 int main(void)

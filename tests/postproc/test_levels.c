@@ -18,7 +18,7 @@ enum { THREADS = 5, EVENTS = 6000 };
 
 /* The heap's state from `time` on. */
 struct state {
-    uint64_t time, total, of[THREADS + 1];
+    uint64_t time, total, by_group[THREADS + 1];
 };
 
 static struct mpr_replay replay;
@@ -37,7 +37,7 @@ static void keep(uint64_t time)
 {
     struct state now = { time, replay.accounts.heap[H].bytes, { 0 } };
     for (uint32_t i = 0; i < replay.accounts.cells; i++)
-        now.of[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
+        now.by_group[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
     state[states++] = now;
 }
 
@@ -119,29 +119,30 @@ static const struct state *largest(uint64_t from, uint64_t to)
 static const struct mpr_series *series(void) { return &levels->level[H].series; }
 
 /* Calls check with every bucket's vector by thread. */
-static void each_bucket(void (*check)(const struct mpr_bucket *bucket, const uint64_t *of))
+static void each_bucket(void (*check)(const struct mpr_bucket *bucket, const uint64_t *by_group))
 {
-    uint64_t of[THREADS + 1] = { 0 };
+    uint64_t by_group[THREADS + 1] = { 0 };
     size_t at = 0;
     for (size_t i = 0; i < series()->buckets; i++) {
         const struct mpr_bucket *bucket = &series()->bucket[i];
         for (; at < bucket->end; at++)
-            of[replay.accounts.cell[series()->change[at].group].key] = series()->change[at].bytes;
-        check(bucket, of);
+            by_group[replay.accounts.cell[series()->change[at].group].key] =
+                series()->change[at].bytes;
+        check(bucket, by_group);
     }
 }
 
-static void is_exact(const struct mpr_bucket *bucket, const uint64_t *of)
+static void is_exact(const struct mpr_bucket *bucket, const uint64_t *by_group)
 {
     const uint64_t from = bucket->key << series()->shift, to = (bucket->key + 1) << series()->shift;
     uint64_t sum = 0;
-    for (int i = 0; i <= THREADS; i++) sum += of[i];
+    for (int i = 0; i <= THREADS; i++) sum += by_group[i];
     assert_int_equal(sum, bucket->max);
     const struct state *top = state_at(bucket->time), *inside = largest(from, to);
     assert_true(bucket->time >= from && bucket->time < to);
     assert_int_equal(top->total, bucket->max);
     assert_true(!inside || inside->total <= bucket->max);
-    assert_memory_equal(top->of, of, sizeof top->of);
+    assert_memory_equal(top->by_group, by_group, sizeof top->by_group);
     assert_int_equal(state_at(to - 1)->total, bucket->close);
     assert_true(bucket->min <= bucket->max && bucket->min <= bucket->close);
 }

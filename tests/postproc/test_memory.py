@@ -23,13 +23,13 @@ def contents(path):
 def run(arguments, folder, first=None):
     """Returns the status, the output file (None if there is none) and the message, with allocations failing from number `at` on.
         If none fails, returns the number of allocations."""
-    out, tell = os.path.join(folder, "out"), os.path.join(folder, "tell")
+    out, count_file = os.path.join(folder, "out"), os.path.join(folder, "count")
     if os.path.exists(out):
         os.unlink(out)
-    more = {"NO_MEMORY_FROM": str(first)} if first else {"NO_MEMORY_TELL": tell}
+    more = {"NO_MEMORY_FROM": str(first)} if first else {"NO_MEMORY_COUNT": count_file}
     done = subprocess.run([REPORT, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT,
                           env={**os.environ, **more, "LC_ALL": "C", "LD_PRELOAD": NO_MEMORY})
-    return done.returncode, contents(out), done.stderr.decode(), None if first else int(contents(tell))
+    return done.returncode, contents(out), done.stderr.decode(), None if first else int(contents(count_file))
 
 
 def is_said(status, message):
@@ -88,7 +88,7 @@ def exhaustion_never_writes_a_partial_export(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for form in ("torch-snapshot", "pprof", "perfetto"):
         each_failure(["export", "--to", form, log], folder)
-        if sorted(os.listdir(folder)) != ["log.zst", "tell"]:
+        if sorted(os.listdir(folder)) != ["log.zst", "count"]:
             sys.exit(f"{form}: {os.listdir(folder)}")
 
 

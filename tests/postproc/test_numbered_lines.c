@@ -58,7 +58,7 @@ static void add_numbered(struct fixture *f, const char *format, int number, uint
     add(f, path, bytes);
 }
 
-static void fold(struct fixture *f)
+static void group_lines(struct fixture *f)
 {
     struct mpr_row before = { 0 }, after = { 0 };
     size_t rows = 0;
@@ -95,11 +95,11 @@ static void sets_of_numbers_are_abbreviated(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t all[] = { 0, 1, 2, 3 }, some[] = { 0, 2, 5 },
-                          most[] = { 0, 1, 2, 3, 4, 31 }, pair[] = { 3, 4, 7 };
+                          several[] = { 0, 1, 2, 3, 4, 31 }, pair[] = { 3, 4, 7 };
     static const uint64_t many[] = { 1, 2, 4, 8, 16, 32, 64, 128 };
     assert_string_equal(mpr_number_set(&f->arena, all, 4), "{0..3}");
     assert_string_equal(mpr_number_set(&f->arena, some, 3), "{0,2,5}");
-    assert_string_equal(mpr_number_set(&f->arena, most, 6), "{0..4, 31}");
+    assert_string_equal(mpr_number_set(&f->arena, several, 6), "{0..4, 31}");
     assert_string_equal(mpr_number_set(&f->arena, pair, 3), "{3,4,7}");
     assert_string_equal(mpr_number_set(&f->arena, many, 8), "{1..128, 8 of them}");
 }
@@ -109,7 +109,7 @@ static void lines_that_differ_in_one_number_are_grouped(void **state)
     struct fixture *f = *state;
     for (int i = 0; i < 16; i++) add_numbered(f, "model > layers.%d.mlp", i, 22 * MIB);
     add(f, "model", 5);
-    fold(f);
+    group_lines(f);
     const struct mpr_line *line = line_of(f, "model > layers.{0..15}.mlp");
     assert_int_equal(f->live, 2);
     assert_int_equal(line->row.bytes, 352 * MIB);
@@ -127,7 +127,7 @@ static void two_similar_lines_are_grouped(void **state)
     add(f, "layers.1", 4 * MIB);
     add(f, "capture 64", 1);
     add(f, "capture 256", 3);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 3);
     assert_int_equal(line_of(f, "layers.{0,1}")->row.bytes, 6 * MIB);
     line_of(f, "capture 64");
@@ -138,7 +138,7 @@ static void an_outlier_has_its_own_line(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 8; i++) add_numbered(f, "layers.%d", i, i == 5 ? 1700 : 256 + (uint64_t)i);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 2);
     const struct mpr_line *large = line_of(f, "layers.5");
     assert_int_equal(large->row.bytes, 1700);
@@ -152,7 +152,7 @@ static void one_of_three_lines_may_be_an_outlier(void **state)
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++) add_numbered(f, "layers.%d", i, i == 1 ? 1700 : 256);
     for (int i = 0; i < 3; i++) add_numbered(f, "heads.%d", i, i == 1 ? 500 : 256);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 3);
     assert_int_equal(line_of(f, "layers.1")->sibling_most, 256);
     assert_int_equal(line_of(f, "layers.{0,2}")->rows, 2);
@@ -163,7 +163,7 @@ static void many_outliers_are_one_line(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 12; i++) add_numbered(f, "layers.%d", i, i % 4 ? 10 : 100);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 2);
     assert_int_equal(line_of(f, "layers.{0,4,8}")->row.bytes, 300);
     assert_int_equal(line_of(f, "layers.{0,4,8}")->sibling_most, 10);
@@ -177,7 +177,7 @@ static void a_repeated_number_is_one_number(void **state)
         snprintf(path, sizeof path, "layer %d > [layers.%d.mlp] f (x.py:3)", i, i);
         add(f, path, 7);
     }
-    fold(f);
+    group_lines(f);
     line_of(f, "layer {0..3} > [layers.{same}.mlp] f (x.py:3)");
     assert_int_equal(f->live, 1);
 }
@@ -191,7 +191,7 @@ static void two_numbers_are_grouped_if_every_pair_exists(void **state)
             snprintf(path, sizeof path, "step %d > layer %d", i, k);
             add(f, path, 7);
         }
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 1);
     assert_int_equal(line_of(f, "step {0..3} > layer {0..15}")->row.bytes, 448);
 }
@@ -206,7 +206,7 @@ static void the_number_without_outliers_is_grouped(void **state)
         snprintf(path, sizeof path, "layer %d > batch %d", i / 2, i % 2);
         add(f, path, i % 2 ? 64 : 1);
     }
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 2);
     line_of(f, "layer {0,1} > batch 0");
     assert_int_equal(line_of(f, "layer {0,1} > batch 1")->row.bytes, 128);
@@ -221,7 +221,7 @@ static void pairs_that_are_missing_are_not_made_up(void **state)
             snprintf(path, sizeof path, "step %d > layer %d", i, k);
             add(f, path, 7);
         }
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 4);
     line_of(f, "step 0 > layer {0..15}");
     line_of(f, "step 3 > layer {0..12}");
@@ -239,7 +239,7 @@ static void sets_with_equal_ends_are_not_merged(void **state)
             add(f, path, 7);
         }
     }
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 2);
     line_of(f, "step {0..2} > layer {0..20, 8 of them}");
     line_of(f, "step 3 > layer {0..20, 8 of them}");
@@ -250,7 +250,7 @@ static void the_number_that_leaves_fewest_lines_is_grouped(void **state)
     struct fixture *f = *state;
     for (int k = 0; k < 8; k++) add_numbered(f, "capture > batch 131072 > layer %d", k, 7);
     add(f, "capture > batch 65536 > layer 0", 7);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 2);
     line_of(f, "capture > batch 131072 > layer {0..7}");
     line_of(f, "capture > batch 65536 > layer 0");
@@ -264,7 +264,7 @@ static void of_three_numbers_one_is_not_grouped(void **state)
         snprintf(path, sizeof path, "a %d > b %d > c %d", i / 9, i / 3 % 3, i % 3);
         add(f, path, 7);
     }
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 3);
     line_of(f, "a 1 > b {0..2} > c {0..2}");
 }
@@ -278,7 +278,7 @@ static void other_paths_are_not_merged(void **state)
     add(f, "f (a.py:1)", 1);
     add(f, "f (a.py:2)", 1);
     add(f, "f (a.py:3)", 1);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 6);
 }
 
@@ -289,7 +289,7 @@ static void names_of_any_bytes_are_grouped(void **state)
     for (int i = 0; i < 4; i++) add_numbered(f, "a\1 > b\2 %d", i, 7);
     for (int i = 0; i < 4; i++) add_numbered(f, "a\1%d\2", i, 7);
     for (int i = 0; i < 4; i++) add_numbered(f, "a %d\2", i, 7);
-    fold(f);
+    group_lines(f);
     assert_int_equal(f->live, 12);
 }
 
@@ -299,7 +299,7 @@ static void lines_are_ordered_by_size(void **state)
     for (int i = 0; i < 3; i++) add_numbered(f, "small %d", i, 10);
     for (int i = 0; i < 3; i++) add_numbered(f, "tall %d", i, 20);
     add(f, "one", 50);
-    fold(f);
+    group_lines(f);
     assert_string_equal(f->line[0].row.path.frame[0]->text, "tall {0..2}");
     assert_string_equal(f->line[1].row.path.frame[0]->text, "one");
 }

@@ -49,7 +49,7 @@ static int stop(void **state)
 static const struct mpr_nvtx *nvtx(void) { return &replay.nvtx; }
 
 /* Returns the sum of the heaps of that name, or zeros if there are none. */
-static struct mpr_heap told(uint32_t id)
+static struct mpr_heap heap_named(uint32_t id)
 {
     const uint32_t row = mpr_index_get(&nvtx()->row_number, id);
     return row ? nvtx()->accounts->heap[row] : (struct mpr_heap){ 0 };
@@ -103,11 +103,11 @@ static void a_reset_frees_only_the_regions_of_its_heap(void **state)
     event(1, MPF_OP_NVTX_HEAP_END, R, 0, 1);
     assert_int_equal(heap(R)->bytes, 10);
     put(B, B, 5); /* the heap still exists */
-    assert_int_equal(told(SCRATCH).bytes, 5);
+    assert_int_equal(heap_named(SCRATCH).bytes, 5);
     event(1, MPF_OP_NVTX_HEAP_END, R, B, 0);
     assert_int_equal(heap(R)->bytes, 10);
-    assert_int_equal(told(SCRATCH).peak_bytes, 50);
-    assert_int_equal(told(MPR_NVTX_PROCESS).peak_bytes, 40);
+    assert_int_equal(heap_named(SCRATCH).peak_bytes, 50);
+    assert_int_equal(heap_named(MPR_NVTX_PROCESS).peak_bytes, 40);
 }
 
 static void a_reset_finds_regions_next_to_a_removed_one(void **state)
@@ -117,9 +117,9 @@ static void a_reset_finds_regions_next_to_a_removed_one(void **state)
         heap_at(A, MIB, ARENA);
         for (uint64_t i = 0; i < 3; i++) put(A, A + 100 * i, 10 + i);
         event(1, MPF_OP_FREE, R, A + 100 * gone, 0);
-        assert_int_equal(told(ARENA).bytes, 33 - (10 + gone));
+        assert_int_equal(heap_named(ARENA).bytes, 33 - (10 + gone));
         event(1, MPF_OP_NVTX_HEAP_END, R, A, 1);
-        assert_int_equal(told(ARENA).bytes, 0);
+        assert_int_equal(heap_named(ARENA).bytes, 0);
     }
 }
 
@@ -133,7 +133,7 @@ static void a_resize_keeps_heap_and_name(void **state)
     resize(A, 300);
     assert_int_equal(heap(R)->bytes, 300);
     assert_int_equal(cell(ARENA, WEIGHTS)->bytes, 300);
-    assert_int_equal(told(ARENA).bytes, 300);
+    assert_int_equal(heap_named(ARENA).bytes, 300);
     event(1, MPF_OP_NVTX_HEAP_END, R, A, 0);
     assert_int_equal(heap(R)->bytes, 0);
 }
@@ -156,7 +156,7 @@ static void wrong_calls_change_nothing(void **state)
     heap_at(0, 50, SCRATCH);
     WORDS(1, MPF_OP_NVTX_HEAP, R, B, 77); /* too short for a name */
     put(B, B, 50);
-    assert_int_equal(told(MPR_NVTX_UNNAMED).bytes, 50);
+    assert_int_equal(heap_named(MPR_NVTX_UNNAMED).bytes, 50);
     assert_int_equal(heap(R)->bytes, 50);
 }
 
@@ -181,7 +181,7 @@ static void regions_of_unknown_heaps_count(void **state)
     (void)state;
     put(B, B, 30);
     assert_int_equal(heap(R)->bytes, 30);
-    assert_int_equal(told(MPR_NVTX_UNREGISTERED).bytes, 30);
+    assert_int_equal(heap_named(MPR_NVTX_UNREGISTERED).bytes, 30);
     event(1, MPF_OP_NVTX_HEAP_END, R, B, 0);
     assert_int_equal(heap(R)->bytes, 0);
 }
@@ -213,8 +213,8 @@ static void the_number_of_rows_is_bounded(void **state)
         put(A + i, A + i, 10);
     }
     assert_int_equal(nvtx()->rows, MPR_NVTX_ROWS);
-    assert_int_equal(told(MPR_NVTX_OTHER).bytes, 10 * (MPR_NVTX_ROWS + 1));
-    assert_int_equal(told(100).bytes, 10);
+    assert_int_equal(heap_named(MPR_NVTX_OTHER).bytes, 10 * (MPR_NVTX_ROWS + 1));
+    assert_int_equal(heap_named(100).bytes, 10);
 }
 
 /* A name is recorded after its region, which may have caused the peak. */
@@ -230,7 +230,7 @@ static void a_region_has_its_name_at_the_peak(void **state)
     event(1, MPF_OP_NVTX_NAME, R, A + 200, HEAD);
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
-    assert_int_equal(told(ARENA).peak_bytes, 150);
+    assert_int_equal(heap_named(ARENA).peak_bytes, 150);
     assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, HEAD)), 100);
     assert_int_equal(mpr_accounts_blocks_at_peak(nvtx()->accounts, cell(ARENA, HEAD)), 1);
     assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, WEIGHTS)), 0);

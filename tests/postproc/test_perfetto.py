@@ -35,18 +35,18 @@ class Trace:
         self.names, events, state = {}, [], False
         for field, packet in fields(data):
             check(field == 1, "no packet")
-            told = message(packet)
-            check(told[10] == [1] and sum(bool(told[f]) for f in (6, 11, 60)) == 1, "a packet of two kinds")
-            state = state or bool(told[13] and told[13][0] & CLEARED)
+            fields = message(packet)
+            check(fields[10] == [1] and sum(bool(fields[f]) for f in (6, 11, 60)) == 1, "a packet of two kinds")
+            state = state or bool(fields[13] and fields[13][0] & CLEARED)
             check(state, "a packet before the state is cleared")
-            for interned in told[12]:
+            for interned in fields[12]:
                 for name in map(message, message(interned)[2]):
                     check(name[1][0] not in self.names, "a name is told twice")
                     self.names[name[1][0]] = name[2][0].decode()
-            if told[60]:
-                self.describe(message(told[60][0]))
-            if told[11]:
-                events.append((told[8][0], message(told[11][0]), told[13]))
+            if fields[60]:
+                self.describe(message(fields[60][0]))
+            if fields[11]:
+                events.append((fields[8][0], message(fields[11][0]), fields[13]))
         events.sort(key=lambda e: e[0])
         self.open = collections.defaultdict(list)
         for time, event, flags in events:
@@ -55,10 +55,10 @@ class Trace:
         check(all(t["parent"] in self.tracks for t in self.tracks.values() if t["parent"]), "a track's parent is none")
         self.times = [e[0] for e in events]
 
-    def describe(self, told):
-        check(told[1][0] and told[1][0] not in self.tracks, "a track is told twice", told)
-        thread, process = (message(told[n][0]) if told[n] else None for n in (4, 3))
-        self.tracks[told[1][0]] = {"parent": told[5][0] if told[5] else 0, "name": told[2][0].decode() if told[2] else "", "is_counter": bool(told[8]),
+    def describe(self, fields):
+        check(fields[1][0] and fields[1][0] not in self.tracks, "a track is told twice", fields)
+        thread, process = (message(fields[n][0]) if fields[n] else None for n in (4, 3))
+        self.tracks[fields[1][0]] = {"parent": fields[5][0] if fields[5] else 0, "name": fields[2][0].decode() if fields[2] else "", "is_counter": bool(fields[8]),
                                    "tid": thread and thread[2][0], "pid": (thread or process or {1: [0]})[1][0], "thread": thread and thread[5][0].decode(),
                                    "process": process and process[6][0].decode(), "command": process and [c.decode() for c in process[2]]}
 
@@ -95,20 +95,20 @@ def logs(folder):
 
 def counters_match_the_heaps(folder):
     for log in logs(folder):
-        told = trace(log)
-        process, = (t for t, of in told.tracks.items() if of["process"] is not None)
+        read = trace(log)
+        process, = (t for t, track in read.tracks.items() if track["process"] is not None)
         for h in report("peaks", log)["logs"][0]["heaps"]:
-            points = told.counters[process, h["heap"]]
+            points = read.counters[process, h["heap"]]
             check(max(v for _, v in points) == h["peak_bytes"], log, h["heap"], "peak")
             check(points[-1][1] == h["end_bytes"] or "host-sample" in log, log, h["heap"], "end", points[-1], h["end_bytes"])     # estimates end after the last event
             check(len(points) <= 2 * 4096 + 2, log, h["heap"], "is bounded", len(points))
-    told = trace(golden("h200-pytorch"))
-    check({"RSS", "gpu0 used"} <= {name for _, name in told.counters}, "what the kernel and the driver say")
+    read = trace(golden("h200-pytorch"))
+    check({"RSS", "gpu0 used"} <= {name for _, name in read.counters}, "what the kernel and the driver say")
 
 
 def slices_match_the_range_instances(folder):
     for log in logs(folder):
-        told, path = trace(log), os.path.join(folder, "instances.sqlite")
+        read, path = trace(log), os.path.join(folder, "instances.sqlite")
         done = subprocess.run([REPORT, "export", "--to", "sqlite", "-o", path, log], stderr=subprocess.PIPE)
         if b"built without SQLite" in done.stderr:
             print("skipped: the instances are told by a database")
@@ -121,9 +121,9 @@ def slices_match_the_range_instances(folder):
                                                    JOIN threads USING (process_id, thread_id)"""):
             wanted[name, (zero or 0) + begin, (zero or 0) + end, tid] += 1
         found = collections.Counter()
-        for s in told.slices:
-            of = told.tracks[s.track]
-            domain, thread = ("", of) if of["thread"] is not None or not of["parent"] or told.tracks[of["parent"]]["process"] is not None else (of["name"] + ":", told.tracks[of["parent"]])
+        for s in read.slices:
+            track = read.tracks[s.track]
+            domain, thread = ("", track) if track["thread"] is not None or not track["parent"] or read.tracks[track["parent"]]["process"] is not None else (track["name"] + ":", read.tracks[track["parent"]])
             found[domain + s.name, s.begin, s.end, thread["tid"]] += 1
         check(found == wanted, log, "slices", (found - wanted).most_common(3), (wanted - found).most_common(3))
         check(sum(found.values()) == sum(wanted.values()), log, "slices", sum(found.values()), sum(wanted.values()))
@@ -134,22 +134,22 @@ def slices_match_the_range_instances(folder):
 
 def threads_and_processes_are_named(folder):
     log = golden("h200-pytorch")
-    told = trace(log)
-    threads = {(t["tid"], t["thread"]) for t in told.tracks.values() if t["thread"] is not None}
+    read = trace(log)
+    threads = {(t["tid"], t["thread"]) for t in read.tracks.values() if t["thread"] is not None}
     check({(2465, "python3"), (2490, "pt_autograd_0")} <= threads, threads)
-    process, = (t for t in told.tracks.values() if t["process"] is not None)
-    check(process["pid"] == 2465 and process["command"] == ["python3"] and all(t["pid"] == 2465 for t in told.tracks.values() if t["thread"] is not None), process)
-    check({t["name"] for t in told.tracks.values() if t["parent"] and not t["is_counter"]} == {"torch"}, "PyTorch's ranges have tracks of their own")
+    process, = (t for t in read.tracks.values() if t["process"] is not None)
+    check(process["pid"] == 2465 and process["command"] == ["python3"] and all(t["pid"] == 2465 for t in read.tracks.values() if t["thread"] is not None), process)
+    check({t["name"] for t in read.tracks.values() if t["parent"] and not t["is_counter"]} == {"torch"}, "PyTorch's ranges have tracks of their own")
 
 
 def graphs_and_failures_become_instant_events(folder):
     log = golden("h200-graphs-oom")
-    told = trace(log)
-    count = collections.Counter(name for _, name, _ in told.instants)
+    read = trace(log)
+    count = collections.Counter(name for _, name, _ in read.instants)
     oom = report("oom", log)["logs"][0]["ooms"]
     check(count["graph captured"] + count["graph instantiated"] == len(report("graphs", log)["graphs"]) > 0, count)
     check(count["PyTorch: out of memory"] == 1 and count["driver: out of memory"] >= 1, count)
-    one, = (more for _, name, more in told.instants if name == "PyTorch: out of memory")
+    one, = (more for _, name, more in read.instants if name == "PyTorch: out of memory")
     check(one["heap"] == "gpu0/torch" and one["bytes asked for"] in [o["bytes"] for o in oom], one, [o["bytes"] for o in oom])
 
 
@@ -175,11 +175,11 @@ def several_logs_become_one_trace(folder):
 
 def same_pid_on_two_hosts_becomes_two_processes(folder):
     logs = [made(folder, "MAKE_GPU_LOG", s) for s in ("graphs", "serving")]
-    alone, told = trace(logs[0]), trace(*logs)
+    alone, read = trace(logs[0]), trace(*logs)
     real, = (t["pid"] for t in alone.tracks.values() if t["process"] is not None)
-    (first, name), (second, other) = ((t["pid"], t["process"]) for t in told.tracks.values() if t["process"] is not None)
+    (first, name), (second, other) = ((t["pid"], t["process"]) for t in read.tracks.values() if t["process"] is not None)
     check(first == real and second > 1 << 22 and f"({real})" not in name and other.endswith(f" ({real})"), first, name, second, other)
-    threads = [(t["pid"], t["tid"]) for t in told.tracks.values() if t["thread"] is not None]
+    threads = [(t["pid"], t["tid"]) for t in read.tracks.values() if t["thread"] is not None]
     check(len(set(threads)) == len(threads) and {p for p, _ in threads} == {first, second} and len({t for _, t in threads}) == len(threads), threads)
 
 
@@ -208,9 +208,9 @@ def failed_export_keeps_the_old_file(folder):
     good, old = golden("h200-pytorch"), os.path.join(folder, "old.pftrace")
     with open(old, "w") as f:
         f.write("what was there")
-    for words, status, said in (([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"), (["--min", "1MiB", good], 2, "--min")):
+    for words, status, word in (([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"), (["--min", "1MiB", good], 2, "--min")):
         done = export("-o", old, *words)
-        check(done.returncode == status and said in done.stderr.decode(), words, done)
+        check(done.returncode == status and word in done.stderr.decode(), words, done)
         with open(old) as f:
             check(f.read() == "what was there", words, "the old file is gone")
     done = subprocess.run(["bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "bash", REPORT, "export", "--to", "perfetto", "-o", old, golden("h100-spike")],

@@ -46,21 +46,21 @@ class Profile:
 
     def lines(self, location):
         """Returns (function, file, line), innermost first."""
-        told = self.location[location]
-        check(told[2] and told[2][0] in self.mapping, "a location is nowhere")
+        fields = self.location[location]
+        check(fields[2] and fields[2][0] in self.mapping, "a location is nowhere")
         out = []
-        for line in map(message, told[4]):
+        for line in map(message, fields[4]):
             function = self.function[line[1][0]]
             out.append((self.text[function[2][0]], self.text[function[4][0]], line[2][0]))
         check(out, "a location without a line")
         return out
 
     def read_sample(self, data):
-        told = message(data)
-        labels = {self.text[l[1][0]]: self.text[l[2][0]] for l in map(message, told[3])}
-        values = dict(zip(TYPES, numbers(told[2][0])))
+        fields = message(data)
+        labels = {self.text[l[1][0]]: self.text[l[2][0]] for l in map(message, fields[3])}
+        values = dict(zip(TYPES, numbers(fields[2][0])))
         check(len(values) == 4 and any(values.values()), "values", values)
-        return [self.lines(l) for l in numbers(told[1][0])], values, labels
+        return [self.lines(l) for l in numbers(fields[1][0])], values, labels
 
     def sum(self, what, **labels):
         return sum(v[what] for _, v, l in self.sample if all(l.get(k) == w for k, w in labels.items()))
@@ -81,32 +81,32 @@ def logs(folder):
 
 def sums_match_the_reports(folder):
     for log in logs(folder):
-        told, end = profile(log), profile("--until", "end", log)
+        read, end = profile(log), profile("--until", "end", log)
         for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
             name = h["heap"]
-            check(told.sum("inuse_space", heap=name) == h["peak_bytes"], log, name, "peak", told.sum("inuse_space", heap=name), h["peak_bytes"])
+            check(read.sum("inuse_space", heap=name) == h["peak_bytes"], log, name, "peak", read.sum("inuse_space", heap=name), h["peak_bytes"])
             check(end.sum("inuse_space", heap=name) == h["end_bytes"], log, name, "end", end.sum("inuse_space", heap=name), h["end_bytes"])
-            for at, when, blocks in (told, "peak", h["blocks_at_peak"]), (end, "end", h["end_blocks"]):
+            for at, when, blocks in (read, "peak", h["blocks_at_peak"]), (end, "end", h["end_blocks"]):
                 check(name.endswith("/device") or at.sum("inuse_objects", heap=name) == blocks, log, name, "blocks,", when, at.sum("inuse_objects", heap=name), blocks)
             if name not in NOT_BLOCK_BY_BLOCK and "host-" not in log and "python-" not in log and not name.endswith(("/device", "/pool")):
-                check(told.sum("alloc_objects", heap=name) == h["allocations"], log, name, "allocations", told.sum("alloc_objects", heap=name), h["allocations"])
-            roots = {stack[-1][0][0] for stack, _, labels in told.sample if labels["heap"] == name}
+                check(read.sum("alloc_objects", heap=name) == h["allocations"], log, name, "allocations", read.sum("alloc_objects", heap=name), h["allocations"])
+            roots = {stack[-1][0][0] for stack, _, labels in read.sample if labels["heap"] == name}
             check(roots <= {name}, log, name, "stands on", roots)
 
 
 def ranges_become_labels(folder):
     log = golden("h200-pytorch")
-    told = profile(log)
+    read = profile(log)
     wanted = collections.Counter()
     for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
         for r in h["ranges"]:
             wanted[h["heap"], " > ".join(r["path"])] += r["bytes_at_peak"]
     found = collections.Counter()
-    for _, values, labels in told.sample:
+    for _, values, labels in read.sample:
         found[labels["heap"], labels.get("range", "")] += values["inuse_space"]
     named = {k: v for k, v in wanted.items() if v and k[1] and not k[1].startswith("capture")}
     check(len(named) > 4 and all(found[k] >= v for k, v in named.items()), found, named)
-    check({l["thread"] for _, _, l in told.sample} == {"python3 (2465)", "pt_autograd_0 (2490)"} and {l["pid"] for _, _, l in told.sample} == {"2465"}, "threads")
+    check({l["thread"] for _, _, l in read.sample} == {"python3 (2465)", "pt_autograd_0 (2490)"} and {l["pid"] for _, _, l in read.sample} == {"2465"}, "threads")
 
 
 def profile_can_be_limited_to_a_time_span(folder):
@@ -153,9 +153,9 @@ def tool_prints_the_sums_of_the_reports(folder):
     go = lambda *options: subprocess.run(["go", "tool", "pprof", "-unit=B", *options, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True, text=True,
                                          env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder}).stdout
     for h in report("peaks", log, "--by", "range")["logs"][0]["heaps"]:
-        told = go("-top", f"-tagfocus=heap={h['heap']}", f"-focus={h['heap']}", "-cum")
-        total = re.search(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)B\s+\S+\s+(\S+)$", told, re.M)
-        check(total and (int(total[1]), total[2]) == (h["peak_bytes"], h["heap"]), h["heap"], told)
+        output = go("-top", f"-tagfocus=heap={h['heap']}", f"-focus={h['heap']}", "-cum")
+        total = re.search(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)B\s+\S+\s+(\S+)$", output, re.M)
+        check(total and (int(total[1]), total[2]) == (h["peak_bytes"], h["heap"]), h["heap"], output)
     check("File: python3\n" in go("-top"), go("-top")[:200])
     check(go("-tags").count("step > forward"), "tags")
 
@@ -166,10 +166,10 @@ def failed_export_keeps_the_old_file(folder):
     good, old = golden("h200-pytorch"), os.path.join(folder, "old.pb.gz")
     with open(old, "w") as f:
         f.write("what was there")
-    for words, status, said in (([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"), (["--min", "1MiB", good], 2, "--min"),
+    for words, status, word in (([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"), (["--min", "1MiB", good], 2, "--min"),
                                 (["--heap", "gpu0/tonch", good], 2, "gpu0/tonch")):
         done = export("-o", old, *words)
-        check(done.returncode == status and said in done.stderr.decode(), words, done)
+        check(done.returncode == status and word in done.stderr.decode(), words, done)
         with open(old) as f:
             check(f.read() == "what was there", words, "the old file is gone")
     done = subprocess.run(["bash", "-c", 'ulimit -f 1; trap "" XFSZ; exec "$@"', "bash", REPORT, "export", "--to", "pprof", "-o", old, golden("h100-lora")], stderr=subprocess.PIPE, text=True)

@@ -71,23 +71,23 @@ def seeded(base):
     more = {rank: chance.randrange(GIB // 4, 8 * GIB) for rank in chance.sample(range(RANKS), 5)}
     changes = {rank: (lambda db, bytes=bytes: make_ranks.hold_more(db, "gpu0/torch", bytes)) for rank, bytes in more.items()}
     with Job(base, changes=changes) as job:
-        told = job.report()
+        result = job.report()
         wanted = sorted(more, key=lambda rank: -more[rank])
-        check([o["rank"] for o in told["outliers"]] == wanted, "outliers", told["outliers"], wanted)
-        for o in told["outliers"]:
+        check([o["rank"] for o in result["outliers"]] == wanted, "outliers", result["outliers"], wanted)
+        for o in result["outliers"]:
             check(o["change_bytes"] == more[o["rank"]] and o["causes_of"] == "gpu0/torch", o)
             check([(c["path"], c["change_bytes"]) for c in o["causes"]] == [(make_ranks.LINE, more[o["rank"]])], "cause", o)
             check([(c["path"], c["change_bytes"]) for c in o["account"]] == [("torch live", more[o["rank"]])], "account", o)
-        spread(job, told)
-        heat(told)
+        spread(job, result)
+        heat(result)
         lines = [line.split(",") for line in run("--format", "csv", job.folder).stdout.splitlines()]
         apart = {int(row[0]) for row in lines[1:] if row[9] == "1"}
-        check(len(lines) == 1 + RANKS * len(told["measures"]) and apart == set(more), "CSV", apart)
+        check(len(lines) == 1 + RANKS * len(result["measures"]) and apart == set(more), "CSV", apart)
         text = run("--width=100", job.folder).stdout
         check(f"all of it {make_ranks.LINE}" in text and f"{wanted[0]}" in text.split("farthest first:")[1].splitlines()[1], text)
 
 
-def spread(job, told):
+def spread(job, result):
     """Reads the databases directly. A rank is an outlier if it differs from the median by more than a twentieth."""
     peaks = {}
     for path in job.path:
@@ -95,22 +95,22 @@ def spread(job, told):
         for heap, peak in db.execute("SELECT heap, peak_bytes FROM heaps"):
             peaks.setdefault(heap, []).append(peak)
         db.close()
-    for m in (m for m in told["measures"] if m["of"] == "heap"):
+    for m in (m for m in result["measures"] if m["of"] == "heap"):
         values = sorted(peaks[m["name"]])
         median = values[len(values) // 2]
         wanted = median, values[0], values[-1], sum(abs(v - median) > median // 20 for v in values)
         check((m["median_bytes"], m["least_bytes"], m["most_bytes"], m["apart"]) == wanted, m, wanted)
-    nodes = by_name(told["nodes"], "host")
+    nodes = by_name(result["nodes"], "host")
     check(sum(n["ranks"] for n in nodes.values()) == RANKS and max(n["most_bytes"] for n in nodes.values()) == max(peaks["gpu0/device"]), "nodes", nodes)
-    groups = told["communicators"]
+    groups = result["communicators"]
     check({g["present"] for g in groups} == {g["ranks"] for g in groups}, "groups", groups)
 
 
-def heat(told):
-    most = {r["name"]: max(r["bytes"]) for r in told["heat"]["ranks"]}
-    shown = by_name(told["measures"])[told["heat"]["heap"]]
-    check(max(most.values()) == shown["most_bytes"] and most[shown["most_rank"]] == shown["most_bytes"], "heat", shown)
-    check(min(most.values()) == shown["least_bytes"], "heat", shown, min(most.values()))
+def heat(result):
+    max_bytes = {r["name"]: max(r["bytes"]) for r in result["heat"]["ranks"]}
+    shown = by_name(result["measures"])[result["heat"]["heap"]]
+    check(max(max_bytes.values()) == shown["most_bytes"] and max_bytes[shown["most_rank"]] == shown["most_bytes"], "heat", shown)
+    check(min(max_bytes.values()) == shown["least_bytes"], "heat", shown, min(max_bytes.values()))
 
 
 def causes(base):
@@ -134,11 +134,11 @@ def causes(base):
     changes[9] = lambda db: (usual(db), little(db))
     changes[12] = lambda db: (usual(db), shift(db))
     with Job(base, 16, changes=changes) as job:
-        told = by_name(job.report()["outliers"])
-        check(sorted(told) == ["rank 12", "rank 9"], "causes", told)
-        got = [(c["path"], c["change_bytes"]) for c in told["rank 12"]["causes"]]
+        result = by_name(job.report()["outliers"])
+        check(sorted(result) == ["rank 12", "rank 9"], "causes", result)
+        got = [(c["path"], c["change_bytes"]) for c in result["rank 12"]["causes"]]
         check(got == [(make_ranks.LINE, 2 * GIB), ("layers.{n} > mlp", GIB)], got)
-        got = [(c["path"], c["caller"], c["change_bytes"]) for c in told["rank 9"]["causes"]]
+        got = [(c["path"], c["caller"], c["change_bytes"]) for c in result["rank 9"]["causes"]]
         check(got == [("layers.{0..3} > mlp", "forward", -GIB)], got)
         text = run("--width=200", job.folder).stdout
         check("+2.00 GiB step > experts.{0..7} > alltoall; +1.00 GiB layers.{n} > mlp <- forward" in text, text)
@@ -152,9 +152,9 @@ def account(base):
         db.execute("UPDATE device_parts SET bytes = bytes + ? WHERE part = 'nccl'", (4 * GIB,))
 
     with Job(base, 8, changes={5: nccl}) as job:
-        told = job.report()["outliers"]
-        check([(o["rank"], o["causes_of"]) for o in told] == [(5, "gpu0/device")], told)
-        check([(c["path"], c["change_bytes"]) for c in told[0]["account"]] == [("NCCL", 4 * GIB)], told)
+        result = job.report()["outliers"]
+        check([(o["rank"], o["causes_of"]) for o in result] == [(5, "gpu0/device")], result)
+        check([(c["path"], c["change_bytes"]) for c in result[0]["account"]] == [("NCCL", 4 * GIB)], result)
         text = run("--width=200", job.folder).stdout
         check("of the account NCCL +4.00 GiB" in text, text)
 
@@ -182,8 +182,8 @@ def staged(rank, kinds, more):
     """Returns a function that sets the rank's communicators and adds the memory of its stage or of the rank."""
     def change(db):
         db.execute("DELETE FROM communicators")
-        for of in groups_of(rank, kinds):
-            db.execute("INSERT INTO communicators VALUES (1, 0, ?, ?, ?, ?, ?, 1048576, 1)", (*of, make_ranks.MADE_NS))
+        for group in groups_of(rank, kinds):
+            db.execute("INSERT INTO communicators VALUES (1, 0, ?, ?, ?, ?, ?, 1048576, 1)", (*group, make_ranks.MADE_NS))
         for path, bytes in more.get(STAGES[rank // (TENSOR * DATA)], []) + more.get(rank, []):
             make_ranks.hold_more(db, "gpu0/torch", bytes, path, path)
     return change
@@ -195,10 +195,10 @@ def stages_of(base, kinds, more, without=()):
     with Job(base, count, changes={rank: staged(rank, kinds, more) for rank in range(count)}) as job:
         for rank in without:
             os.unlink(job.path[rank])
-        told = job.report(status=3 if without else 0)
+        result = job.report(status=3 if without else 0)
         text = [run(f"--width={width}", job.folder).stdout for width in ("full", 80)]
         rows = list(csv.DictReader(run("--format", "csv", job.folder).stdout.splitlines()))
-        return by_name(told["stages"], "heap"), told, text, rows
+        return by_name(result["stages"], "heap"), result, text, rows
 
 
 def manual():
@@ -211,22 +211,22 @@ def stages(base):
     communicators there are no stages."""
     more = {"{0..7}": [("step > embedding", 8 * GIB)], "{24..31}": [("step > head", 3 * GIB)], 21: [(make_ranks.LINE, 2 * GIB)]}
     for kinds, by in ((("all", "tensor", "data", "pipeline"), "place"), (("pairs", "tensor", "data"), "joined"), (("stage",), "group")):
-        found, told, (text, narrow), rows = stages_of(base, kinds, more)
-        of = found["gpu0/torch"]
-        check(of["by"] == by and of["within_bytes"] == 0, kinds, of["by"], of["within_bytes"])
-        got = [(s["members"], s["change_bytes"], s["apart"], [(c["path"], c["change_bytes"]) for c in s["causes"]]) for s in of["stages"]]
+        found, result, (text, narrow), rows = stages_of(base, kinds, more)
+        stages = found["gpu0/torch"]
+        check(stages["by"] == by and stages["within_bytes"] == 0, kinds, stages["by"], stages["within_bytes"])
+        got = [(s["members"], s["change_bytes"], s["apart"], [(c["path"], c["change_bytes"]) for c in s["causes"]]) for s in stages["stages"]]
         less = "step > head", -3 * GIB          # the median belongs to the last stage
         check(got == [("{0..7}", 5 * GIB, 0, [("step > embedding", 8 * GIB), less]), ("{8..15}", -3 * GIB, 0, [less]), ("{16..23}", -3 * GIB, 1, [less]), ("{24..31}", 0, 0, [])], kinds, got)
-        check([(o["rank"], o["change_bytes"], [c["path"] for c in o["causes"]]) for o in told["outliers"]] == [(21, 2 * GIB, [make_ranks.LINE])], kinds, told["outliers"])
+        check([(o["rank"], o["change_bytes"], [c["path"] for c in o["causes"]]) for o in result["outliers"]] == [(21, 2 * GIB, [make_ranks.LINE])], kinds, result["outliers"])
         check("ranks {0..7}" in text and "+5.00 GiB: +8.00 GiB step > embedding; against it -3.00 GiB step > head" in text and "-3.00 GiB: all of it step > head" in text and "within one ranks differ by at most 0 B, but for the 1 above" in text, kinds, text)
         check(by != "place" or narrow.partition("\npeak of each heap")[0] in manual(), "the manual shows something else", narrow)
         cells = {row["name"]: row for row in rows if row["measure"] == "gpu0/torch"}
         check([cells[f"rank {rank}"]["stage"] for rank in (0, 8, 21, 31)] == STAGES and int(cells["rank 0"]["change_bytes"]) == 0, "CSV", cells["rank 0"])
-    found, told, _, _ = stages_of(base, ("tensor", "data", "pipeline"), more, without=(0, 9, 30))
+    found, result, _, _ = stages_of(base, ("tensor", "data", "pipeline"), more, without=(0, 9, 30))
     members = [s["members"] for s in found["gpu0/torch"]["stages"]]
-    check(members == ["{1..7}", "{8, 10..15}", "{16..23}", "{24..29, 31}"] and [o["rank"] for o in told["outliers"]] == [21], "without some", members)
-    for kinds, of in ((("all", "pairs"), more), (("all", "tensor", "data", "pipeline"), {rank: [(make_ranks.LINE, GIB)] for rank in (3, 11, 17, 30)}), (("tensor", "data"), {})):
-        found, told, text, rows = stages_of(base, kinds, of)
+    check(members == ["{1..7}", "{8, 10..15}", "{16..23}", "{24..29, 31}"] and [o["rank"] for o in result["outliers"]] == [21], "without some", members)
+    for kinds, more_by_rank in ((("all", "pairs"), more), (("all", "tensor", "data", "pipeline"), {rank: [(make_ranks.LINE, GIB)] for rank in (3, 11, 17, 30)}), (("tensor", "data"), {})):
+        found, result, text, rows = stages_of(base, kinds, more_by_rank)
         check(not found and "stage" not in text[0] and not any(row["stage"] for row in rows), kinds, found)
 
 
@@ -237,13 +237,13 @@ def missing(base):
     with Job(base, 16) as job:
         os.unlink(job.path[3])
         os.unlink(job.path[15])
-        told = job.report(status=3)
-        check(told["missing_ranks"] == 2 and told["missing"] == "{3,15}", "missing", told["missing"])
+        result = job.report(status=3)
+        check(result["missing_ranks"] == 2 and result["missing"] == "{3,15}", "missing", result["missing"])
         check("missing: ranks {3,15}" in run(job.folder).stdout, "missing")
         shutil.copy(job.path[0], job.path[3])
         edit(job.path[3], "UPDATE processes SET host = 'other'")
-        told = job.report(status=3)
-        check(told["doubled_ranks"] == 1 and "rank 0 is there twice" in run(job.folder).stdout, "doubled", told)
+        result = job.report(status=3)
+        check(result["doubled_ranks"] == 1 and "rank 0 is there twice" in run(job.folder).stdout, "doubled", result)
     with Job(base, 4) as job:
         child = os.path.join(job.folder, "child.zst.digest")
         shutil.copy(job.path[2], child)
@@ -257,18 +257,18 @@ def missing(base):
         later = os.path.join(job.folder, "later.zst.digest")
         shutil.copy(worker, later)
         edit(later, "UPDATE processes SET start_realtime_ns = start_realtime_ns + 3600000000000")
-        told = job.report(status=3)
-        check((told["belonging_processes"], told["doubled_ranks"]) == (2, 1), "of another job", told["belonging_processes"])
+        result = job.report(status=3)
+        check((result["belonging_processes"], result["doubled_ranks"]) == (2, 1), "of another job", result["belonging_processes"])
         os.unlink(later)
         os.unlink(worker)
-        told = job.report()
-        check((told["belonging_processes"], told["processes_without_rank"], len(told["ranks"])) == (1, 1, 4), "who belongs", told)
+        result = job.report()
+        check((result["belonging_processes"], result["processes_without_rank"], len(result["ranks"])) == (1, 1, 4), "who belongs", result)
     with Job(base, 3) as job:
         for path in job.path:
             edit(path, "UPDATE processes SET rank = NULL")
-        told = job.report()
-        starts = [r["start_realtime_ns"] for r in told["ranks"]]
-        check({r["name"] for r in told["ranks"]} == {"pid 1000", "pid 1001", "pid 1002"} and starts == sorted(starts) and not told["missing_ranks"], "no ranks", told["ranks"])
+        result = job.report()
+        starts = [r["start_realtime_ns"] for r in result["ranks"]]
+        check({r["name"] for r in result["ranks"]} == {"pid 1000", "pid 1001", "pid 1002"} and starts == sorted(starts) and not result["missing_ranks"], "no ranks", result["ranks"])
         executed(job)
 
 
@@ -279,13 +279,13 @@ def executed(job):
         shutil.copy(job.path[1], path)
         edit(path, f"UPDATE processes SET file = '{name}.zst', start_realtime_ns = start_realtime_ns + {after} * 1000000000", "DELETE FROM heaps WHERE heap LIKE 'gpu%'",
              *(f"UPDATE processes SET {change}" for change in changes))
-    told = job.report()
-    check(sorted(r["name"] for r in told["ranks"]) == ["pid 1000", "pid 1001", "pid 1001", "pid 1002"], "executed", told["ranks"])
-    check(told["executed_programs"] == 2 and {r["file"] for r in told["ranks"]} >= {"train.n000.1001.zst", "again.zst"}, "what stands for it", told["ranks"])
+    result = job.report()
+    check(sorted(r["name"] for r in result["ranks"]) == ["pid 1000", "pid 1001", "pid 1001", "pid 1002"], "executed", result["ranks"])
+    check(result["executed_programs"] == 2 and {r["file"] for r in result["ranks"]} >= {"train.n000.1001.zst", "again.zst"}, "what stands for it", result["ranks"])
     check("4 processes on 1 node; 2 logs of what they executed" in run(job.folder).stdout, "in words")
     edit(job.path[0], "UPDATE heaps SET estimated = 1 WHERE heap = 'gpu0/torch'")
-    text, told = run(job.folder).stdout, by_name(job.report()["measures"])
-    check(told["gpu0/torch"]["estimated"] and "estimated" not in told["gpu0/device"], "an estimate", told)
+    text, result = run(job.folder).stdout, by_name(job.report()["measures"])
+    check(result["gpu0/torch"]["estimated"] and "estimated" not in result["gpu0/device"], "an estimate", result)
     check(len([line for line in text.splitlines() if line.startswith("  gpu0/torch") and " ~" in line]) == 1, "an estimate in words", text)
 
 
@@ -299,9 +299,9 @@ def clocks(base):
     made = make_ranks.MADE_NS
     changes = {9: fails(made), 2: fails(made + 3 * SECOND)}
     with Job(base, 16, clocks={1: 5 * SECOND}, changes=changes) as job:
-        told = job.report()
-        check([(c["host"], c["by"], c["ahead_ns"], c["shifted"]) for c in told["clocks"]] == [("n001", "communicator", 5 * SECOND, True)], told["clocks"])
-        check([f["rank"] for f in told["failed"]] == [9, 2], "who failed first", told["failed"])
+        result = job.report()
+        check([(c["host"], c["by"], c["ahead_ns"], c["shifted"]) for c in result["clocks"]] == [("n001", "communicator", 5 * SECOND, True)], result["clocks"])
+        check([f["rank"] for f in result["failed"]] == [9, 2], "who failed first", result["failed"])
         text = run("--width=200", job.folder).stdout
         check("clocks: n001 is about 5.00 s ahead of n000" in text and "first to fail: rank 9 on n001" in text, text)
     with Job(base, 16, clocks={1: SECOND // 2}) as job:
@@ -379,8 +379,8 @@ def bad(base):
             spoil(job.path[1])
             done = run("--format", "json", job.folder)
             check(done.returncode == 1 and done.stderr.count("\n") == 1 and job.path[1] in done.stderr and words in done.stderr, words, done.stderr)
-            told = json.loads(done.stdout)
-            check(len(told["ranks"]) == 3 and told["missing"] == "1", words, "the others", told["missing"])
+            result = json.loads(done.stdout)
+            check(len(result["ranks"]) == 3 and result["missing"] == "1", words, "the others", result["missing"])
     with tempfile.TemporaryDirectory() as folder:
         for words in ([folder], [os.path.join(folder, "none.digest")], [os.path.join(folder, "none.zst")]):
             done = run(*words)

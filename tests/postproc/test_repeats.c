@@ -268,7 +268,7 @@ static void names_are_matched_to_ranges(void **state)
 {
     static const struct {
         const char *name;
-        bool is;
+        bool matches;
     } names[] = { { "step 7", true },
                   { "step", true },
                   { "epoch > step", true },
@@ -285,7 +285,7 @@ static void names_are_matched_to_ranges(void **state)
     push(f, "step 7");
     const uint32_t node = f->replay.threads.at[1]->node;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (mpr_repeats_named(f->repeats, &f->replay, node, names[i].name) != names[i].is)
+        if (mpr_repeats_named(f->repeats, &f->replay, node, names[i].name) != names[i].matches)
             fail_msg("%s", names[i].name);
 }
 

@@ -122,11 +122,11 @@ static void a_thread_number_may_be_reused_after_its_end(void **state)
     event(1, MPF_OP_ALLOC, H, 0x1000, 10);
     event(2, MPF_OP_ALLOC, H, 0x2000, 10);
     event(2, MPF_OP_THREAD_END, MPF_HEAP_NONE, 2, 0);
-    const uint64_t then = now;
+    const uint64_t end_time = now;
     event(1, MPF_OP_FREE, H, 0x2000, 0);
     assert_false(replay.threads.at[1]->ended);
     assert_true(replay.threads.at[2]->ended);
-    assert_int_equal(replay.threads.at[2]->ended_ns, then);
+    assert_int_equal(replay.threads.at[2]->ended_ns, end_time);
     mpr_replay_free(&replay);
 }
 

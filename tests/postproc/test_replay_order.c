@@ -189,11 +189,12 @@ static void make_exchange(struct mpf_event *e)
 /* Moves an event as far as possible without changing the order of its thread's events. */
 static void displace(struct mpf_event *e)
 {
-    const unsigned most = pick(AROUND);
+    const unsigned max_distance = pick(AROUND);
     const bool later = pick(2);
     const int step = later ? 1 : -1, end = later ? EXCHANGES : -1;
     int at = (int)pick(EXCHANGES);
-    for (unsigned i = 0; i < most && at + step != end && e[at + step].thread != e[at].thread; i++) {
+    for (unsigned i = 0;
+         i < max_distance && at + step != end && e[at + step].thread != e[at].thread; i++) {
         const struct mpf_event other = e[at + step];
         e[at + step] = e[at];
         e[at] = other;

@@ -63,10 +63,10 @@ def reports(log):
     return run("peaks", "--tree", log), run("peaks", "--tree", "--bottom-up", "--folded", log), run("leaks", log), peaks["logs"][0]["heaps"]
 
 
-def without_names(log, *said):
+def without_names(log, *messages):
     text = run("peaks", "--tree", log)
     check("program+0x" in text and "load (" not in text, "names where there can be none:", text)
-    for words in said:
+    for words in messages:
         check(words in text, "not said:", words, text)
 
 
@@ -152,21 +152,21 @@ def reports_and_ignores_a_damaged_file(folder):
     r = Recorded(folder).symbolized().moved()
     with open(r.symbols, "rb") as file:
         good = file.read()
-    said = "log.zst.symbols is not used, for it is damaged"
+    message = "log.zst.symbols is not used, for it is damaged"
     whole = run("peaks", "--tree", r.log)
     for cut in [*range(0, len(good), 7), len(good) - 1]:
         with open(r.symbols, "wb") as file:
             file.write(good[:cut])
-        without_names(r.log, said)
+        without_names(r.log, message)
     for at in range(len(good)):
         with open(r.symbols, "wb") as file:
             file.write(good[:at] + bytes([good[at] ^ 0x40]) + good[at + 1:])
         if run("peaks", "--tree", r.log) != whole:       # zstd ignores some bits, so the checksum of the content still fits
-            without_names(r.log, said)
+            without_names(r.log, message)
     for more in b"\0", good:
         with open(r.symbols, "wb") as file:
             file.write(good + more)
-        without_names(r.log, said)
+        without_names(r.log, message)
 
 
 def treats_malformed_text_as_damage(folder):
@@ -260,11 +260,11 @@ def stored_name_can_have_4096_bytes(folder):
     good = r.text()
     draw = random.Random(1)                     # random, because equal lines would compress too well
     for characters in "abcdefgh", ["\\t", "\\n", "\\\\"]:
-        most = "".join(draw.choices(characters, k=4096))
+        longest = "".join(draw.choices(characters, k=4096))
         for field in r"\tload\b", r"\t/[^\t]*make_own_log\.c":
-            r.write(re.sub(field, lambda _: "\t" + most, good))
+            r.write(re.sub(field, lambda _: "\t" + longest, good))
             check("is damaged" not in run("peaks", "--tree", r.log), "a name of 4,096 bytes is refused")
-            r.write(re.sub(field, lambda _: "\t" + most + "n", good))
+            r.write(re.sub(field, lambda _: "\t" + longest + "n", good))
             without_names(r.log, "log.zst.symbols is not used, for it is damaged")
 
 

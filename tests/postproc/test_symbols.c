@@ -167,11 +167,11 @@ static void missing_files_give_no_names(void **state)
 {
     size_t count;
     const struct mpr_binary gone = { .path = "/nowhere/libgone.so", .from = own.from },
-                            strange = { .path = "/etc/passwd", .from = own.from };
+                            outside = { .path = "/etc/passwd", .from = own.from };
     look(state, 3, &gone, here, &count);
     assert_int_equal(count, 0);
     assert_int_equal(mpr_symbols_state(*state, 3), MPR_SYMBOLS_MISSING);
-    look(state, 4, &strange, here, &count);
+    look(state, 4, &outside, here, &count);
     assert_int_equal(count, 0);
     assert_int_equal(mpr_symbols_state(*state, 4), MPR_SYMBOLS_UNREADABLE);
     assert_int_equal(mpr_symbols_state(*state, 5), MPR_SYMBOLS_NOT_ASKED);

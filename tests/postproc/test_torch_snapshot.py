@@ -118,19 +118,19 @@ def peaks_match_pytorch(folder):
     """The entries of the trace, applied one by one, have the peaks that PyTorch itself printed, and end with the listed
     segments and blocks."""
     for log in [*with_torch(), *(made(folder, "MAKE_GPU_LOG", s) for s in ("expandable", "segments", "graphs", "layers"))]:
-        snapshot, told = loaded(log, "--until", "end"), report("peaks", log, "--by", "range")["logs"][0]
+        snapshot, log_peaks = loaded(log, "--until", "end"), report("peaks", log, "--by", "range")["logs"][0]
         shapes(snapshot, log)
-        heaps, devices = {h["heap"]: h for h in told["heaps"]}, {d["index"]: d for d in told["devices"]}
+        heaps, devices = {h["heap"]: h for h in log_peaks["heaps"]}, {d["index"]: d for d in log_peaks["devices"]}
         check(any(snapshot["device_traces"]), log, "is empty")
         for device, trace in enumerate(snapshot["device_traces"]):
             if not trace:
                 continue
-            memory, most, reserved = Memory(), 0, 0
+            memory, max_allocated, reserved = Memory(), 0, 0
             for e in trace:
                 memory.apply(e)
-                most, reserved = max(most, memory.allocated), max(reserved, memory.reserved)
+                max_allocated, reserved = max(max_allocated, memory.allocated), max(reserved, memory.reserved)
             heap = heaps[f"gpu{device}/torch"]
-            check((most, memory.allocated) == (heap["peak_bytes"], heap["end_bytes"]), log, device, most, memory.allocated, heap)
+            check((max_allocated, memory.allocated) == (heap["peak_bytes"], heap["end_bytes"]), log, device, max_allocated, memory.allocated, heap)
             own = devices[device].get("torch_reserved_peak_bytes")
             check(reserved == own or folder in log, log, device, "reserved", reserved, own)
             mine = [s for s in snapshot["segments"] if s["device"] == device]
@@ -165,9 +165,9 @@ def segments_have_pool_device_and_stream(folder):
 
 def ranges_become_annotations(folder):
     log, = golden("h100-spike")
-    told = loaded(log)["external_annotations"]
+    annotations = loaded(log)["external_annotations"]
     open_now, steps = [], 0
-    for a in told:
+    for a in annotations:
         check(set(a) == {"name", "stage", "device", "time_us"}, a)
         if a["stage"] == "START":
             open_now.append(a["name"])
@@ -178,7 +178,7 @@ def ranges_become_annotations(folder):
             check(a["name"] == f"ProfilerStep#{steps}", a)
             steps += 1
     check(not open_now and steps == report("steps", log)["instances"], open_now, steps)
-    names = {a["name"] for a in told}
+    names = {a["name"] for a in annotations}
     check({"step", "forward", "Optimizer.step#AdamW.step"} <= names and not any("torch:Opt" in n for n in names), names)
     own = loaded(made(folder, "MAKE_GPU_LOG", "profiler"))["external_annotations"]
     check([a["name"] for a in own if a["stage"] == "START"] == [n for i in range(7, 11) for n in ("step", f"ProfilerStep#{i}")], "steps of torch.profiler stay alone", own)
@@ -226,10 +226,10 @@ def failed_export_keeps_the_old_file(folder):
     good, none, old = golden("h200-pytorch")[0], golden("host-large")[0], os.path.join(folder, "old.pickle")
     with open(old, "w") as f:
         f.write("what was there")
-    for words, status, said in (([none], 1, "PyTorch"), ([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"),
+    for words, status, word in (([none], 1, "PyTorch"), ([os.path.join(folder, "no.zst")], 1, "no.zst"), (["--from=2ms", "--until=1ms", good], 1, "--until"),
                                 (["--min", "much", good], 2, "--min")):
         done = export("-o", old, *words)
-        check(done.returncode == status and said in done.stderr.decode(), words, done)
+        check(done.returncode == status and word in done.stderr.decode(), words, done)
         with open(old) as f:
             check(f.read() == "what was there", words, "the old file is gone")
     far = os.path.join(folder, "no/such/dir.pickle")
@@ -303,13 +303,13 @@ def of_an_oom_shows_the_instant_of_the_failure(folder):
     def active(snapshot):
         return sum(s["active_size"] for s in snapshot["segments"])
     log, = golden("h200-graphs-oom")
-    said = export("-o", "-", log)
+    done = export("-o", "-", log)
     at_oom, at_end = loaded(log), loaded(log, "--until", "end")
     check(at_oom == loaded(log, "--until", "oom") and at_oom["device_traces"][0][-1]["action"] == "oom", "the end of the trace")
     check(active(at_oom) > 129 << 30 and active(at_end) < 1 << 30, active(at_oom), active(at_end))
     later = made(folder, "MAKE_GPU_LOG", "survivor")
     check(loaded(later) == loaded(later, "--until", "end") != loaded(later, "--until", "oom"), "a process that held more after an OOM")
-    check(b"--until=end" in said.stderr, said.stderr)
+    check(b"--until=end" in done.stderr, done.stderr)
     check(not export("-o", "-", *golden("h200-graphs-eager")).stderr, "without an OOM there is no note")
 
 

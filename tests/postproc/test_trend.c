@@ -31,7 +31,7 @@ static double chance(void)
 static unsigned samples(double average)
 {
     unsigned count = 0;
-    for (double p = chance(), least = exp(-average); p > least; p *= chance()) count++;
+    for (double p = chance(), limit = exp(-average); p > limit; p *= chance()) count++;
     return count;
 }
 
@@ -278,7 +278,7 @@ static void exact_sites_are_judged_by_their_growth(void **state)
     static const struct {
         uint64_t (*bytes)(size_t);
         int as;
-    } of[] = {
+    } cases[] = {
         { each_instant, MPR_TREND_GROWS },
         { each_fifth, MPR_TREND_GROWS },
         { each_fifth_until_three_quarters, MPR_TREND_OTHER },
@@ -292,9 +292,9 @@ static void exact_sites_are_judged_by_their_growth(void **state)
         { start_up, MPR_TREND_OTHER },
     };
     (void)state;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        fill(of[i].bytes);
-        assert_int_equal(judged(), of[i].as);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fill(cases[i].bytes);
+        assert_int_equal(judged(), cases[i].as);
     }
     fill(each_instant);
     assert_true(mpr_trend(value, INSTANTS).error == 0);

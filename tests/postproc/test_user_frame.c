@@ -40,17 +40,17 @@ static int end(void **state)
         sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
 
 /* "path > path <- caller" */
-static void tells(struct fixture *f, const char *const *path, size_t depth, bool calls,
+static void check(struct fixture *f, const char *const *path, size_t depth, bool calls,
                   const char *expected)
 {
     char text[300] = "";
-    const struct mpr_frame_summary told = mpr_user_frames_summary(
+    const struct mpr_frame_summary summary = mpr_user_frames_summary(
         f->user_frames, &f->arena, path_of(&f->arena, path, depth, calls), calls);
-    for (size_t i = 0; i < told.path.depth; i++)
+    for (size_t i = 0; i < summary.path.depth; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " > " : "",
-                 told.path.frame[i]->text);
-    if (*told.caller)
-        snprintf(text + strlen(text), sizeof text - strlen(text), " <- %s", told.caller);
+                 summary.path.frame[i]->text);
+    if (*summary.caller)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " <- %s", summary.caller);
     assert_string_equal(text, expected);
 }
 
@@ -92,14 +92,14 @@ static void calls_inside_a_linked_allocator_are_hidden(void **state)
         const char *const text[] = { "main (a.c:1)", "load (a.c:9)", entry[i],
                                      "os_pages_map (pages.c:7)", "grow" };
         struct mpr_path path = path_of(&f->arena, text, 5, true);
-        tells(f, text, 5, true, "load (a.c:9) <- main");
+        check(f, text, 5, true, "load (a.c:9) <- main");
         assert_ptr_equal(mpr_user_frames_allocator(f->user_frames, path), path.frame[2]);
         path.depth = 2;
         assert_null(mpr_user_frames_allocator(f->user_frames, path));
     }
-    tells(f, PATH("_rjem_je_background_thread (b.c:1)", "_rjem_je_pages_map (pages.c:7)"), true,
+    check(f, PATH("_rjem_je_background_thread (b.c:1)", "_rjem_je_pages_map (pages.c:7)"), true,
           "_rjem_je_background_thread (b.c:1)");
-    tells(f, PATH("main (a.c:1)", "je_parse (a.c:7)"), true, "je_parse (a.c:7) <- main");
+    check(f, PATH("main (a.c:1)", "je_parse (a.c:7)"), true, "je_parse (a.c:7) <- main");
 }
 
 static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(void **state)
@@ -121,7 +121,7 @@ static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(voi
         snprintf(call, sizeof call, "%s (a.c:7)", own[i]);
         snprintf(expected, sizeof expected, "%s <- main", call);
         const char *const text[] = { "main (a.c:1)", call, "mmap (libc.so.6)" };
-        tells(f, text, 3, true, expected);
+        check(f, text, 3, true, expected);
         assert_null(mpr_user_frames_allocator(f->user_frames, path_of(&f->arena, text, 3, true)));
     }
 }
@@ -129,7 +129,7 @@ static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(voi
 static void native(void **state)
 {
     struct fixture *f = *state;
-    tells(
+    check(
         f,
         PATH(
             "main (srv.cpp:60)", "build_index (srv.cpp:19)",
@@ -138,23 +138,23 @@ static void native(void **state)
             "__gnu_cxx::new_allocator<Row>::allocate (new_allocator.h:137)",
             "operator new (libstdc++.so.6)"),
         true, "build_index (srv.cpp:19) <- main");
-    tells(f, PATH("main (a.c:1)", "xmalloc (util.c:3)"), true, "main (a.c:1)");
-    tells(f,
+    check(f, PATH("main (a.c:1)", "xmalloc (util.c:3)"), true, "main (a.c:1)");
+    check(f,
           PATH("_start (prog)", "__libc_start_main_impl (libc-start.c:360)", "malloc (libc.so.6)"),
           true, "malloc (libc.so.6)");
-    tells(f, PATH("parse (p.c:9)", "parse (p.c:9)", "parse (p.c:7)"), true, "parse (p.c:7)");
+    check(f, PATH("parse (p.c:9)", "parse (p.c:9)", "parse (p.c:7)"), true, "parse (p.c:7)");
     /* debug information may not contain std:: */
-    tells(f,
+    check(f,
           PATH("main (v.cpp:30)", "fill_fs (v.cpp:17)",
                "emplace_back<fill_fs(int)::<lambda()> > (vector.tcc:114)",
                "_M_create<fill_fs(int)::<lambda()> > (std_function.h:161)",
                "operator new (libstdc++.so.6)"),
           true, "fill_fs (v.cpp:17) <- main");
-    tells(f,
+    check(f,
           PATH("start_pool (t.cpp:9)", "allocate_stack (allocatestack.c:383)",
                "allocate_dtv (dl-tls.c:401)", "calloc (libc.so.6)"),
           true, "start_pool (t.cpp:9)");
-    tells(f,
+    check(f,
           PATH("void fill<std::vector<int, std::allocator<int> > > (a.cpp:3)",
                "operator new (libstdc++.so.6)"),
           true, "fill<..> (a.cpp:3)");
@@ -164,13 +164,13 @@ static void native(void **state)
 static void a_linked_cuda_runtime_is_not_shown(void **state)
 {
     struct fixture *f = *state;
-    tells(f,
+    check(f,
           PATH("main (serve.cu:15)", "preprocess (serve.cu:9)", "cudaMalloc (serve)",
                "libcudart_static_1f2e3d4c5b6a (serve)"),
           true, "preprocess (serve.cu:9) <- main");
-    tells(f, PATH("main (serve.cu:14)", "cudaMallocManaged (serve)", "__cudart1270 (serve)"), true,
+    check(f, PATH("main (serve.cu:14)", "cudaMallocManaged (serve)", "__cudart1270 (serve)"), true,
           "main (serve.cu:14)");
-    tells(f, PATH("main (serve.cu:14)", "cudaMalloc<char> (cuda_runtime.h:687)"), true,
+    check(f, PATH("main (serve.cu:14)", "cudaMalloc<char> (cuda_runtime.h:687)"), true,
           "main (serve.cu:14)");
 }
 
@@ -194,21 +194,21 @@ static void the_place_is_that_of_the_innermost_own_call(void **state)
 static void calls_without_names_show_their_library(void **state)
 {
     struct fixture *f = *state;
-    tells(f,
+    check(f,
           PATH("jq+0x32dc", "jq+0x4078", "jq_next (libjq.so.1)", "jv_object_set (libjq.so.1)",
                "libjq.so.1+0x1e816", "libjq.so.1+0x1bd87", "jv_mem_alloc (libjq.so.1)"),
           true, "jv_object_set (libjq.so.1) <- jq_next");
-    tells(f, PATH("libc.so.6+0x2700", "prog+0x1000", "prog+0x1100"), true, "prog+0x1100");
-    tells(f, PATH("qsort_with (libsort.so)", "prog+0x1100", "libc.so.6+0x2600"), true,
+    check(f, PATH("libc.so.6+0x2700", "prog+0x1000", "prog+0x1100"), true, "prog+0x1100");
+    check(f, PATH("qsort_with (libsort.so)", "prog+0x1100", "libc.so.6+0x2600"), true,
           "prog+0x1100 <- qsort_with");
-    tells(f, PATH("libc.so.6+0x2600"), true, "libc.so.6+0x2600");
-    tells(f, PATH("prog+0x1100", "libstdc++.so.6.0.33+0xecdb4"), true, "prog+0x1100");
+    check(f, PATH("libc.so.6+0x2600"), true, "libc.so.6+0x2600");
+    check(f, PATH("prog+0x1100", "libstdc++.so.6.0.33+0xecdb4"), true, "prog+0x1100");
 }
 
 static void python(void **state)
 {
     struct fixture *f = *state;
-    tells(f,
+    check(f,
           PATH("Thread._bootstrap (python3.11/threading.py:1002)",
                "Thread._bootstrap_inner (python3.11/threading.py:1045)",
                "Thread.run (python3.11/threading.py:982)", "work (t.py:7)",
@@ -217,25 +217,25 @@ static void python(void **state)
                "JSONDecoder.decode (python3.11/json/decoder.py:337)",
                "JSONDecoder.raw_decode (python3.11/json/decoder.py:353)"),
           true, "load.<locals>.<listcomp> (t.py:3) > loads <- Keep.__init__");
-    tells(f,
+    check(f,
           PATH("<module> (a.py:2)", "_find_and_load (<frozen importlib._bootstrap>:1176)",
                "SourceLoader.get_code (<frozen importlib._bootstrap_external>:1073)"),
           true, "<module> (a.py:2) > import");
-    tells(f,
+    check(f,
           PATH("_find_and_load (<frozen importlib._bootstrap>:1176)", "<module> (<frozen os>:29)"),
           true, "<module> (<frozen os>:29)");
-    tells(f, PATH("<module> (<string>:4)"), true, "<module> (<string>:4)");
+    check(f, PATH("<module> (<string>:4)"), true, "<module> (<string>:4)");
 }
 
 /* A file of the program may have the same name as one of a library or package. */
 static void own_files_are_recognised_by_their_folder(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("main (t.py:9)", "copy (copy.py:3)", "Linear.forward (linear.py:5)"), true,
+    check(f, PATH("main (t.py:9)", "copy (copy.py:3)", "Linear.forward (linear.py:5)"), true,
           "Linear.forward (linear.py:5) <- copy");
-    tells(f, PATH("main (t.py:9)", "pad (datasets/utils.py:3)"), true, "main (t.py:9) > pad");
-    tells(f, PATH("main (t.py:9)", "pad (utils.py:3)"), true, "pad (utils.py:3) <- main");
-    tells(f,
+    check(f, PATH("main (t.py:9)", "pad (datasets/utils.py:3)"), true, "main (t.py:9) > pad");
+    check(f, PATH("main (t.py:9)", "pad (utils.py:3)"), true, "pad (utils.py:3) <- main");
+    check(f,
           PATH("main (t.py:9)", "Trainer.train (transformers/trainer.py:100)",
                "MLP._wrapped_call_impl [layers.3.mlp] (torch/nn/modules/module.py:1779)",
                "MLP.forward [layers.3.mlp] (transformers/models/llama.py:20)"),
@@ -246,7 +246,7 @@ static void own_files_are_recognised_by_their_folder(void **state)
 static void functions_of_jax_and_numba_are_the_documented_ones(void **state)
 {
     struct fixture *f = *state;
-    tells(
+    check(
         f,
         PATH(
             "<module> (train.py:18)",
@@ -255,14 +255,14 @@ static void functions_of_jax_and_numba_are_the_documented_ones(void **state)
             "_run_python_pjit (jax/_src/pjit.py:142)",
             "ExecuteReplicated.__call__ (jax/_src/interpreters/pxla.py:420)"),
         true, "<module> (train.py:18) > jit");
-    tells(
+    check(
         f,
         PATH(
             "init (train.py:4)", "zeros_like (jax/_src/numpy/array_creation.py:319)",
             "api_boundary.<locals>.reraise_with_filtered_traceback (jax/_src/traceback_util.py:194)",
             "_cpp_pjit.<locals>.cache_miss (jax/_src/pjit.py:266)"),
         true, "init (train.py:4) > zeros_like");
-    tells(
+    check(
         f,
         PATH(
             "main (sum.py:10)",
@@ -276,14 +276,14 @@ static void functions_of_jax_and_numba_are_the_documented_ones(void **state)
 static void a_package_represents_a_program_without_own_code(void **state)
 {
     struct fixture *f = *state;
-    tells(f,
+    check(f,
           PATH("<module> (bin/vllm:8)", "main (vllm/cli/main.py:50)",
                "load_model (vllm/worker.py:7)", "Linear.__init__ (torch/nn/modules/linear.py:90)",
                "loads (python3.11/json/__init__.py:346)"),
           true, "load_model (vllm/worker.py:7) > Linear.__init__ <- main");
     mpr_user_frames_hide(f->user_frames, "* (vllm/worker.py*");
     mpr_user_frames_hide(f->user_frames, "* (main.py*");
-    tells(f,
+    check(f,
           PATH("serve (vllm/cli/serve.py:5)", "main (vllm/cli/main.py:51)",
                "load_model (vllm/worker.py:8)"),
           true, "serve (vllm/cli/serve.py:5)");
@@ -292,14 +292,14 @@ static void a_package_represents_a_program_without_own_code(void **state)
 static void modules_of_torch_are_shown_with_their_path(void **state)
 {
     struct fixture *f = *state;
-    tells(f,
+    check(f,
           PATH("<module> (gold.py:18)", "main (gold.py:3)",
                "Sequential.cuda (torch/nn/modules/module.py:1097)",
                "Sequential._apply (torch/nn/modules/module.py:934)",
                "Linear._apply [0] (torch/nn/modules/module.py:965)",
                "Module.cuda.<locals>.<lambda> (torch/nn/modules/module.py:1097)"),
           true, "[0] main (gold.py:3) > Sequential.cuda");
-    tells(f,
+    check(f,
           PATH("main (gold.py:6)",
                "Block._wrapped_call_impl [layers.3] (torch/nn/modules/module.py:1779)",
                "Module._call_impl (torch/nn/modules/module.py:1790)",
@@ -308,7 +308,7 @@ static void modules_of_torch_are_shown_with_their_path(void **state)
                "Module._call_impl (torch/nn/modules/module.py:1790)",
                "Linear.forward [layers.3.mlp] (torch/nn/modules/linear.py:134)"),
           true, "[layers.3.mlp] Block.forward (model.py:40) > Linear.forward <- main");
-    tells(f,
+    check(f,
           PATH("<module> (train.py:7)",
                "TransformerEncoderLayer.forward [0] (torch/nn/modules/transformer.py:900)",
                "TransformerEncoderLayer._ff_block [0] (torch/nn/modules/transformer.py:950)",
@@ -319,12 +319,12 @@ static void modules_of_torch_are_shown_with_their_path(void **state)
 static void ranges_are_shown_unchanged(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("step", "forward"), false, "step > forward");
-    tells(f, PATH("libnccl.so.2"), false, "libnccl.so.2");
-    tells(f, PATH("capture (bs=3)", "warmup (2)"), false, "capture (bs=3) > warmup (2)");
-    tells(f, PATH("main (srv.c:1)", "fill (a.c:3)", "xmalloc (a.c:9)"), false,
+    check(f, PATH("step", "forward"), false, "step > forward");
+    check(f, PATH("libnccl.so.2"), false, "libnccl.so.2");
+    check(f, PATH("capture (bs=3)", "warmup (2)"), false, "capture (bs=3) > warmup (2)");
+    check(f, PATH("main (srv.c:1)", "fill (a.c:3)", "xmalloc (a.c:9)"), false,
           "fill (a.c:3) <- main");
-    tells(
+    check(
         f,
         PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)",
              "Linear.forward [fc] (torch/nn/modules/linear.py:134)"),
@@ -338,23 +338,23 @@ static void ranges_are_shown_unchanged(void **state)
 static void a_backward_pass_follows_its_operator(void **state)
 {
     struct fixture *f = *state;
-    tells(f,
+    check(f,
           PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)",
                "Linear.forward [head] (torch/nn/modules/linear.py:134)", "torch:AddmmBackward0"),
           false, "[head] Net.forward (t.py:3) > torch:AddmmBackward0");
-    tells(f, PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)"), true,
+    check(f, PATH("backward of <module> (t.py:5)", "Net.forward [head] (t.py:3)"), true,
           "[head] Net.forward (t.py:3)"); /* the body of a file does not count as a caller */
-    tells(f, PATH("backward of step", "forward", "torch:AddmmBackward0"), false,
+    check(f, PATH("backward of step", "forward", "torch:AddmmBackward0"), false,
           "backward of step > forward > torch:AddmmBackward0");
-    tells(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");
+    check(f, PATH("backward of <module> (t.py:5)"), true, "backward of <module> (t.py:5)");
 }
 
 static void brackets_that_are_not_modules_are_kept(void **state)
 {
     struct fixture *f = *state;
-    tells(f, PATH("Table::operator[] (t.cpp:3)", "std::vector<int>::operator[] (v.h:1)"), true,
+    check(f, PATH("Table::operator[] (t.cpp:3)", "std::vector<int>::operator[] (v.h:1)"), true,
           "Table::operator[] (t.cpp:3)");
-    tells(f, PATH("name[abi:cxx11] (t.cpp:3)"), true, "name[abi:cxx11] (t.cpp:3)");
+    check(f, PATH("name[abi:cxx11] (t.cpp:3)"), true, "name[abi:cxx11] (t.cpp:3)");
 }
 
 static void the_user_can_extend_the_list_of_hidden_frames(void **state)
@@ -362,7 +362,7 @@ static void the_user_can_extend_the_list_of_hidden_frames(void **state)
     struct fixture *f = *state;
     mpr_user_frames_hide(f->user_frames, "pool_take");
     mpr_user_frames_hide(f->user_frames, "* (glue.c:*");
-    tells(f, PATH("main (a.c:1)", "serve (a.c:9)", "any (glue.c:3)", "pool_take (pool.c:3)"), true,
+    check(f, PATH("main (a.c:1)", "serve (a.c:9)", "any (glue.c:3)", "pool_take (pool.c:3)"), true,
           "serve (a.c:9) <- main");
 }
 
@@ -433,27 +433,27 @@ static void operators_are_shortened(void **state)
 static void wrappers_of_a_call_are_not_shown(void **state)
 {
     struct fixture *f = *state;
-    tells(
+    check(
         f,
         PATH(
             "<module> (t.py:33)",
             "contract.<locals>.inner.<locals>.wrapper (torch/distributed/_composable/contract.py:204)",
             "fully_shard (torch/distributed/fsdp/_fully_shard/_fully_shard.py:9)"),
         true, "<module> (t.py:33) > fully_shard");
-    tells(f,
+    check(f,
           PATH("main (t.py:5)",
                "_exception_logger.<locals>.wrapper (torch/distributed/c10d_logger.py:81)",
                "all_reduce (torch/distributed/distributed_c10d.py:9)"),
           true, "main (t.py:5) > all_reduce");
-    tells(f,
+    check(f,
           PATH("main (t.py:5)", "boolean_dispatch.<locals>.fn (torch/_jit_internal.py:628)",
                "_max_pool2d (torch/nn/functional.py:9)"),
           true, "main (t.py:5) > _max_pool2d");
-    tells(f,
+    check(f,
           PATH("step (t.py:5)", "LlamaForCausalLM.wrapper (transformers/utils/generic.py:5)",
                "LlamaForCausalLM.forward (transformers/models/llama/modeling_llama.py:9)"),
           true, "step (t.py:5) > LlamaForCausalLM.forward");
-    tells(f,
+    check(f,
           PATH("step (t.py:5)",
                "DistributedDataParallel._pre_forward (torch/nn/parallel/distributed.py:5)",
                "Linear.forward (torch/nn/modules/linear.py:9)"),

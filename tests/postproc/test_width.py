@@ -29,7 +29,7 @@ MADE = {
         ["spike", "100"], ["rank", "1"], ["ranges", "300 層の計算の長い名前 > 注意の計算の長い名前 > 層の長い名前", "200 café du Léman > été > printemps > hiver"],
     ],
     "MAKE_GPU_LOG": [["graphs"], ["segments"], ["growing"], ["layers"], ["reset"], ["serving"], ["backward"], ["rank", "1"]],
-    "MAKE_STACK_LOG": [["native"], ["python"], ["foreign"], ["sampled"], ["lucky"]],
+    "MAKE_STACK_LOG": [["native"], ["python"], ["foreign"], ["sampled"], ["nearly_all_sampled"]],
 }
 
 
@@ -79,10 +79,10 @@ def alike(lines):
         if not re.match(r"  \S", line):
             seen = seen if line.startswith("    ") else set()
             continue
-        told = tuple(cell for cell in cells(line) if not AMOUNT.match(cell))
-        if told and told in seen:
+        texts = tuple(cell for cell in cells(line) if not AMOUNT.match(cell))
+        if texts and texts in seen:
             yield line
-        seen.add(told)
+        seen.add(texts)
 
 
 def by_number(report, width):

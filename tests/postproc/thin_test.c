@@ -113,20 +113,21 @@ static uint64_t print_of(const struct mpr_replay *r, uint8_t heap)
         const struct mpr_cell *cell = &r->accounts.cell[i];
         const uint64_t bytes = mpr_accounts_bytes_at_peak(&r->accounts, cell);
         if (cell->heap != heap || (!bytes && !cell->bytes)) continue;
-        const uint64_t who =
+        const uint64_t owner =
             r->options.by == MPR_GROUP_THREAD ? cell->key : hash_of_path(r, cell->key);
-        sum += mpr_hash(who + mpr_hash(bytes + mpr_hash(cell->bytes + mpr_hash(cell->blocks))));
+        sum += mpr_hash(owner + mpr_hash(bytes + mpr_hash(cell->bytes + mpr_hash(cell->blocks))));
     }
     return sum;
 }
 
 static void assert_same_by(const char *a, const char *b, enum mpr_group by)
 {
-    struct mpr_reader was, is;
-    read_log(&was, a, by);
-    read_log(&is, b, by);
+    struct mpr_reader whole, thinned;
+    read_log(&whole, a, by);
+    read_log(&thinned, b, by);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *x = &was.replay.accounts.heap[i], *y = &is.replay.accounts.heap[i];
+        const struct mpr_heap *x = &whole.replay.accounts.heap[i],
+                              *y = &thinned.replay.accounts.heap[i];
         assert_int_equal(x->peak_bytes, y->peak_bytes);
         assert_int_equal(x->peak_blocks, y->peak_blocks);
         assert_int_equal(x->peak_time, y->peak_time);
@@ -137,10 +138,11 @@ static void assert_same_by(const char *a, const char *b, enum mpr_group by)
         assert_int_equal(x->failures, y->failures);
         assert_int_equal(x->unmatched, y->unmatched);
         if (by != MPR_GROUP_STACK) /* stack IDs differ between logs */
-            assert_int_equal(print_of(&was.replay, (uint8_t)i), print_of(&is.replay, (uint8_t)i));
+            assert_int_equal(print_of(&whole.replay, (uint8_t)i),
+                             print_of(&thinned.replay, (uint8_t)i));
     }
-    mpr_reader_close(&was);
-    mpr_reader_close(&is);
+    mpr_reader_close(&whole);
+    mpr_reader_close(&thinned);
 }
 
 void assert_same(const char *a, const char *b)

@@ -135,17 +135,17 @@ static void values_in_a_path_cannot_leave_its_folder(void **state)
     (void)state;
     static const struct {
         const char *value, *template, *path;
-    } of[] = {
+    } cases[] = {
         { "..", "/l/%q{V}/x", "/l/_./x" },     { ".", "/l/%q{V}/x", "/l/_/x" },
         { "", "/l/%q{V}/x", "/l/_/x" },        { ".", "/l/.%q{V}/x", "/l/._/x" },
         { "..", "/l/%q{V}%q{V}", "/l/_..." },  { "../../etc", "/l/%q{V}", "/l/_._.._etc" },
         { "a..b", "/l/%q{V}/x", "/l/a..b/x" }, { "", "/l/a%q{V}.zst", "/l/a.zst" },
         { "..", "/l/%r/x", "/l/_./x" },
     };
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        setenv("V", of[i].value, 1);
-        setenv("RANK", of[i].value, 1);
-        assert_string_equal(path(of[i].template), of[i].path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("V", cases[i].value, 1);
+        setenv("RANK", cases[i].value, 1);
+        assert_string_equal(path(cases[i].template), cases[i].path);
     }
     unsetenv("V");
     assert_string_equal(path("/l/%q{V}/x"), "/l/_/x");
@@ -155,8 +155,8 @@ static void a_misspelt_variable_has_a_suggestion(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *meant;
-    } of[] = {
+        const char *name, *nearest_name;
+    } cases[] = {
         { "MEMPROF_STAKS=all", "MEMPROF_STACKS" },
         { "MEMPROF_STAKCS=", "MEMPROF_STACKS" },
         { "MEMPROF_QUITE=1", "MEMPROF_QUIET" },
@@ -168,9 +168,9 @@ static void a_misspelt_variable_has_a_suggestion(void **state)
         { "MEMPROF_SESSION=1", NULL },
         { "MEMPROF_OUT_OF_ALL_THAT_MAY_BE_SET_HERE=1", NULL },
     };
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        const char *nearest = mp_variables_nearest(of[i].name);
-        if (of[i].meant) assert_string_equal(nearest, of[i].meant);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *nearest = mp_variables_nearest(cases[i].name);
+        if (cases[i].nearest_name) assert_string_equal(nearest, cases[i].nearest_name);
         else assert_null(nearest);
     }
 }

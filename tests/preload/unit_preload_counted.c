@@ -220,13 +220,13 @@ static size_t usable_that_is_asked(void *p)
 }
 
 /* Returns blocks of 72 bytes, in the layout of the C library. */
-static size_t ask_for(size_t says)
+static size_t ask_for(size_t usable_bytes)
 {
     static struct {
         size_t before, head;
         char bytes[72];
     } block = { .head = 80 | 1 };
-    asked = 0, answer = says;
+    asked = 0, answer = usable_bytes;
     mp_counted.large = mp_counted.from = UINT32_MAX;
     mp_counted.usable = usable_that_is_asked;
     mp_counted.compared = false;

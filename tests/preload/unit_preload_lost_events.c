@@ -35,10 +35,10 @@ enum { FEW = 300, STALLED = 7 };
 /* Blocks of thread 0, whose order is checked, or blocks that are to be lost. */
 enum { KEPT = 0, LOST = THREADS };
 
-static void record_blocks(uint64_t whose, uint64_t from, uint64_t count)
+static void record_blocks(uint64_t thread, uint64_t from, uint64_t count)
 {
     for (uint64_t i = from; i < from + count; i++)
-        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, whose << 40 | i << 4, i);
+        mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, thread << 40 | i << 4, i);
 }
 
 /* ---- a frame that cannot be written */

@@ -30,11 +30,11 @@ static void refuse_to_block(void)
     install(names, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
 }
 
-static void record(uint64_t whose, uint64_t bytes)
+static void record(uint64_t thread, uint64_t bytes)
 {
     static uint64_t last;
     mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST,
-              whose << 40 | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) << 4, bytes);
+              thread << 40 | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) << 4, bytes);
 }
 
 static bool do_nothing(void) { return true; }
@@ -55,7 +55,7 @@ static void handle(void (*handler)(int), void (*before)(void))
     refuse_to_block();
 }
 
-static void come(void)
+static void raise_signal(void)
 {
     if (syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1) != 0) _exit(91);
 }
@@ -76,7 +76,7 @@ static void come_within_memprofs_own_calls(void)
 {
     handle(record_few, record_one);
     const struct mp_guarded guarded = mp_guard_enter();
-    come();
+    raise_signal();
     mp_guard_leave(guarded);
     record_one();
 }
@@ -95,7 +95,7 @@ static void come_before_there_is_a_record(void)
 {
     handle(record_few, nothing);
     const uint64_t signals = mp_sys_block_signals();
-    come();
+    raise_signal();
     mp_sys_restore_signals(signals);
     record_one();
 }
@@ -121,7 +121,7 @@ static void come_within_a_section(void)
 {
     handle(record_large, record_one);
     const uint64_t signals = mp_sys_block_signals();
-    come();
+    raise_signal();
     mp_sys_restore_signals(signals);
     if (mp_name_id("of a handler", 12) < MP_NAME_FIRST) _exit(93);
 }

@@ -264,8 +264,8 @@ static void stacks_end_at_code_without_frame_information(void **state)
     memcpy(page, code, sizeof code);
     __builtin___clear_cache(page, (char *)page + sizeof code);
     assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-    unsigned (*strange)(uint64_t *, void *, void *, void *, void *) = (__typeof__(strange))page;
-    n = strange(pc, NULL, NULL, NULL, (void *)walk);
+    unsigned (*in_page)(uint64_t *, void *, void *, void *, void *) = (__typeof__(in_page))page;
+    n = in_page(pc, NULL, NULL, NULL, (void *)walk);
     assert_true(n <= 1);
     munmap(page, 4096);
 }

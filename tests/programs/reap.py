@@ -38,8 +38,8 @@ def ended(pid):
     """Waits for the command, and for all processes that become children of this one, and returns the command's
     status."""
     while True:
-        who, status = os.wait()
-        if who == pid:
+        ended, status = os.wait()
+        if ended == pid:
             code = os.waitstatus_to_exitcode(status)
             return 128 - code if code < 0 else code
 
@@ -48,12 +48,12 @@ def main():
     seconds, user, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.default_int_handler)        # a shell's background job ignores it, and the command would inherit that
-    who = {} if user == "-" else {"user": user, "group": "nogroup", "extra_groups": []}
+    credentials = {} if user == "-" else {"user": user, "group": "nogroup", "extra_groups": []}
     # The preloaded libraries are for the command, so they were not set for this program.
     env = {k: v for k, v in os.environ.items() if k != "REAP_PRELOAD"}
     if os.environ.get("REAP_PRELOAD"):
         env["LD_PRELOAD"] = os.environ["REAP_PRELOAD"]
-    process = subprocess.Popen(command, env=env, start_new_session=True, **who)
+    process = subprocess.Popen(command, env=env, start_new_session=True, **credentials)
     signal.signal(signal.SIGALRM, late)
     signal.alarm(seconds)
     try:

@@ -135,9 +135,9 @@ def row(args, program, allocator, details):
     details += [f"{program.name} {allocator} differs: {n}" for n in unlike] + [f"{program.name} {allocator} unsteady: {n}" for n in unsteady]
     details += [f"{program.name} {allocator} {u}: {x['faults']} {x['unread']} {x.get('kept', '')}" for u, a in ran for x in a[ways.MEMPROF]
                 if x["faults"] or x["unread"]]
-    told = ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in faults.items()) or "0"
+    faults_text = ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in faults.items()) or "0"
     return (f"| {program.title} {program.version(args.work)} | {allocator} | {len(ran)} | {counts['passed']:,} | {counts['failed']:,} |"
-            f" {counts['skipped']:,} | {len(unlike)} | {len(unsteady)} | {sum(x['logs'] for x in memprof):,} | {told} |")
+            f" {counts['skipped']:,} | {len(unlike)} | {len(unsteady)} | {sum(x['logs'] for x in memprof):,} | {faults_text} |")
 
 
 def table(args, chosen):

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static sigjmp_buf back;
-static volatile int calls, told;
+static volatile int calls, with_address;
 static const volatile char *page; /* beyond the end of its file */
 
 static void jumps(int number)
@@ -21,10 +21,10 @@ static void jumps(int number)
     siglongjmp(back, 1);
 }
 
-static void tells(int number, siginfo_t *info, void *context)
+static void count_with_address(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    told += number == SIGBUS && info->si_addr == (void *)page;
+    with_address += number == SIGBUS && info->si_addr == (void *)page;
     jumps(number);
 }
 
@@ -40,7 +40,8 @@ static void take(const char *how)
     struct sigaction action = { .sa_handler = SIG_DFL };
     if (strcmp(how, "jump") == 0) action.sa_handler = jumps;
     if (strcmp(how, "ignored") == 0) action.sa_handler = SIG_IGN;
-    if (strcmp(how, "siginfo") == 0) action.sa_sigaction = tells, action.sa_flags = SA_SIGINFO;
+    if (strcmp(how, "siginfo") == 0)
+        action.sa_sigaction = count_with_address, action.sa_flags = SA_SIGINFO;
     if (strcmp(how, "once") == 0) action.sa_handler = returns, action.sa_flags = (int)SA_RESETHAND;
     sigaction(SIGBUS, &action, NULL);
 }
@@ -73,6 +74,6 @@ int main(int argc, char **argv)
     else
         while (mpr_stream_next(stream, &events) > 0) continue;
     mpr_stream_close(stream);
-    printf("%d calls, %d with an address\n", calls, told);
+    printf("%d calls, %d with an address\n", calls, with_address);
     return 0;
 }

@@ -21,7 +21,7 @@ const report = (/** @type {string[]} */ ...words) =>
 mkdirSync(join(folder, 'digests'));
 execFileSync('python3', ['-B', MAKE_RANKS, REPORT, join(folder, 'digests'), String(RANKS), log]);
 report('ranks', `--tables=${join(folder, 'job17')}`, join(folder, 'digests'));
-const told = JSON.parse(report('ranks', '--format', 'json', join(folder, 'digests')));
+const ranks = JSON.parse(report('ranks', '--format', 'json', join(folder, 'digests')));
 
 const instance = await DuckDBInstance.create(':memory:', { autoinstall_known_extensions: 'false' });
 const duckdb = await instance.connect();
@@ -51,7 +51,7 @@ test('ranks have the peaks that ranks tells', async () => {
     table('heaps') +
     " WHERE heap = 'gpu0/torch' GROUP BY rank ORDER BY rank";
   const found = (await rows(sum)).map((row) => [Number(row.rank), Number(row.bytes)]);
-  const wanted = told.outliers.filter((/** @type {any} */ o) => o.causes_of === 'gpu0/torch');
+  const wanted = ranks.outliers.filter((/** @type {any} */ o) => o.causes_of === 'gpu0/torch');
   assert.equal(found.length, RANKS);
   assert.ok(wanted.length > 0, 'some ranks hold more');
   const median = found.map(([, bytes]) => bytes).sort((a, b) => a - b)[RANKS / 2 - 1];

@@ -25,6 +25,6 @@ test('each heap sums to its peak, below the function of its name', () => {
     const heap = sample.label.find((/** @type {any} */ l) => text(l.key) === 'heap');
     assert.equal(text(heap.str), name);
   }
-  const [told] = JSON.parse(report('peaks', '--format', 'json', log).toString()).logs;
-  assert.deepEqual([...sums].sort(), told.heaps.map((/** @type {any} */ h) => [h.heap, h.peak_bytes]).sort());
+  const [peaks] = JSON.parse(report('peaks', '--format', 'json', log).toString()).logs;
+  assert.deepEqual([...sums].sort(), peaks.heaps.map((/** @type {any} */ h) => [h.heap, h.peak_bytes]).sort());
 });

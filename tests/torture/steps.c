@@ -204,14 +204,14 @@ void steps_in_handler(struct owner *o)
     range_pop();
 }
 
-void steps_free_inherited(struct owner *o, struct owner *from, unsigned most)
+void steps_free_inherited(struct owner *o, struct owner *from, unsigned max_blocks)
 {
-    for (struct block *b = from->block; b < from->block + BLOCKS && most; b++) {
+    for (struct block *b = from->block; b < from->block + BLOCKS && max_blocks; b++) {
         if (!b->p) continue;
         look(b);
         free(b->p);
         b->p = NULL;
         truth->lane[o->lane].inherited++;
-        most--;
+        max_blocks--;
     }
 }

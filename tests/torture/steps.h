@@ -29,7 +29,7 @@ void steps(struct owner *o, unsigned count);
 void steps_in_handler(struct owner *o);
 /* In a forked child: frees up to `most` blocks that another owner had at the fork, and counts them
  * for `o`. */
-void steps_free_inherited(struct owner *o, struct owner *from, unsigned most);
+void steps_free_inherited(struct owner *o, struct owner *from, unsigned max_blocks);
 
 uint64_t roll(uint64_t *dice);
 

@@ -175,7 +175,7 @@ class Run:
         logs, wrong, leaving = self.logs(), [], []
         rows = Rows(logs)
         for number, lane in self.truth.lanes().items():
-            got, log = rows.of(number)
+            got, log = rows.lane(number)
             may = lane.may
             if log and log.path in live_only:
                 got, may = got[1:], [state[1:] for state in may]
@@ -197,8 +197,8 @@ class Run:
         rows = Rows(logs)
         for number, lane in self.truth.lanes().items():
             images.setdefault(lane.image, {})[number] = lane
-            if rows.of(number)[0][0] > max(state[0] for state in lane.may):
-                wrong.append(f"lane {number} of {lane.pid} has {rows.of(number)[0]}, more than {lane.hold}")
+            if rows.lane(number)[0][0] > max(state[0] for state in lane.may):
+                wrong.append(f"lane {number} of {lane.pid} has {rows.lane(number)[0]}, more than {lane.hold}")
         for lanes in images.values():
             if self.hides_numbers():
                 lanes = {n: lane for n, lane in lanes.items() if rows.log_of_lane(n)} or lanes
@@ -212,10 +212,10 @@ class Run:
     def missing(self, rows, lanes, events):
         """Returns the differences of the lanes of one process whose log reports this number of lost events."""
         if not events:
-            return [f"lane {n} of {lane.pid} has {rows.of(n)[0]} and the truth is {lane.may}, but nothing is said to be lost"
-                    for n, lane in lanes.items() if rows.of(n)[0] not in lane.may]
-        missing = sum(lane.hold[0] - rows.of(n)[0][0] for n, lane in lanes.items())
-        each = {n: f"{rows.of(n)[0][0]} of {lane.hold[0]}" for n, lane in lanes.items()}
+            return [f"lane {n} of {lane.pid} has {rows.lane(n)[0]} and the truth is {lane.may}, but nothing is said to be lost"
+                    for n, lane in lanes.items() if rows.lane(n)[0] not in lane.may]
+        missing = sum(lane.hold[0] - rows.lane(n)[0][0] for n, lane in lanes.items())
+        each = {n: f"{rows.lane(n)[0][0]} of {lane.hold[0]}" for n, lane in lanes.items()}
         return [f"{missing} allocations are missing, {events} are said to be lost; of each lane there are {each}"] if missing > events else []
 
     def refuses(self, *calls):
@@ -227,12 +227,12 @@ class Run:
 
     def hides_numbers(self):
         """Children printed that they are not recorded. The counters do not show which lanes are theirs either."""
-        return self.refuses("getpid") and self.told(NO_NUMBER)
+        return self.refuses("getpid") and self.printed(NO_NUMBER)
 
     def lacks_journal(self):
-        return self.told(NO_JOURNAL) or self.told(NO_ROOM) or self.is_mute()
+        return self.printed(NO_JOURNAL) or self.printed(NO_ROOM) or self.is_mute()
 
-    def told(self, text):
+    def printed(self, text):
         return text in self.err.decode(errors="replace")
 
     def is_told(self, logs, lanes):
@@ -247,7 +247,7 @@ class Run:
         own = rf"cannot (write|create the log) {re.escape(self.place)}/{pid}(\.\d+)?\.zst[;:]|cannot create the log of process {pid}:"
         no_end = rf"without a journal what was not in it is lost: \S*/{pid}(\.\d+)?\.zst"
         return re.search(rf"{own}|{no_end}", self.err.decode(errors="replace")) or (
-            self.told(NO_JOURNAL) and not any(lane.orderly for lane in lanes.values()))
+            self.printed(NO_JOURNAL) and not any(lane.orderly for lane in lanes.values()))
 
 
 def nameless(log):
@@ -298,7 +298,7 @@ class Rows:
     def log_of_lane(self, number):
         return self.log_of.get(f"lane {number}")
 
-    def of(self, number):
+    def lane(self, number):
         """Returns ((allocations, bytes of blocks, bytes of mappings), the log or None)."""
         heap, maps = self.rows.get(("host/heap", f"lane {number}"), (0, 0)), self.rows.get(("host/mmap", f"maps {number}"), (0, 0))
         return (*heap, maps[1]), self.log_of_lane(number)
@@ -309,12 +309,12 @@ class Rows:
 
     def inherited(self, lanes):
         """Checks that frees of blocks inherited from the parent are counted as such."""
-        told = {}
+        inherited = {}
         for number, lane in lanes.items():
-            log = self.of(number)[1]
+            log = self.lane(number)[1]
             if log:
-                told[log] = told.get(log, 0) + lane.inherited
-        for log, frees in told.items():
+                inherited[log] = inherited.get(log, 0) + lane.inherited
+        for log, frees in inherited.items():
             mp.check(log.json["inherited_frees"] >= frees, f"{log.path}: {log.json['inherited_frees']} inherited frees, at least {frees} were made")
 
 
