@@ -28,7 +28,7 @@ static void pitched(void)
     CUdeviceptr address;
     size_t pitch;
     OK(cuMemAllocPitch(&address, &pitch, 1000, 300, 16));
-    books.device += pitch * 300;
+    counters.device += pitch * 300;
     step("pitch");
     steps_free(address, pitch * 300);
     step("pitch-free");
@@ -38,10 +38,10 @@ static void managed(void)
 {
     CUdeviceptr address;
     OK(cuMemAllocManaged(&address, 3 * MIB, CU_MEM_ATTACH_GLOBAL));
-    books.managed += 3 * MIB;
+    counters.managed += 3 * MIB;
     step("managed");
     OK(cuMemFree(address));
-    books.managed -= 3 * MIB;
+    counters.managed -= 3 * MIB;
     step("managed-free");
 }
 
@@ -50,25 +50,25 @@ static void pinned(void)
     void *old, *flagged, *own = malloc(4 * MIB);
     CHECK(own);
     OK(cuMemAllocHost(&old, 2 * MIB));
-    books.pinned += 2 * MIB;
+    counters.pinned += 2 * MIB;
     step("host-alloc");
     OK(cuMemHostAlloc(&flagged, 3 * MIB, CU_MEMHOSTALLOC_PORTABLE));
-    books.pinned += 3 * MIB;
+    counters.pinned += 3 * MIB;
     step("host-alloc-flags");
     OK(cuMemHostRegister(own, 4 * MIB, 0));
-    books.pinned += 4 * MIB;
+    counters.pinned += 4 * MIB;
     step("register");
     REFUSED(cuMemHostRegister(own, 4 * MIB, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     step("register-twice");
     OK(cuMemHostUnregister(own));
-    books.pinned -= 4 * MIB;
+    counters.pinned -= 4 * MIB;
     step("unregister");
     free(own);
     OK(cuMemFreeHost(old));
-    books.pinned -= 2 * MIB;
+    counters.pinned -= 2 * MIB;
     step("host-free");
     OK(cuMemFreeHost(flagged));
-    books.pinned -= 3 * MIB;
+    counters.pinned -= 3 * MIB;
     step("host-free-flags");
 }
 
@@ -77,25 +77,25 @@ static void arrays(void)
     CUarray flat, deep;
     CUmipmappedArray levels;
     OK(cuArrayCreate(&flat, &(CUDA_ARRAY_DESCRIPTOR){ 512, 256, CU_AD_FORMAT_FLOAT, 2 }));
-    books.device += 512 * 256 * 4 * 2;
+    counters.device += 512 * 256 * 4 * 2;
     step("array");
     const CUDA_ARRAY3D_DESCRIPTOR shape = { 128, 64, 16, CU_AD_FORMAT_UNSIGNED_INT16, 4, 0 };
     OK(cuArray3DCreate(&deep, &shape));
-    books.device += 128 * 64 * 16 * 2 * 4;
+    counters.device += 128 * 64 * 16 * 2 * 4;
     step("array-3d");
     const CUDA_ARRAY3D_DESCRIPTOR top = { 256, 256, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0 };
     OK(cuMipmappedArrayCreate(&levels, &top, 3));
     const size_t all_levels = (256 * 256 + 128 * 128 + 64 * 64) * 4;
-    books.device += all_levels;
+    counters.device += all_levels;
     step("mipmap");
     OK(cuArrayDestroy(flat));
-    books.device -= 512 * 256 * 4 * 2;
+    counters.device -= 512 * 256 * 4 * 2;
     step("array-destroy");
     OK(cuMipmappedArrayDestroy(levels));
-    books.device -= all_levels;
+    counters.device -= all_levels;
     step("mipmap-destroy");
     OK(cuArrayDestroy(deep));
-    books.device -= 128 * 64 * 16 * 2 * 4;
+    counters.device -= 128 * 64 * 16 * 2 * 4;
     step("array-3d-destroy");
 }
 
@@ -104,7 +104,7 @@ static CUdeviceptr pooled(size_t bytes, CUmemoryPool pool, CUstream stream)
     CUdeviceptr address;
     OK(pool ? cuMemAllocFromPoolAsync(&address, bytes, pool, stream)
             : cuMemAllocAsync(&address, bytes, stream));
-    books.pool += bytes;
+    counters.pool += bytes;
     return address;
 }
 
@@ -117,16 +117,16 @@ static void default_pool(CUstream stream)
     const CUdeviceptr second = pooled(40 * MIB, NULL, 0);
     step("async-null-stream");
     OK(cuMemFreeAsync(first, stream));
-    books.pool -= 10 * MIB;
+    counters.pool -= 10 * MIB;
     step("async-free");
     OK(cuStreamSynchronize(0));
     OK(cuMemFree(second));
-    books.pool -= 40 * MIB;
+    counters.pool -= 40 * MIB;
     step("pooled-freed-by-plain-free");
     const CUdeviceptr plain = steps_alloc(MIB);
     OK(cuMemFreeAsync(plain, stream));
     OK(cuStreamSynchronize(stream));
-    books.device -= MIB;
+    counters.device -= MIB;
     step("plain-freed-by-async-free");
     OK(cuMemPoolTrimTo(pool, 0));
     step("pool-trim");
@@ -143,12 +143,12 @@ static void own_pool(CUstream stream)
     const CUdeviceptr first = pooled(70 * MIB, pool, stream), second = pooled(MIB, pool, stream);
     step("pool-alloc");
     OK(cuMemFreeAsync(first, stream));
-    books.pool -= 70 * MIB;
+    counters.pool -= 70 * MIB;
     step("pool-free");
     OK(cuStreamSynchronize(stream));
     step("pool-shrinks-at-synchronize");
     OK(cuMemFreeAsync(second, stream));
-    books.pool -= MIB;
+    counters.pool -= MIB;
     OK(cuCtxSynchronize());
     step("pool-empty");
     OK(cuMemPoolDestroy(pool));
@@ -164,7 +164,7 @@ static void handles(void)
     OK(cuMemAddressReserve(&address, 4 * MIB, 0, 0, 0));
     step("reserve");
     OK(cuMemCreate(&handle, 4 * MIB, &steps_physical, 0));
-    books.device += 4 * MIB;
+    counters.device += 4 * MIB;
     step("create");
     OK(cuMemMap(address, 4 * MIB, 0, handle, 0));
     OK(cuMemSetAccess(address, 4 * MIB, &access, 1));
@@ -172,7 +172,7 @@ static void handles(void)
     OK(cuMemUnmap(address, 4 * MIB));
     step("unmap");
     OK(cuMemRelease(handle));
-    books.device -= 4 * MIB;
+    counters.device -= 4 * MIB;
     step("release");
     OK(cuMemAddressFree(address, 4 * MIB));
     step("unreserve");

@@ -17,9 +17,9 @@ static void compare(const struct mpr_replay *r, const char *step, const char *te
     const char *at = strstr(text, key);
     if (!at) return;
     const uint64_t expected = strtoull(at + strlen(key), NULL, 10),
-                   booked = r->accounts.heap[heap].bytes;
-    if (expected == booked) return;
-    printf("%s: %s%" PRIu64 ", and the log has %" PRIu64 "\n", step, key, expected, booked);
+                   recorded = r->accounts.heap[heap].bytes;
+    if (expected == recorded) return;
+    printf("%s: %s%" PRIu64 ", and the log has %" PRIu64 "\n", step, key, expected, recorded);
     wrong++;
 }
 

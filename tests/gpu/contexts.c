@@ -6,7 +6,7 @@
 static void pinned(void **out, size_t bytes)
 {
     OK(cuMemAllocHost(out, bytes));
-    books.pinned += bytes;
+    counters.pinned += bytes;
 }
 
 /* Blocks of another context of the same device stay live. */
@@ -23,8 +23,8 @@ static void destroyed(void)
     const CUdeviceptr other = steps_alloc(8 * MIB);
     step("two-contexts");
     OK(cuCtxDestroy(first));
-    books.device -= 4 * MIB;
-    books.pinned -= MIB;
+    counters.device -= 4 * MIB;
+    counters.pinned -= MIB;
     step("first-destroyed");
     steps_free(other, 8 * MIB);
     OK(cuCtxDestroy(second));
@@ -50,12 +50,12 @@ static void reset(void)
     steps_alloc(6 * MIB);
     pinned(&host, 2 * MIB);
     OK(cuMemHostRegister(own, MIB, 0));
-    books.pinned += MIB;
+    counters.pinned += MIB;
     OK(cuMemAllocManaged(&managed, 3 * MIB, CU_MEM_ATTACH_GLOBAL));
-    books.managed += 3 * MIB;
+    counters.managed += 3 * MIB;
     step("before-reset");
     OK(cuDevicePrimaryCtxReset(0));
-    books.device = books.pinned = books.managed = 0;
+    counters.device = counters.pinned = counters.managed = 0;
     retain(0);
     step("reset");
     free(own);

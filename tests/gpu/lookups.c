@@ -27,10 +27,10 @@ static void use(const char *way, void *alloc, void *release)
     CUdeviceptr address;
     CHECK(alloc && release);
     OK(((alloc_function)alloc)(&address, MIB));
-    books.device += MIB;
+    counters.device += MIB;
     step(way);
     OK(((free_function)release)(address));
-    books.device -= MIB;
+    counters.device -= MIB;
     step(way);
 }
 
@@ -39,10 +39,10 @@ static void use_async(const char *way, void *alloc, void *release)
     CUdeviceptr address;
     CHECK(alloc && release);
     OK(((async_alloc_function)alloc)(&address, MIB, NULL));
-    books.pool += MIB;
+    counters.pool += MIB;
     step(way);
     OK(((async_free_function)release)(address, NULL));
-    books.pool -= MIB;
+    counters.pool -= MIB;
     step(way);
 }
 
@@ -51,10 +51,10 @@ static void use_register(const char *way, void *function)
     static char memory[MIB] __attribute__((aligned(4096)));
     CHECK(function);
     OK(((register_function)function)(memory, sizeof memory, 0));
-    books.pinned += sizeof memory;
+    counters.pinned += sizeof memory;
     step(way);
     OK(cuMemHostUnregister(memory));
-    books.pinned -= sizeof memory;
+    counters.pinned -= sizeof memory;
     step(way);
 }
 

@@ -29,7 +29,7 @@ int main(void)
     steps_alloc(64 * MIB);
     step("allocated");
     OK(cuDevicePrimaryCtxReset(0));
-    books.device -= 64 * MIB;
+    counters.device -= 64 * MIB;
     step("reset");
     return 0;
 }

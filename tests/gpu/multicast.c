@@ -13,7 +13,7 @@ int main(void)
     OK(cuMulticastAddDevice(cast, 0));
     step("multicast");
     OK(cuMemCreate(&memory, PIECE, &steps_physical, 0));
-    books.device += PIECE;
+    counters.device += PIECE;
     OK(cuMulticastBindMem(cast, 0, memory, 0, PIECE, 0));
     OK(cuMemAddressReserve(&at, PIECE, 0, 0, 0));
     OK(cuMemMap(at, PIECE, 0, cast, 0));
@@ -21,7 +21,7 @@ int main(void)
     OK(cuMemUnmap(at, PIECE));
     OK(cuMulticastUnbind(cast, 0, 0, PIECE));
     OK(cuMemRelease(memory));
-    books.device -= PIECE;
+    counters.device -= PIECE;
     step("multicast-unbound");
     OK(cuMemRelease(cast));
     OK(cuMemAddressFree(at, PIECE));

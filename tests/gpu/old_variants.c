@@ -16,7 +16,7 @@ static void contexts(void)
         steps_alloc(4 * MIB);
         step("context");
         OK(version == 1 ? cuCtxDestroy(context) : cuCtxDestroy_v2(context));
-        books.device -= 4 * MIB;
+        counters.device -= 4 * MIB;
         OK(cuCtxSetCurrent(primary));
         step("context-destroyed");
     }
@@ -27,16 +27,16 @@ static void pinned(void)
     void *own = malloc(MIB), *host;
     CHECK(own);
     OK(cuMemAllocHost(&host, 2 * MIB));
-    books.pinned += 2 * MIB;
+    counters.pinned += 2 * MIB;
     step("host-alloc");
     OK(cuMemFreeHost(host));
-    books.pinned -= 2 * MIB;
+    counters.pinned -= 2 * MIB;
     step("host-free");
     OK(cuMemHostRegister(own, MIB, 0));
-    books.pinned += MIB;
+    counters.pinned += MIB;
     step("register");
     OK(cuMemHostUnregister(own));
-    books.pinned -= MIB;
+    counters.pinned -= MIB;
     step("unregister");
     free(own);
 }
@@ -81,7 +81,7 @@ int main(void)
     steps_alloc(2 * MIB);
     step("allocated");
     OK(cuDevicePrimaryCtxReset(0));
-    books.device -= 2 * MIB;
+    counters.device -= 2 * MIB;
     CUcontext context;
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
@@ -89,7 +89,7 @@ int main(void)
     steps_alloc(2 * MIB);
     step("allocated-again");
     OK(cuDevicePrimaryCtxRelease(0));
-    books.device -= 2 * MIB;
+    counters.device -= 2 * MIB;
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
     step("end");

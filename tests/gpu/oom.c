@@ -15,7 +15,7 @@ int main(void)
     unsigned n = 0;
     step("start");
     while (n < BLOCKS && (result = cuMemAlloc(&blocks[n], bytes)) == CUDA_SUCCESS) {
-        books.device += bytes;
+        counters.device += bytes;
         n++;
     }
     CHECK(result == CUDA_ERROR_OUT_OF_MEMORY && n > 2);

@@ -35,7 +35,7 @@ static void put(nvtxMemHeapHandle_t in, const nvtxMemVirtualRangeDesc_t *range, 
                                                   range,
                                                   handles };
     nvtxMemRegionsRegister(domain, &batch);
-    for (size_t i = 0; i < count; i++) books.regions += range[i].size;
+    for (size_t i = 0; i < count; i++) counters.regions += range[i].size;
 }
 
 static void put_one(nvtxMemHeapHandle_t in, CUdeviceptr at, size_t bytes)
@@ -96,12 +96,12 @@ static void training_step(nvtxMemHeapHandle_t in, CUdeviceptr at)
     step("step");
     nvtxRangePushA("grow");
     resize(at + 5 * MIB, 4 * MIB);
-    books.regions += 2 * MIB;
+    counters.regions += 2 * MIB;
     nvtxRangePop();
     step("resized");
     drop(NVTX_MEM_REGION_REF_TYPE_HANDLE,
          (nvtxMemRegionRef_t[]){ { .handle = handle[0] }, { .handle = handle[1] } }, 2);
-    books.regions -= 9 * MIB;
+    counters.regions -= 9 * MIB;
     nvtxRangePop();
     step("step-over");
 }
@@ -113,12 +113,12 @@ static void scratch(CUdeviceptr at)
     put_one(own, at + MIB, 6 * MIB);
     step("scratch");
     nvtxMemHeapReset(domain, own);
-    books.regions -= 7 * MIB;
+    counters.regions -= 7 * MIB;
     step("reset");
     put_one(own, at, 2 * MIB);
     step("used-again");
     nvtxMemHeapUnregister(domain, own);
-    books.regions -= 2 * MIB;
+    counters.regions -= 2 * MIB;
     step("scratch-gone");
 }
 
@@ -128,7 +128,7 @@ static void in_no_heap(void)
     put_one(NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE, (CUdeviceptr)table, sizeof table);
     step("process-wide");
     nvtxMemHeapReset(domain, NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE);
-    books.regions -= sizeof table;
+    counters.regions -= sizeof table;
     step("process-wide-reset");
 }
 
@@ -138,12 +138,12 @@ static void again(nvtxMemHeapHandle_t in, CUdeviceptr at)
 {
     put_one(in, at, MIB);
     put_one(in, at, 3 * MIB); /* at the address of the first one */
-    books.regions -= MIB;
+    counters.regions -= MIB;
     step("told-twice");
     const nvtxMemRegionRef_t ref = { .pointer = (void *)at };
     drop(NVTX_MEM_REGION_REF_TYPE_POINTER, &ref, 1);
     drop(NVTX_MEM_REGION_REF_TYPE_POINTER, &ref, 1);
-    books.regions -= 3 * MIB;
+    counters.regions -= 3 * MIB;
     step("unregistered-twice");
 }
 
@@ -202,7 +202,7 @@ int main(void)
     unknown(arena + 32 * MIB);
     descriptions(all, arena + 32 * MIB);
     nvtxMemHeapUnregister(domain, all);
-    books.regions = 0;
+    counters.regions = 0;
     step("heap-gone");
     steps_free(arena, ARENA);
     step("end");

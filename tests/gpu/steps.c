@@ -8,7 +8,7 @@
 
 enum { POOLS = 8 };
 
-struct books books;
+struct counters counters;
 static CUmemoryPool pools[POOLS];
 
 const char steps_ptx[] =
@@ -71,8 +71,8 @@ void step(const char *name)
     snprintf(text, sizeof text,
              "step:%s dev=%" PRIu64 " managed=%" PRIu64 " pinned=%" PRIu64 " pool=%" PRIu64
              " regions=%" PRIu64,
-             name, books.device + reserved_bytes(), (uint64_t)books.managed, (uint64_t)books.pinned,
-             (uint64_t)books.pool, (uint64_t)books.regions);
+             name, counters.device + reserved_bytes(), (uint64_t)counters.managed,
+             (uint64_t)counters.pinned, (uint64_t)counters.pool, (uint64_t)counters.regions);
     nvtxMarkA(text);
 }
 
@@ -90,12 +90,12 @@ CUdeviceptr steps_alloc(size_t bytes)
 {
     CUdeviceptr address;
     OK(cuMemAlloc(&address, bytes));
-    books.device += bytes;
+    counters.device += bytes;
     return address;
 }
 
 void steps_free(CUdeviceptr address, size_t bytes)
 {
     OK(cuMemFree(address));
-    books.device -= bytes;
+    counters.device -= bytes;
 }

@@ -16,10 +16,10 @@
 
 #define MIB ((size_t)1 << 20)
 
-struct books {
+struct counters {
     _Atomic uint64_t device, managed, pinned, pool, regions;
 };
-extern struct books books;
+extern struct counters counters;
 
 /* Calls cuInit, makes device 0's primary context current, and lets its default pool keep its
  * reserved bytes. */

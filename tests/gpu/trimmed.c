@@ -28,10 +28,10 @@ int main(void)
     step("pool-keeps-again");
     CUmemGenericAllocationHandle handle;
     OK(cuMemCreate(&handle, large, &steps_physical, 0));
-    books.device += large;
+    counters.device += large;
     step("taken-by-a-handle");
     OK(cuMemRelease(handle));
-    books.device -= large;
+    counters.device -= large;
     step("released");
     fill_pool(part);
     CUdeviceptr none;

@@ -15,7 +15,7 @@ static CUmemGenericAllocationHandle create(size_t bytes)
 {
     CUmemGenericAllocationHandle handle;
     OK(cuMemCreate(&handle, bytes, &prop, 0));
-    books.device += bytes;
+    counters.device += bytes;
     return handle;
 }
 
@@ -28,7 +28,7 @@ static void map(CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle 
 
 static void gone(size_t bytes, const char *name)
 {
-    books.device -= bytes;
+    counters.device -= bytes;
     step(name);
 }
 
@@ -109,7 +109,7 @@ static void expandable(void)
     for (size_t i = PIECES / 4; i < PIECES / 2; i++) {
         OK(cuMemUnmap(base + i * PIECE, PIECE));
         OK(cuMemRelease(handles[i]));
-        books.device -= PIECE;
+        counters.device -= PIECE;
     }
     step("segment-hole");
     REFUSED(cuMemUnmap(base, PIECE / 2), CUDA_ERROR_INVALID_VALUE);
@@ -132,10 +132,10 @@ static void on_host(void)
     host.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0 };
     CUmemGenericAllocationHandle handle;
     OK(cuMemCreate(&handle, PIECE, &host, 0));
-    books.pinned += PIECE;
+    counters.pinned += PIECE;
     step("host-handle");
     OK(cuMemRelease(handle));
-    books.pinned -= PIECE;
+    counters.pinned -= PIECE;
     step("host-handle-released");
 }
 

@@ -1,5 +1,5 @@
-/* `churn BOOKS HOW WORKERS`: allocates and frees until it is killed. It keeps counters, which are
- * exact at any instant, in a shared mapping of the file BOOKS.
+/* `churn COUNTERS HOW WORKERS`: allocates and frees until it is killed. It keeps counters, which
+ * are exact at any instant, in a shared mapping of the file COUNTERS.
  *
  * HOW is one of:
  * threads: WORKERS threads.
@@ -33,12 +33,12 @@ enum { WORKERS = 8, LIVE = 256, RANGES = 2 };
 struct state {
     uint64_t allocations[RANGES], blocks[RANGES], bytes[RANGES];
 };
-struct books {
+struct counters {
     uint64_t pid, word;
     struct state state[2];
 };
 
-static volatile struct books *books;
+static volatile struct counters *counters;
 static struct {
     void *p;
     size_t size;
@@ -48,15 +48,15 @@ static uint64_t seed[WORKERS];
 static const char *how;
 static bool grow;
 
-static struct state state_now(int w) { return books[w].state[books[w].word & 1]; }
+static struct state state_now(int w) { return counters[w].state[counters[w].word & 1]; }
 
 static void under_way(int w, struct state after)
 {
-    books[w].state[!(books[w].word & 1)] = after;
-    books[w].word |= 2;
+    counters[w].state[!(counters[w].word & 1)] = after;
+    counters[w].word |= 2;
 }
 
-static void done(int w) { books[w].word = !(books[w].word & 1); }
+static void done(int w) { counters[w].word = !(counters[w].word & 1); }
 
 static void drop(int w, int i)
 {
@@ -97,7 +97,7 @@ static void work(int w, long steps)
     char name[RANGES][32];
     snprintf(name[0], sizeof *name, "worker %d even", w);
     snprintf(name[1], sizeof *name, "worker %d odd", w);
-    books[w].pid = (uint64_t)getpid();
+    counters[w].pid = (uint64_t)getpid();
     for (long n = 0; n < steps; n++) {
         if (n % 16 == 0) range_push(name[n / 16 % RANGES]);
         step(w, (int)(n / 16 % RANGES));
@@ -145,8 +145,8 @@ static void forking(void)
 int main(int argc, char **argv)
 {
     const int fd = argc == 4 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
-    if (fd < 0 || ftruncate(fd, WORKERS * sizeof *books) != 0) return 2;
-    books = mmap(NULL, WORKERS * sizeof *books, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd < 0 || ftruncate(fd, WORKERS * sizeof *counters) != 0) return 2;
+    counters = mmap(NULL, WORKERS * sizeof *counters, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process survives a test that was stopped */
     how = argv[2];

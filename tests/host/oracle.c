@@ -93,7 +93,7 @@ static void write_live(int fd, bool usable)
     }
 }
 
-static void write_books(int fd)
+static void write_counters(int fd)
 {
     dprintf(fd,
             "{\"allocations\": %" PRIu64 ", \"frees\": %" PRIu64 ", \"failures\": %" PRIu64
@@ -115,7 +115,7 @@ static void end(int status, void *arg)
     unlock();
     const int fd = open(getenv("ORACLE_OUT"), O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0) return;
-    write_books(fd);
+    write_counters(fd);
     close(fd);
 }
 

@@ -53,20 +53,20 @@ def kill(process):
 @contextlib.contextmanager
 def stopped(at_least=STEPS, **env):
     """Returns the log and the counters of a program that was stopped after STEPS steps."""
-    process, books, logs = killing.start("threads", 2, **env)
+    process, counters, logs = killing.start("threads", 2, **env)
     try:
-        mp.wait_for(lambda: killing.steps(books) >= at_least)
+        mp.wait_for(lambda: killing.steps(counters) >= at_least)
         os.kill(process.pid, signal.SIGSTOP)
-        yield process, logs.of(process.pid).path, books
+        yield process, logs.of(process.pid).path, counters
     finally:
         kill(process)
 
 
 def killed(**env):
     """Returns the log and the counters of a program that was killed. The log is not thinned yet."""
-    with stopped(**env) as (process, path, books):
+    with stopped(**env) as (process, path, counters):
         kill(process)
-    return path, killing.read_books(books)[process.pid]
+    return path, killing.read_counters(counters)[process.pid]
 
 
 def held(log):
@@ -89,7 +89,7 @@ def agree(path, workers):
     for worker, may in workers:
         live = [tuple(ranges.get(f"worker {worker} {parity}", none)[key] for key in ("blocks_at_peak", "bytes_at_peak"))
                 for parity in ("even", "odd")]
-        mp.check(live in [[state[1:] for state in states] for states in may], f"{live} is live, on the books is {may}")
+        mp.check(live in [[state[1:] for state in states] for states in may], f"{live} is live, the counters have {may}")
     mp.nothing_missing(log)
 
 
@@ -98,7 +98,7 @@ def state(path):
 
 
 def test_compacted_log_gives_the_same_report():
-    with stopped() as (_, path, books):
+    with stopped() as (_, path, counters):
         before = mp.Log(path)
         room = os.stat(path).st_blocks
         folded(path)
@@ -112,31 +112,31 @@ def test_compacted_log_gives_the_same_report():
 
 
 def test_compact_works_repeatedly_while_the_program_runs():
-    process, books, logs = killing.start("threads", 2)
+    process, counters, logs = killing.start("threads", 2)
     for n in range(1, 4):
-        mp.wait_for(lambda: killing.steps(books) >= n * STEPS)
+        mp.wait_for(lambda: killing.steps(counters) >= n * STEPS)
         path = logs.paths()[0]
         os.kill(process.pid, signal.SIGSTOP)    # it writes faster than the log can be thinned
         compact(path)
         os.kill(process.pid, signal.SIGCONT)
     mp.equal(state(path), "folded", "state")
     kill(process)
-    agree(path, killing.read_books(books)[process.pid])
+    agree(path, killing.read_counters(counters)[process.pid])
     mp.check("its fold is in it now" in report("log", "recover", path), "not merged")
     mp.equal(os.listdir(logs.folder).count(os.path.basename(path) + ".fold"), 0, "folds")
-    agree(path, killing.read_books(books)[process.pid])
+    agree(path, killing.read_counters(counters)[process.pid])
     mp.whole(mp.Log(path))
 
 
 def test_compact_of_a_finished_log_leaves_one_file():
-    path, books = killed()
+    path, counters = killed()
     before = mp.Log(path)
     folded(path)
     mp.equal(os.listdir(os.path.dirname(path)).count(os.path.basename(path) + ".fold"), 0, "folds")
     same(path, before)
     mp.whole(mp.Log(path))
     mp.equal(state(path), "folded", "state")
-    agree(path, books)
+    agree(path, counters)
     report("log", "compact", path, status=1)       # it was not recorded with MEMPROF_KEEP
 
 
@@ -195,13 +195,13 @@ def test_compacted_log_without_its_newest_part_is_reported():
 
 
 def test_outdated_fold_file_is_reported():
-    process, books, logs = killing.start("threads", 2)
-    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    process, counters, logs = killing.start("threads", 2)
+    mp.wait_for(lambda: killing.steps(counters) >= STEPS)
     os.kill(process.pid, signal.SIGSTOP)
     path = folded(logs.paths()[0])
     older = copy(path)
     os.kill(process.pid, signal.SIGCONT)
-    mp.wait_for(lambda: killing.steps(books) >= 3 * STEPS)
+    mp.wait_for(lambda: killing.steps(counters) >= 3 * STEPS)
     os.kill(process.pid, signal.SIGSTOP)
     folded(path)
     shutil.copy(older + ".fold", path + ".fold")
@@ -275,18 +275,18 @@ def memprof(*arguments, **environment):
     """Runs churn with `memprof run` and kills it after its log was thinned. Returns the log, the counters and the
     output."""
     where = mp.fresh("run")
-    books = where + ".books"
+    counters = where + ".counters"
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
-    process = subprocess.Popen([os.environ["MEMPROF"], "run", "-o", where, "--min-rss=0", *arguments, "--", mp.victim("churn"), books, "threads",
+    process = subprocess.Popen([os.environ["MEMPROF"], "run", "-o", where, "--min-rss=0", *arguments, "--", mp.victim("churn"), counters, "threads",
                                 "1"], env={**env, **environment}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    mp.wait_for(lambda: killing.steps(books) >= STEPS)
-    pid = next(iter(killing.read_books(books)))
+    mp.wait_for(lambda: killing.steps(counters) >= STEPS)
+    pid = next(iter(killing.read_counters(counters)))
     os.kill(pid, signal.SIGSTOP)        # the thinning process has the lowest priority
     mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(where)))
     os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=mp.TIMEOUT)
     path = mp.Logs(where).one().path
-    agree(path, killing.read_books(books)[pid])
+    agree(path, killing.read_counters(counters)[pid])
     mp.equal(sorted(os.listdir(where)), sorted([os.path.basename(path), "memprof.run"]), "files")
     return path, err
 
@@ -316,17 +316,17 @@ def test_library_suggests_compact_follow_without_a_launcher():
 def test_compact_follow_ends_with_the_process():
     """Without a launcher a log is not thinned before the process has ended."""
     logs = mp.fresh()
-    books = os.path.join(logs, "books")
-    process = mp.start([mp.victim("churn"), books, "threads", "1"], logs, start_new_session=True, env={"MEMPROF_KEEP": KEEP, "MEMPROF_QUIET": "1"})
+    counters = os.path.join(logs, "counters")
+    process = mp.start([mp.victim("churn"), counters, "threads", "1"], logs, start_new_session=True, env={"MEMPROF_KEEP": KEEP, "MEMPROF_QUIET": "1"})
     folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "compact", "--follow", logs])
-    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    mp.wait_for(lambda: killing.steps(counters) >= STEPS)
     os.kill(process.pid, signal.SIGSTOP)
     mp.wait_for(lambda: any(f.endswith(".fold") for f in os.listdir(logs)))
     kill(process)
     mp.equal(folder.wait(mp.TIMEOUT), 0, "status")
     log = mp.Logs(logs).one()
     mp.whole(log)
-    agree(log.path, killing.read_books(books)[process.pid])
+    agree(log.path, killing.read_counters(counters)[process.pid])
     mp.equal([f for f in os.listdir(logs) if "fold" in f or "journal" in f], [], "files")
 
 
@@ -370,12 +370,12 @@ def followed(*command):
 def churning(where, *options):
     """Runs churn into a directory, and stops it after a few MiB of log. Returns the launcher, the log and the program's
     process ID."""
-    books = mp.fresh("books") + "/books"
+    counters = mp.fresh("counters") + "/counters"
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "MEMPROF_LIB")}
-    launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, *options, "--", mp.victim("churn"), books, "threads", "1"], env=env,
+    launcher = subprocess.Popen([os.environ["MEMPROF"], "run", "-q", "-o", where, *options, "--", mp.victim("churn"), counters, "threads", "1"], env=env,
                                 stdin=subprocess.DEVNULL, start_new_session=True)
-    mp.wait_for(lambda: killing.steps(books) >= STEPS)
-    pid = next(iter(killing.read_books(books)))
+    mp.wait_for(lambda: killing.steps(counters) >= STEPS)
+    pid = next(iter(killing.read_counters(counters)))
     os.kill(pid, signal.SIGSTOP)
     path, = (path for path in mp.Logs(where).paths() if f".{pid}." in path)
     return launcher, path, pid
@@ -466,8 +466,8 @@ def test_recover_removes_files_of_a_killed_compact():
 
 def folders_killed(times):
     """A process that thins is killed at any instant, and the next one continues."""
-    process, books, logs = killing.start("threads", 1)
-    mp.wait_for(lambda: killing.steps(books) >= STEPS)
+    process, counters, logs = killing.start("threads", 1)
+    mp.wait_for(lambda: killing.steps(counters) >= STEPS)
     path = logs.paths()[0]
     for _ in range(times):
         os.kill(process.pid, signal.SIGCONT)
@@ -479,14 +479,14 @@ def folders_killed(times):
         os.kill(process.pid, signal.SIGSTOP)    # it writes faster than the log can be read
         mp.nothing_missing(mp.Log(path))
     kill(process)
-    agree(path, killing.read_books(books)[process.pid])
+    agree(path, killing.read_counters(counters)[process.pid])
 
 
 def programs_killed(times):
     """The program and the process that merges the log with LOG.fold are killed while the log is thinned."""
     for _ in range(times):
-        process, books, logs = killing.start("threads", 2)
-        mp.wait_for(lambda: killing.steps(books) >= STEPS // 4)
+        process, counters, logs = killing.start("threads", 2)
+        mp.wait_for(lambda: killing.steps(counters) >= STEPS // 4)
         path = logs.paths()[0]
         folder = subprocess.Popen([os.environ["MEMPROF_REPORT"], "log", "compact", "--keep", KEEP, path], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
@@ -497,9 +497,9 @@ def programs_killed(times):
             recovery.wait(random.random() * 0.1)
         recovery.kill()
         recovery.wait()
-        agree(path, killing.read_books(books)[process.pid])
+        agree(path, killing.read_counters(counters)[process.pid])
         report("log", "recover", path)
-        agree(path, killing.read_books(books)[process.pid])
+        agree(path, killing.read_counters(counters)[process.pid])
         mp.whole(mp.Log(path))
 
 

@@ -7,18 +7,18 @@ ALL = {"MEMPROF_STACKS": "all"}
 PROGRAMS = ("hard_stacks", "hard_stacks_without_tables")
 DEPTH = 64          # the largest number of frames of a stack
 CUT = ["(stack cut: depth limit)", "(stack cut: no unwind information)", "(stack cut: caller not found)"]
-BOOKS = ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")
+COUNTERS = ("allocations", "frees", "failures", "peak_bytes", "blocks_at_peak", "end_bytes")
 
 
 def figures(log):
-    return {heap: {key: log.heap(heap)[key] for key in BOOKS} for heap in ("host/heap", "host/mmap")}
+    return {heap: {key: log.heap(heap)[key] for key in COUNTERS} for heap in ("host/heap", "host/mmap")}
 
 
 def exact(argv):
     """Returns the log with stacks, after checking that its numbers are those of a run without stacks."""
     plain, log = (mp.run(argv, env={"MEMPROF_STACKS": how}).logs.one() for how in ("off", "all"))
     mp.whole(log)
-    mp.equal(figures(log), figures(plain), f"{argv}: books")
+    mp.equal(figures(log), figures(plain), f"{argv}: counters")
     return log
 
 

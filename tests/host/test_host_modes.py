@@ -17,7 +17,7 @@ def recorded(mode, argv, **env):
 
 def over_the_oracle(mode, argv):
     """Returns the program's log, and the counts of the calls that reached the allocator."""
-    out = os.path.join(mp.fresh("oracle"), "books.json")
+    out = os.path.join(mp.fresh("oracle"), "counters.json")
     env = {"ORACLE_OUT": out, "PYTHONMALLOC": "malloc", "MEMPROF_HOST": mode}
     log = mp.run(argv, preload=[mp.victim("liboracle.so")], env=env).logs.one()
     mp.whole(log)

@@ -12,29 +12,29 @@ import time
 import mp
 
 WORKERS = 8
-BOOKS = struct.Struct("=QQ" + "6Q" * 2)     # struct books of churn.c
+COUNTERS = struct.Struct("=QQ" + "6Q" * 2)     # struct counters of churn.c
 
 
-def read_books(path):
+def read_counters(path):
     """Returns {pid: [(worker, states that may be valid)]}. A state is ((allocations, blocks, bytes), ...) of the even
     and the odd range."""
-    books = {}
+    counters = {}
     with open(path, "rb") as f:
         data = f.read()
-    for worker in range(len(data) // BOOKS.size):
-        pid, word, *values = BOOKS.unpack_from(data, worker * BOOKS.size)
+    for worker in range(len(data) // COUNTERS.size):
+        pid, word, *values = COUNTERS.unpack_from(data, worker * COUNTERS.size)
         if not pid:
             continue
         states = [tuple(zip(v[0:2], v[2:4], v[4:6])) for v in (values[:6], values[6:])]
         may = [states[word & 1]] + ([states[1 - (word & 1)]] if word & 2 else [])
-        books.setdefault(pid, []).append((worker, may))
-    return books
+        counters.setdefault(pid, []).append((worker, may))
+    return counters
 
 
 def steps(path):
     """Returns the number of allocations counted by a running victim."""
     try:
-        return sum(sum(r[0] for r in may[0]) for workers in read_books(path).values() for _, may in workers)
+        return sum(sum(r[0] for r in may[0]) for workers in read_counters(path).values() for _, may in workers)
     except (OSError, struct.error):
         return 0
 
@@ -48,7 +48,7 @@ def agree(log, workers):
         names = [f"worker {worker} {parity}" for parity in ("even", "odd")]
         got = tuple((known.get(n, none)["allocations"], ranges.get(n, none)["blocks_at_peak"], ranges.get(n, none)["bytes_at_peak"])
                     for n in names)
-        mp.check(got in may, f"{log.path}: {names} have {got}, on the books is {may}")
+        mp.check(got in may, f"{log.path}: {names} have {got}, the counters have {may}")
     mp.nothing_missing(log)
 
 
@@ -59,10 +59,10 @@ def has_steps(workers):
 
 def start(how, workers, **env):
     logs = mp.fresh()
-    books = os.path.join(logs, "books")
-    process = mp.start([mp.victim("churn"), books, how, str(workers)], logs, start_new_session=True, stdin=subprocess.DEVNULL,
+    counters = os.path.join(logs, "counters")
+    process = mp.start([mp.victim("churn"), counters, how, str(workers)], logs, start_new_session=True, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
-    return process, books, mp.Logs(logs)
+    return process, counters, mp.Logs(logs)
 
 
 def encoders(pid):
@@ -80,12 +80,12 @@ def encoders(pid):
 def killed(how, workers, at_least=0, within=0.06, threads=0):
     """Kills the victim's process group at a random instant after its first steps, once it has `encoders` encoders. Returns the
         logs and the counters."""
-    process, books, logs = start(how, workers)
-    mp.wait_for(lambda: steps(books) >= at_least and encoders(process.pid) >= threads)
+    process, counters, logs = start(how, workers)
+    mp.wait_for(lambda: steps(counters) >= at_least and encoders(process.pid) >= threads)
     time.sleep(random.random() * within)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    return logs, read_books(books) if os.path.exists(books) else {}
+    return logs, read_counters(counters) if os.path.exists(counters) else {}
 
 
 def kill_often(times, how, workers, at_least=1000, within=0.06, threads=0):
@@ -93,8 +93,8 @@ def kill_often(times, how, workers, at_least=1000, within=0.06, threads=0):
     print(f"seed {seed}")
     random.seed(seed)
     for _ in range(times):
-        logs, books = killed(how, workers, at_least, within, threads)
-        for pid, of_pid in books.items():
+        logs, counters = killed(how, workers, at_least, within, threads)
+        for pid, of_pid in counters.items():
             if has_steps(of_pid):
                 agree(logs.of(pid), of_pid)
 
@@ -126,8 +126,8 @@ def test_killed_with_a_large_log_loses_no_event():
 
 def test_report_on_a_running_process_misses_no_event():
     """A report on a running process shows the events of all threads up to one instant."""
-    process, books, logs = start("threads", 4)
-    mp.wait_for(lambda: steps(books) >= 100000)
+    process, counters, logs = start("threads", 4)
+    mp.wait_for(lambda: steps(counters) >= 100000)
     os.setpriority(os.PRIO_PGRP, process.pid, 19)       # so that the reader is fast enough on a loaded machine
     for _ in range(8):
         mp.nothing_missing(logs.one())
@@ -160,11 +160,11 @@ def starts_killed(times):
     """Kills the process during the loader, constructors and the first steps. There may be no log yet. An existing log can be
         read, or the report gives the reason."""
     for i in range(times):
-        process, books, logs = start("threads", 1)
+        process, counters, logs = start("threads", 1)
         time.sleep(0.012 * i / times)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        of_pid = read_books(books) if os.path.exists(books) else {}
+        of_pid = read_counters(counters) if os.path.exists(counters) else {}
         for pid, workers in of_pid.items():
             if has_steps(workers):
                 agree(logs.of(pid), workers)
@@ -184,9 +184,9 @@ def slow_killed_during_startup_leaves_a_readable_log():
 
 
 def test_segmentation_fault_loses_no_event():
-    process, books, logs = start("segv", 1)
+    process, counters, logs = start("segv", 1)
     mp.equal(process.wait(mp.TIMEOUT), -signal.SIGSEGV, "status")
-    (workers,) = read_books(books).values()
+    (workers,) = read_counters(counters).values()
     mp.equal(len(workers[0][1]), 1, "no step is under way")
     agree(logs.one(), workers)
 
@@ -216,20 +216,20 @@ def memory_cgroup():
 def test_killed_by_a_memory_cgroup_loses_no_event():
     group = memory_cgroup()
     logs = mp.fresh()
-    books = os.path.join(logs, "books")
+    counters = os.path.join(logs, "counters")
 
     def enter():
         with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as f:
             f.write(str(os.getpid()))
 
     try:
-        process = mp.start([mp.victim("churn"), books, "grow", "1"], logs, preexec_fn=enter, start_new_session=True)
+        process = mp.start([mp.victim("churn"), counters, "grow", "1"], logs, preexec_fn=enter, start_new_session=True)
         status = process.wait(mp.TIMEOUT)
     finally:
         mp.wait_for(lambda: removed(group))
     if status != -signal.SIGKILL:
         raise mp.Skip(f"the cgroup did not kill: {status}")
-    (workers,) = read_books(books).values()
+    (workers,) = read_counters(counters).values()
     log = mp.Logs(logs).one()
     agree(log, workers)
     mp.check(log.heap()["end_bytes"] > 30 << 20, f"only {log.heap()['end_bytes']} bytes at the end")

@@ -19,9 +19,9 @@ assert zlib.decompress(zlib.compress(text.encode())) == text.encode()
 """
 
 
-def same_books(argv, preload=None, **popen):
+def same_counts(argv, preload=None, **popen):
     """Runs the program over the oracle, and checks that its counts and memprof's agree to the byte."""
-    out = os.path.join(mp.fresh("oracle"), "books.json")
+    out = os.path.join(mp.fresh("oracle"), "counters.json")
     log = mp.run(argv, preload=[mp.victim("liboracle.so")] if preload is None else preload, env={"ORACLE_OUT": out, "PYTHONMALLOC": "malloc"}, **popen).logs.one()
     mp.whole(log)
     with open(out, encoding="utf-8") as f:
@@ -43,15 +43,15 @@ def program(name):
 
 
 def test_totals_match_the_oracle_for_python():
-    same_books([sys.executable, "-c", SCRIPT])
+    same_counts([sys.executable, "-c", SCRIPT])
 
 
 def test_totals_match_the_oracle_for_jq():
-    same_books([program("jq"), "-n", "[range(50000) | {a: ., b: \"x\\(.)\"}] | group_by(.a % 7) | map(length)"])
+    same_counts([program("jq"), "-n", "[range(50000) | {a: ., b: \"x\\(.)\"}] | group_by(.a % 7) | map(length)"])
 
 
 def test_totals_match_the_oracle_for_sqlite():
-    same_books([program("sqlite3"), ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)"
+    same_counts([program("sqlite3"), ":memory:", "with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)"
                 " select count(*), max(s) from (select i % 1000 as k, group_concat(hex(i)) as s from n group by k)"])
 
 
@@ -65,23 +65,23 @@ def test_totals_match_an_oracle_in_ld_so_preload():
         with open("/etc/ld.so.preload", "w", encoding="utf-8") as f:
             f.write(mp.victim("liboracle.so") + "\n")
         try:
-            same_books([mp.victim("work"), "3000"], preload=[])
+            same_counts([mp.victim("work"), "3000"], preload=[])
         finally:
             os.unlink("/etc/ld.so.preload")
 
 
 def test_totals_match_the_oracle_for_a_cxx_program():
-    same_books([mp.victim("work_cxx")])
+    same_counts([mp.victim("work_cxx")])
 
 
 def test_totals_match_the_oracle_for_500_threads():
     """Concurrent threads have no fixed order. Each of these holds its block until all have one, so the peak is always
     the same."""
-    same_books([mp.victim("threads"), "live", "500"])
+    same_counts([mp.victim("threads"), "live", "500"])
 
 
 def test_totals_match_the_oracle_for_mixed_block_sizes():
-    same_books([mp.victim("work"), "200000"])
+    same_counts([mp.victim("work"), "200000"])
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ REGIONS = {
 }
 
 
-def books(row, heap="host/heap", preload=()):
+def counters(row, heap="host/heap", preload=()):
     result = mp.run([mp.victim("table"), row], preload=preload)
     log = result.logs.one()
     mp.whole(log)
@@ -51,8 +51,8 @@ def books(row, heap="host/heap", preload=()):
 
 def added(row, preload=()):
     """Returns what the row adds to the heap, and its output."""
-    nothing, _ = books("nothing", preload=preload)
-    h, out = books(row, preload=preload)
+    nothing, _ = counters("nothing", preload=preload)
+    h, out = counters(row, preload=preload)
     return {k: h[k] - nothing[k] for k in ("allocations", "frees", "failures", "end_bytes")}, out
 
 
@@ -83,10 +83,10 @@ def test_table_of_libc_functions_that_allocate_is_exact():
 
 def test_table_of_mappings_and_shared_memory_is_exact():
     for row, (heap, end, peak, failures) in REGIONS.items():
-        h, _ = books(row, heap)
+        h, _ = counters(row, heap)
         mp.equal((h["end_bytes"], h["peak_bytes"], h["failures"]), (end, peak, failures), row)
         other = "host/shm" if heap == "host/mmap" else "host/mmap"
-        mp.equal(books(row, other)[0]["peak_bytes"], 0, f"{row}: {other}")
+        mp.equal(counters(row, other)[0]["peak_bytes"], 0, f"{row}: {other}")
 
 
 if __name__ == "__main__":

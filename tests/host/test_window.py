@@ -11,7 +11,7 @@ LARGE = 4096
 def over_the_oracle(window, argv):
     """Returns the program's log, whose sums must be those of the calls that reached the allocator, and the program's
     output."""
-    out = os.path.join(mp.fresh("oracle"), "books.json")
+    out = os.path.join(mp.fresh("oracle"), "counters.json")
     result = mp.run(argv, preload=[mp.victim("liboracle.so")], env={"ORACLE_OUT": out, "MEMPROF_WINDOW": window})
     with open(out, encoding="utf-8") as f:
         oracle = json.load(f)

@@ -13,23 +13,23 @@
 static struct {
     unsigned allocations, blocks;
     size_t bytes;
-} books;
+} counters;
 
 /* Counts a new block p. */
 static inline void *made(void *p, size_t bytes)
 {
     if (!p) abort();
-    books.allocations++;
-    books.blocks++;
-    books.bytes += bytes;
+    counters.allocations++;
+    counters.blocks++;
+    counters.bytes += bytes;
     return p;
 }
 
 /* Counts the free of a block of `bytes` bytes. */
 static inline void gone(size_t bytes)
 {
-    books.blocks--;
-    books.bytes -= bytes;
+    counters.blocks--;
+    counters.bytes -= bytes;
 }
 
 /* Counts a reallocation with the result q as one allocation and one free. */
@@ -48,7 +48,7 @@ int main(void)
     range_push("api");
     use();
     range_pop();
-    printf("%u %u %zu\n", books.allocations, books.blocks, books.bytes);
+    printf("%u %u %zu\n", counters.allocations, counters.blocks, counters.bytes);
     return 0;
 }
 

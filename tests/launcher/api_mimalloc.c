@@ -57,7 +57,7 @@ static void allocate(void)
     made(mi_strndup("ten bytes", 3), 4);
     p = mi_realpath("/", NULL);
     made(p, strlen(p) + 1);
-    books.allocations++; /* mimalloc's realpath copies the C library's result */
+    counters.allocations++; /* mimalloc's realpath copies the C library's result */
     /* Neither counts as a failed allocation. */
     if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort();
 }

@@ -21,7 +21,7 @@
 
 /* ---- contents of a log */
 
-static void take_event(struct books *b, const struct mpf_event *e)
+static void take_event(struct log_counts *b, const struct mpf_event *e)
 {
     b->op[e->op]++;
     if (e->op == MPF_OP_LOST) b->lost[e->size % MP_LOSSES] += e->addr;
@@ -34,7 +34,7 @@ static void take_event(struct books *b, const struct mpf_event *e)
     if (thread < THREADS && e->size != ++b->step[thread]) b->in_thread_order = false;
 }
 
-static void take_events(struct books *b, const struct mpf_frame *f)
+static void take_events(struct log_counts *b, const struct mpf_frame *f)
 {
     const long n = mpf_columns_events(f->body, f->body_bytes);
     assert_true(n >= 0);
@@ -56,7 +56,7 @@ static void take_events(struct books *b, const struct mpf_frame *f)
     free(scratch);
 }
 
-static void take_end(struct books *b, const struct mpf_frame *f)
+static void take_end(struct log_counts *b, const struct mpf_frame *f)
 {
     const char *at = (const char *)f->body, *const end = at + f->body_bytes, *key, *value;
     const struct {
@@ -75,9 +75,9 @@ static void take_end(struct books *b, const struct mpf_frame *f)
             if (!strcmp(key, number[i].key)) *number[i].value = strtoull(value, NULL, 10);
 }
 
-static struct books read_log(const char *path)
+static struct log_counts read_log(const char *path)
 {
-    struct books b = { .in_order = true, .in_thread_order = true };
+    struct log_counts b = { .in_order = true, .in_thread_order = true };
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     static uint8_t in[64 << 20], payload[64 << 20];
@@ -135,12 +135,12 @@ static void run_recorded(void (*f)(void))
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-struct books recorded_with_losses(void (*f)(void))
+struct log_counts recorded_with_losses(void (*f)(void))
 {
     char file[128];
     run_recorded(f);
     snprintf(file, sizeof file, "%s/log.zst", path);
-    const struct books b = read_log(file);
+    const struct log_counts b = read_log(file);
     assert_int_equal(unlink(file), 0);
     assert_int_equal(rmdir(path), 0); /* fails if the journal still exists */
     assert_true(b.ended);
@@ -149,9 +149,9 @@ struct books recorded_with_losses(void (*f)(void))
     return b;
 }
 
-struct books recorded(void (*f)(void))
+struct log_counts recorded(void (*f)(void))
 {
-    const struct books b = recorded_with_losses(f);
+    const struct log_counts b = recorded_with_losses(f);
     assert_int_equal(b.lost_total, 0);
     return b;
 }

@@ -9,7 +9,7 @@
 
 enum { THREADS = 4 }; /* threads whose order of events is checked */
 
-struct books {
+struct log_counts {
     uint64_t op[256];
     uint64_t bytes;                 /* of blocks */
     uint64_t lost[MP_LOSSES];       /* as reported by LOST events */
@@ -23,9 +23,9 @@ struct books {
 };
 
 /* Runs f in a child that records, and reads its log. Fails if an event was lost. */
-struct books recorded(void (*f)(void));
+struct log_counts recorded(void (*f)(void));
 /* The same, but events may be lost, which the log must report. */
-struct books recorded_with_losses(void (*f)(void));
+struct log_counts recorded_with_losses(void (*f)(void));
 /* Runs f in a child whose log has no end, so that its journal is kept. */
 void recorded_without_end(void (*f)(void));
 

@@ -105,7 +105,7 @@ static void check_size(uint64_t of_size, uint64_t of_mean, uint64_t of_blocks)
                  sigma = sqrt(n * chance * (1 - chance));
     double taken = 0;
     for (seed = 1; seed <= SEEDS; seed++) {
-        const struct books b = recorded(make_and_free);
+        const struct log_counts b = recorded(make_and_free);
         assert_int_equal(b.op[MPF_OP_ALLOC], b.op[MPF_OP_FREE]);
         assert_int_equal(b.bytes, b.op[MPF_OP_ALLOC] * size);
         taken += (double)b.op[MPF_OP_ALLOC];
@@ -165,7 +165,7 @@ static void overflow(void)
 static void blocks_that_do_not_fit_are_counted(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(overflow);
+    const struct log_counts b = recorded_with_losses(overflow);
     assert_in_range(b.lost[MPF_LOSS_SAMPLES], 1000, 1 << 18);
 }
 
@@ -203,7 +203,7 @@ static void move(void)
 static void a_move_ends_one_block_and_begins_another(void **state)
 {
     (void)state;
-    const struct books b = recorded(move);
+    const struct log_counts b = recorded(move);
     assert_true(b.op[MPF_OP_MOVE_END] > 900 && b.op[MPF_OP_ALLOC] > 900);
     assert_true(b.op[MPF_OP_MOVE_BEGIN] > b.op[MPF_OP_MOVE_END]); /* failed calls have no END */
 }

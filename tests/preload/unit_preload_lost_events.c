@@ -126,7 +126,7 @@ static void first_of_two_writers_fails(void)
 }
 
 /* Checks that the log has the time and the reason of the failure. */
-static void assert_unwritten(const struct books *b, int error)
+static void assert_unwritten(const struct log_counts *b, int error)
 {
     assert_int_equal(b->unwritten.error, error);
     assert_int_equal(b->unwritten.events, b->lost[MPF_LOSS_WRITE]);
@@ -137,7 +137,7 @@ static void assert_unwritten(const struct books *b, int error)
 static void a_frame_that_cannot_be_written_is_counted_and_others_are_kept(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(first_of_two_writers_fails);
+    const struct log_counts b = recorded_with_losses(first_of_two_writers_fails);
     const uint64_t thread = 1, samples = 1 + (b.op[MPF_OP_SAMPLE_CGROUP] > 0);
     assert_int_equal(b.op[MPF_OP_THREAD], 0);
     assert_int_equal(b.op[MPF_OP_ALLOC], 2 * FEW);
@@ -167,7 +167,7 @@ static void log_that_opens_no_more(void)
 static void losses_of_several_frames_have_one_time_span(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(log_that_opens_no_more);
+    const struct log_counts b = recorded_with_losses(log_that_opens_no_more);
     assert_int_equal(b.step[KEPT], FEW);
     assert_int_equal(b.op[MPF_OP_UNWRITTEN], 1);
     assert_in_range(b.lost[MPF_LOSS_WRITE], 2 * FEW, 2 * FEW + 10);
@@ -187,7 +187,7 @@ static void full_at_the_end(void)
 static void losses_without_an_event_are_in_the_end_record(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(full_at_the_end);
+    const struct log_counts b = recorded_with_losses(full_at_the_end);
     assert_int_equal(b.op[MPF_OP_ALLOC], 0);
     assert_int_equal(b.op[MPF_OP_UNWRITTEN], 0);
     assert_int_equal(b.unwritten.error, EFBIG);
@@ -224,7 +224,7 @@ static void names_and_stacks_lost_once(void)
 static void names_and_stacks_are_recorded_again_after_a_lost_frame(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(names_and_stacks_lost_once);
+    const struct log_counts b = recorded_with_losses(names_and_stacks_lost_once);
     assert_int_equal(b.op[MPF_OP_PUSH], 3);
     assert_int_equal(b.op[MPF_OP_DOMAIN], 1);
     assert_int_equal(b.op[MPF_OP_NAME], 1);
@@ -290,7 +290,7 @@ static void a_torn_frame_that_stays_is_counted(void **state)
 {
     (void)state;
     if (emulator_lacks("seccomp")) skip();
-    const struct books b = recorded_with_losses(frame_that_stays_torn);
+    const struct log_counts b = recorded_with_losses(frame_that_stays_torn);
     assert_int_equal(b.step[KEPT], FEW);
     assert_in_range(b.lost[MPF_LOSS_WRITE], FEW, FEW + 10);
 }

@@ -248,7 +248,7 @@ static void wanting(void)
 static void all_events_of_threads_are_in_the_log_in_order(void **state)
 {
     (void)state;
-    const struct books b = recorded(many_threads);
+    const struct log_counts b = recorded(many_threads);
     assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
     assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
     assert_int_equal(b.op[MPF_OP_THREAD], THREADS);
@@ -259,7 +259,7 @@ static void all_events_of_threads_are_in_the_log_in_order(void **state)
 static void all_encoders_together_write_one_ordered_log(void **state)
 {
     (void)state;
-    const struct books b = recorded(as_many_encoders_as_may_be);
+    const struct log_counts b = recorded(as_many_encoders_as_may_be);
     assert_int_equal(b.op[MPF_OP_ALLOC], THREADS * EACH);
     assert_int_equal(b.op[MPF_OP_FREE], THREADS * EACH);
     assert_int_equal(b.bytes, (uint64_t)THREADS * EACH * (EACH + 1) / 2);
@@ -268,7 +268,7 @@ static void all_encoders_together_write_one_ordered_log(void **state)
 static void the_last_sample_counts_all_events(void **state)
 {
     (void)state;
-    const struct books b = recorded(record_frames);
+    const struct log_counts b = recorded(record_frames);
     assert_int_equal(b.op[MPF_OP_ALLOC], FRAMES_OF_BLOCKS);
     assert_int_equal(b.after_sample, 0);
     assert_true(b.op[MPF_OP_SAMPLE_RSS] > 0);
@@ -296,7 +296,7 @@ static void a_thread_that_waits_for_a_chunk_is_visible(void **state)
 static void a_child_of_a_raw_fork_has_its_frames_written_by_the_worker(void **state)
 {
     (void)state;
-    const struct books b = recorded(without_encoder);
+    const struct log_counts b = recorded(without_encoder);
     assert_int_equal(b.op[MPF_OP_ALLOC], EACH);
     assert_int_equal(b.op[MPF_OP_FREE], EACH);
 }
@@ -316,7 +316,7 @@ static void more_encoders_start_if_two_are_too_few(void **state)
 static void data_of_any_length_is_in_the_log(void **state)
 {
     (void)state;
-    const struct books b = recorded(with_data);
+    const struct log_counts b = recorded(with_data);
     assert_int_equal(b.op[MPF_OP_NAME], 5000);
     assert_int_equal(b.op[MPF_OP_PUSH], 5000);
     assert_int_equal(b.op[MPF_OP_POP], 5000);
@@ -325,7 +325,7 @@ static void data_of_any_length_is_in_the_log(void **state)
 static void nothing_is_recorded_under_the_guard(void **state)
 {
     (void)state;
-    const struct books b = recorded(guarded);
+    const struct log_counts b = recorded(guarded);
     assert_int_equal(b.op[MPF_OP_ALLOC], 1);
     assert_int_equal(b.op[MPF_OP_FREE], 0);
 }
@@ -333,7 +333,7 @@ static void nothing_is_recorded_under_the_guard(void **state)
 static void memprofs_own_calls_record_nothing(void **state)
 {
     (void)state;
-    const struct books b = recorded(own_calls);
+    const struct log_counts b = recorded(own_calls);
     assert_int_equal(b.op[MPF_OP_THREAD], 0);
     assert_int_equal(b.op[MPF_OP_ALLOC], 0);
 }

@@ -84,7 +84,7 @@ static void come_within_memprofs_own_calls(void)
 static void events_within_memprofs_own_calls_are_counted(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(come_within_memprofs_own_calls);
+    const struct log_counts b = recorded_with_losses(come_within_memprofs_own_calls);
     assert_int_equal(b.op[MPF_OP_ALLOC], 2);
     assert_int_equal(b.lost[MPF_LOSS_HANDLERS], FEW + 1);
     assert_int_equal(b.lost_total, FEW + 1);
@@ -103,7 +103,7 @@ static void come_before_there_is_a_record(void)
 static void events_before_the_thread_has_a_record_are_counted(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(come_before_there_is_a_record);
+    const struct log_counts b = recorded_with_losses(come_before_there_is_a_record);
     assert_int_equal(b.op[MPF_OP_ALLOC], 1);
     assert_int_equal(b.op[MPF_OP_THREAD], 1);
     assert_int_equal(b.lost[MPF_LOSS_HANDLERS], FEW + 1);
@@ -129,7 +129,7 @@ static void come_within_a_section(void)
 static void a_name_that_cannot_be_recorded_is_counted(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(come_within_a_section);
+    const struct log_counts b = recorded_with_losses(come_within_a_section);
     assert_int_equal(b.bytes, 1 + MP_LARGE);
     assert_int_equal(b.op[MPF_OP_NAME], 1);
     assert_int_equal(b.lost[MPF_LOSS_HANDLERS], 1);
@@ -209,7 +209,7 @@ static void come_at_each_instruction(void)
 static void a_handler_at_any_instruction_is_recorded_or_counted(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(come_at_each_instruction);
+    const struct log_counts b = recorded_with_losses(come_at_each_instruction);
     const uint64_t by_handlers = b.op[MPF_OP_ALLOC] - 2, did = b.bytes - 1 - by_handlers;
     assert_int_equal(b.op[MPF_OP_THREAD_NAME], STEPPED);
     assert_true(did > 100 * STEPPED && b.lost[MPF_LOSS_HANDLERS] > 0);

@@ -193,7 +193,7 @@ static void look_while_chunks_are_taken(void)
 static void events_after_a_torn_slot_are_in_the_log_at_its_end(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(torn_within_a_chunk);
+    const struct log_counts b = recorded_with_losses(torn_within_a_chunk);
     assert_int_equal(b.step[0], 3 * FEW);
     assert_int_equal(b.lost[MPF_LOSS_TORN], 2);
     assert_int_equal(b.lost_total, 2);
@@ -202,7 +202,7 @@ static void events_after_a_torn_slot_are_in_the_log_at_its_end(void **state)
 static void chunks_after_a_torn_slot_are_in_the_log_at_its_end(void **state)
 {
     (void)state;
-    const struct books b = recorded_with_losses(torn_at_a_chunks_end);
+    const struct log_counts b = recorded_with_losses(torn_at_a_chunks_end);
     assert_int_equal(b.step[0], MANY);
     assert_int_equal(b.lost[MPF_LOSS_TORN], 1);
     assert_int_equal(b.lost_total, 1);
@@ -217,7 +217,7 @@ static void an_unfinished_event_is_kept_when_exec_fails(void **state)
 static void events_of_a_running_thread_are_not_treated_as_torn(void **state)
 {
     (void)state;
-    const struct books b = recorded(look_while_threads_record);
+    const struct log_counts b = recorded(look_while_threads_record);
     assert_int_equal(b.op[MPF_OP_ALLOC], 4 * THREADS * VERY_MANY);
     assert_int_equal(b.op[MPF_OP_FREE], 4 * THREADS * VERY_MANY);
     assert_int_equal(b.op[MPF_OP_THREAD_NAME], THREADS * VERY_MANY);

@@ -50,7 +50,7 @@ static void overlapping(void)
 static void a_window_is_open_while_one_of_its_ranges_is(void **state)
 {
     (void)state;
-    const struct books b = recorded(overlapping);
+    const struct log_counts b = recorded(overlapping);
     assert_int_equal(b.op[MPF_OP_WINDOW], 4);
 }
 
