@@ -30,15 +30,16 @@ KNOWN = os.path.join(ROOT, "scripts/mutants.txt")
 FOLDERS = {"format/": "libmpf_format.a", "postproc/replay/": "libmpr_replay.a"}
 OPTIONS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DMEMPROF_WITHOUT=cuda;jemalloc;node", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
            *(("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld",) if shutil.which("ld.lld") else ()))
-UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|nvtx_heaps|sites|traceme|flows|lasting|history|stream|follow|breakdown"
-        r"|readings|insights_.*|repeats|thin(_random)?|input|ahead|lanes)")
+UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|nvtx_heaps|sites|traceme|alloc_free_matrix|lifetime_histogram|history|stream|follow|breakdown"
+        r"|readings|survivors|projection|insights_.*|repeats|thin(_random)?|input|ahead|lanes)")
 PROGRAMS = ("memprof-report", "make_log", "make_gpu_log", "make_stack_log", "make_own_log")
 # the unit tests of a file by the beginning of its name; the first match is used
-NEAREST = (("format/", "unit_format_(columns|frame|journal|pairs|settings|golden)"), ("postproc/replay/gpu", "test_gpu_.*"),
-           ("postproc/replay/backward", "test_gpu_.*"), ("postproc/replay/instants", "test_gpu_.*"),
+NEAREST = (("format/", "unit_format_.*"), ("postproc/replay/gpu", "test_gpu_.*"),
+           ("postproc/replay/backward", "test_gpu_.*"), ("postproc/replay/device_snapshots", "test_gpu_.*"),
            ("postproc/replay/estimates", "test_sites|test_gpu_owners"), ("postproc/replay/counted", "test_history"),
            ("postproc/replay/ranges", "test_traceme|test_replay(_.*)?"),
-           *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "flows", "lasting", "sites", "nvtx_heaps")),
+           *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "alloc_free_matrix", "lifetime_histogram", "sites", "nvtx_heaps",
+                                                                           "survivors", "projection")),
            ("", "test_replay(_.*)?|test_gpu_random"))
 LIMIT = 60                      # seconds; a mutant may run forever
 MEMORY = 8 << 30                # bytes of memory that it may use
@@ -227,11 +228,11 @@ class Built:
 
 
 def cases():
-    """Returns true for programs that need nothing more than the build has. The page is left out."""
-    def is_wanted(path):
+    """Returns the cases that need nothing more than the build has, which has no page."""
+    def is_runnable(path):
         with open(path) as f:
             return not re.search("^# needs .*page", f.read(), re.M)
-    return sorted(filter(is_wanted, glob.glob(ROOT + "/tests/postproc/cases/*.txt")))
+    return sorted(filter(is_runnable, glob.glob(ROOT + "/tests/postproc/cases/*.txt")))
 
 
 class Try:

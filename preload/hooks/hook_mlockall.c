@@ -82,7 +82,7 @@ static void lock_line(void *arg, const char *line)
 {
     uint64_t from, to;
     mp_text_range(line, &from, &to);
-    struct mp_range own = { from, from };
+    struct mp_range own;
     for (uintptr_t at = from; at < to; at = own.to) {
         own = mp_own_maps_first(at, to);
         lock_range(arg, at, own.from);
