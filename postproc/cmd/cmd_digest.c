@@ -31,7 +31,7 @@ static enum mpr_digest_found read_digest(struct mpr_digest *d, const char *log, 
                                          struct mpr_arena *arena, const char **why)
 {
     struct stat st;
-    *why = "this is another user's than the log";
+    *why = "it belongs to neither the log's owner, nor you, nor root";
     if (stat(path, &st) == 0 && access(log, F_OK) == 0 && !mpr_file_trusted(&st, log))
         return MPR_DIGEST_FOREIGN;
     return mpr_digest_read(d, path, arena, why);

@@ -312,7 +312,7 @@ def ignores_a_file_of_another_user(folder):
         return                                  # only root can give a file to another user
     r = Recorded(folder).symbolized().moved()
     os.chown(r.symbols, 4242, -1)
-    without_names(r.log, "is not used, for it belongs to another user than the log")
+    without_names(r.log, "is not used, because it belongs to neither the log's owner, nor you, nor root")
     os.chown(r.log, 4242, -1)
     check("load (make_own_log.c:86)" in run("peaks", "--tree", r.log), "the log's owner is not believed")
 

@@ -183,7 +183,8 @@ static const char *note_beside(const struct mpr_names *names, struct mpr_arena *
         [MPR_SYMBOLS_FILE_INCOMPLETE] = "lacks names of some calls; memprof-report log symbolize "
                                         "stores what it has room for",
         [MPR_SYMBOLS_FILE_DAMAGED] = "is not used, for it is damaged",
-        [MPR_SYMBOLS_FILE_UNTRUSTED] = "is not used, for it belongs to another user than the log",
+        [MPR_SYMBOLS_FILE_UNTRUSTED] =
+            "is not used, because it belongs to neither the log's owner, nor you, nor root",
         [MPR_SYMBOLS_FILE_UNREADABLE] = "is not used, for it cannot be read",
         [MPR_SYMBOLS_FILE_FOREIGN] = "is not used, for it is of another log",
         [MPR_SYMBOLS_FILE_NEWER] = "is not used, for a newer memprof wrote it",
@@ -198,7 +199,7 @@ static const char *note_map(const struct mpr_names *names, struct mpr_arena *are
     static const char *const why[] = {
         [MPR_SYMBOLS_FILE_MISSING] = "is not here; memprof run keeps it if the program writes one",
         [MPR_SYMBOLS_FILE_DAMAGED] = "is not a map of perf's, or too large",
-        [MPR_SYMBOLS_FILE_UNTRUSTED] = "belongs to another user than the log",
+        [MPR_SYMBOLS_FILE_UNTRUSTED] = "belongs to neither the log's owner, nor you, nor root",
         [MPR_SYMBOLS_FILE_UNREADABLE] = "cannot be read",
         [MPR_SYMBOLS_FILE_NEWER] = NULL,
     };
