@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "folder.h"
 #include "library.h"
 #include "logs.h"
 #include "oom.h"
@@ -20,6 +19,7 @@
 #include "settings.h"
 #include "target.h"
 #include "tell.h"
+#include "thinner.h"
 #include "tree.h"
 
 struct options {
@@ -149,11 +149,11 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     char *template = logs ? mpl_logs_template(logs) : NULL;
     const long kills = mpl_oom_kills();
     const char *keep = logs ? mpl_settings_keep(&o->settings) : NULL;
-    const pid_t folder = keep ? mpl_folder_start(logs->path, o->run_id) : -1;
+    const pid_t thinner = keep ? mpl_thinner_start(logs->path, o->run_id) : -1;
     struct mpl_tree tree;
     mpl_tree_open(&tree, mpl_target_name(library), logs ? logs->dir : -1, o->run_id);
-    const int status = run_command(o, target, preload, template, folder > 0, &tree);
-    mpl_folder_end(folder);
+    const int status = run_command(o, target, preload, template, thinner > 0, &tree);
+    mpl_thinner_end(thinner);
     free(template);
     if (status < 0) {
         mpl_say("%s: cannot be started: %s", o->command[0], strerror(errno));

@@ -41,7 +41,7 @@ void mpl_tree_wait(struct mpl_tree *t, int signals)
 void mpl_tree_end(struct mpl_tree *t, pid_t child, int wait_status)
 {
     mpl_watch_ends(&t->watch);
-    mpl_watch_told(&t->watch, child, wait_status);
+    mpl_watch_set_status(&t->watch, child, wait_status);
     write_news(t);
 }
 

@@ -191,7 +191,7 @@ static void read_kernel_log(struct mpl_watch *w)
     }
 }
 
-void mpl_watch_told(struct mpl_watch *w, pid_t pid, int status)
+void mpl_watch_set_status(struct mpl_watch *w, pid_t pid, int status)
 {
     for (size_t i = w->count; i-- > 0;) {
         struct mpl_watched *p = &w->process[i];

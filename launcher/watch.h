@@ -62,7 +62,7 @@ bool mpl_watch_wait(struct mpl_watch *w, int signals);
 /* Records the processes that have ended. */
 void mpl_watch_ends(struct mpl_watch *w);
 /* Sets the wait status that waitpid returned. */
-void mpl_watch_told(struct mpl_watch *w, pid_t pid, int wait_status);
+void mpl_watch_set_status(struct mpl_watch *w, pid_t pid, int wait_status);
 /* Removes processes that have ended and have been reported. */
 void mpl_watch_forget(struct mpl_watch *w);
 

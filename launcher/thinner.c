@@ -1,4 +1,4 @@
-#include "folder.h"
+#include "thinner.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 /* Leaves the launcher's process group, so that ^C in the terminal reaches only the command. */
 static void leave_group(void) { setpgid(0, 0); }
 
-pid_t mpl_folder_start(const char *directory, const char *run)
+pid_t mpl_thinner_start(const char *directory, const char *run)
 {
     char option[MPF_RUN_ID + 8], follow[64];
     const char *argument[] = { NULL, "log", "compact", option, follow, directory, NULL };
@@ -19,9 +19,9 @@ pid_t mpl_folder_start(const char *directory, const char *run)
     return mpl_report_start(argument, leave_group, "the logs grow beyond what is to be kept");
 }
 
-void mpl_folder_end(pid_t folder)
+void mpl_thinner_end(pid_t thinner)
 {
-    if (folder <= 0) return;
-    kill(folder, SIGTERM);
-    mpl_report_wait(folder);
+    if (thinner <= 0) return;
+    kill(thinner, SIGTERM);
+    mpl_report_wait(thinner);
 }
