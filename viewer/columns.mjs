@@ -39,7 +39,7 @@ const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLower
 const accounts = readFileSync(join(root, 'postproc/analysis/devices/device.h'), 'utf8'),
   exact = entries(accounts, 'MPR_ACCOUNT_KINDS').map(([, text]) => text.replaceAll('"', "'"));
 const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
-const made = `// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline.h: change those.
+const made = `// Made by viewer/columns.mjs from postproc/render/page.def and postproc/analysis/timeline/timeline.h. Change those.
 
 ${coded('SPANS', 'SpanLevels')}
 ${coded('SPAN_DETAILS', 'SpanDetails')}
@@ -59,10 +59,10 @@ ${plain('LINES', 'LineNumbers')}
 /** @typedef {${views.join(' | ')}} By */
 /** @type {By[]} */
 export const VIEWS = [${views.join(', ')}];
-/** Those whose names the reports tell. */
-export const TOLD = VIEWS.slice(0, VIEWS.indexOf('size'));
+/** The views whose rows are grouped into lines by memprof-report. */
+export const LINE_VIEWS = VIEWS.slice(0, VIEWS.indexOf('size'));
 
-/** What instants of a device's account are. */
+/** The kinds of instants of a device's account. */
 export const ACCOUNT_KINDS = [${exact.join(', ')}];
 
 export const ${kinds.join(',\n  ')};
@@ -70,6 +70,6 @@ export const ${kinds.join(',\n  ')};
 
 if (!check) writeFileSync(output, made);
 else if (readFileSync(output, 'utf8') !== made) {
-  console.error('viewer/src/columns.js is not what the lists say: node viewer/columns.mjs .');
+  console.error('viewer/src/columns.js does not match the lists; run: node viewer/columns.mjs .');
   process.exit(1);
 }

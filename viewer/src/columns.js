@@ -1,4 +1,4 @@
-// Made by viewer/columns.mjs, of postproc/render/page.def and postproc/analysis/timeline/timeline.h: change those.
+// Made by viewer/columns.mjs from postproc/render/page.def and postproc/analysis/timeline/timeline.h. Change those.
 
 /** @typedef {Record<'start' | 'max' | 'min' | 'end', Float64Array>} SpanLevels */
 export const SPANS = [
@@ -136,10 +136,10 @@ export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'parts
 /** @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By */
 /** @type {By[]} */
 export const VIEWS = ['auto', 'range', 'python', 'stack', 'thread', 'size', 'library'];
-/** Those whose names the reports tell. */
-export const TOLD = VIEWS.slice(0, VIEWS.indexOf('size'));
+/** The views whose rows are grouped into lines by memprof-report. */
+export const LINE_VIEWS = VIEWS.slice(0, VIEWS.indexOf('size'));
 
-/** What instants of a device's account are. */
+/** The kinds of instants of a device's account. */
 export const ACCOUNT_KINDS = ['spread', 'peak', 'oom'];
 
 export const ONE = 0,

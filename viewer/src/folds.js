@@ -9,7 +9,7 @@
  *   null for its whole path
  * @typedef {{ lines: Line[], parts: Map<number, Part> }} View
  */
-import { LINES, TOLD } from './columns.js';
+import { LINES, LINE_VIEWS } from './columns.js';
 import { calledPath, join, notePool } from './names.js';
 
 const KINDS = 4,
@@ -63,7 +63,7 @@ function readView(raw, frames) {
  *  @param {string[]} frames @returns {Record<string, View>} */
 export function readLines(raw, frames) {
   const views = /** @type {Record<string, View>} */ ({});
-  TOLD.forEach((view, v) => {
+  LINE_VIEWS.forEach((view, v) => {
     /** @type {View | undefined} */
     let read;
     Object.defineProperty(views, view, { enumerable: true, get: () => (read ??= readView(raw[v], frames)) });
