@@ -22,49 +22,49 @@ test  cmd:python3        python3                                    test drivers
 test  cmd:readelf        binutils                                   checks of the library's symbols
 test  cmd:zstd           zstd                                       checks that logs are plain zstd
 test  cmd:sqlite3        sqlite3                                    a real program as test subject
-test  cmd:jq             jq                                         values that tests select of JSON; a real program as test subject
+test  cmd:jq             jq                                         values that tests select from JSON; a real program as test subject
 test  cmd:ps             procps                                     test drivers
 test  cmd:setcap         libcap2-bin                                a program with file capabilities as test subject
 test  lib:libjemalloc.so.2           libjemalloc2                   an allocator as test subject
-test  file:jemalloc/jemalloc.h       libjemalloc-dev                its own interface
+test  file:jemalloc/jemalloc.h       libjemalloc-dev                jemalloc's own API
 test  lib:libtcmalloc_minimal.so.4   libtcmalloc-minimal4t64,libtcmalloc-minimal4  an allocator as test subject
 test  lib:libmimalloc.so.2           libmimalloc2.0,libmimalloc2    an allocator as test subject
 package cmd:dpkg-shlibdeps dpkg-dev                                 a package's dependencies
-package cmd:file           file                                     which of its files are programs
-package file:bzlib.h       libbz2-dev                               the archive's memprof-report, which needs no library
+package cmd:file           file                                     to recognise programs in the package
+package file:bzlib.h       libbz2-dev                               the static memprof-report of the archive
 package file:lzma.h        liblzma-dev                              the same
 try   cmd:node           nodejs                                     the page and its tests
 try   cmd:npm            npm                                        the page's packages
 try   cmd:chromium-headless-shell chromium-headless-shell           tests of the page
-try   cmd:chromium       chromium                                   the same where there is no such shell; a browser as test subject
+try   cmd:chromium       chromium                                   the same without that shell; a browser as test subject
 try   cmd:firefox-esr    firefox-esr                                the same in another browser
 try   cmd:mpirun         openmpi-bin                                ranks of a job as test subjects
 try   cmd:srun           slurm-client                               the same
-try   cmd:slurmctld      slurmctld                                  its controller
-try   cmd:slurmd         slurmd                                     its nodes
-try   cmd:munged         munge                                      who is who between them
+try   cmd:slurmctld      slurmctld                                  Slurm's controller
+try   cmd:slurmd         slurmd                                     Slurm's nodes
+try   cmd:munged         munge                                      Slurm's authentication
 try   cmd:clang          clang                                      fuzzing
 try   lib:libclang_rt.fuzzer-x86_64.a libclang-rt-18-dev,libclang-rt-14-dev   the same
-try   cmd:musl-gcc       musl-tools                                 a program of another C library as test subject
-try   cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu             the guest on another processor
-try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross its C library
-try   cmd:qemu-aarch64-static qemu-user-static                   what runs its programs here
+try   cmd:musl-gcc       musl-tools                                 a program with another C library as test subject
+try   cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu             the library on another processor
+try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross the C library of that processor
+try   cmd:qemu-aarch64-static qemu-user-static                   runs programs of that processor
 try   cmd:pkg-config     pkg-config                                 programs that find the reader library
 try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci
-try   cmd:lintian        lintian                                    what Debian says of a package
-try   cmd:debootstrap    debootstrap                                roots that packages are installed in
-try   cmd:protoc         protobuf-compiler                           traces for Perfetto, read by it
-try   cmd:clang-format-14 clang-format-14                         the check of the layout
-try   cmd:clang-tidy     clang-tidy                                 the search for mistakes
+try   cmd:lintian        lintian                                    checks of the package
+try   cmd:debootstrap    debootstrap                                root file systems for installing packages
+try   cmd:protoc         protobuf-compiler                           checks of traces for Perfetto
+try   cmd:clang-format-14 clang-format-14                         checks the formatting
+try   cmd:clang-tidy     clang-tidy                                 static analysis
 try   cmd:cppcheck       cppcheck                                   the same
 demo  cmd:python3        python3                                    the demo's program
 programs cmd:git         git                                        real programs and their tests: tests/programs
 programs cmd:tclsh       tcl                                        redis's tests
-programs cmd:npm         npm                                        the binary of Node that Debian's tests fit
+programs cmd:npm         npm                                        Node's binary
 programs cmd:javac       openjdk-17-jdk-headless,default-jdk-headless  the same in Java
 programs cmd:rustc       rustc                                      in Rust
 programs cmd:go          golang-go                                  in Go
-programs cmd:chromium    chromium                                   a page that is drawn
+programs cmd:chromium    chromium                                   draws a page
 LIST
 }
 

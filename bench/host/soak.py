@@ -22,7 +22,7 @@ SHORT = 1000000     # events of the short run
 LOSSES = ("lost_events", "torn_events", "unmatched_frees", "missed_frees", "inherited_frees", "damaged_places", "missing_frames")
 # Values that must not grow during the run: how samples are summarised, and how much larger the second half may be. The
 # program leaks a megabyte in small blocks and some large ones that are mappings. Its peaks are short-lived mappings.
-FLAT = (("rss", max, 2 << 20), ("mapped", max, 1 << 20), ("journal", max, 1 << 20), ("maps", min, 24), ("ours", max, 0), ("folder_own", max, 0))
+FLAT = (("rss", max, 2 << 20), ("mapped", max, 1 << 20), ("journal", max, 1 << 20), ("maps", min, 24), ("ours", max, 0), ("thinner_own", max, 0))
 wrong = []
 
 
@@ -82,16 +82,16 @@ def descriptors(pid, logs):
 
 
 def mappings(pid):
-    """Returns (number of mappings, resident bytes of libmemprof.so, those of the journal)."""
-    number, ours, mine = 0, 0, False
+    """Returns (number of mappings, resident bytes of libmemprof.so and the journal)."""
+    number, resident, is_own = 0, 0, False
     for line in read(f"/proc/{pid}/smaps").splitlines():
         word, _, rest = line.partition(" ")
         if not word.endswith(":"):
             number += 1
-            mine = "libmemprof" in rest or ".journal" in rest
-        elif word == "Rss:" and mine:
-            ours += int(rest.split()[0]) << 10
-    return number, ours
+            is_own = "libmemprof" in rest or ".journal" in rest
+        elif word == "Rss:" and is_own:
+            resident += int(rest.split()[0]) << 10
+    return number, resident
 
 
 def seconds(pid):
@@ -158,15 +158,15 @@ class Run:
         check("status of memprof run", self.process.returncode, 0)
 
     def look(self, at):
-        soak, folder = named(self.process.pid, "soak"), named(self.process.pid, "memprof-report")
+        soak, thinner = named(self.process.pid, "soak"), named(self.process.pid, "memprof-report")
         own, ours = descriptors(soak, self.logs) if soak else (0, 0)
         number, mapped = mappings(soak) if soak else (0, 0)
         self.samples.append({"at": at, "runs": bool(soak) and not os.path.exists(self.truth_path), "room": room(self.logs),
                              "journal": room(self.logs, journal=True), "rss": status(soak, "VmRSS") << 10 if soak else 0,
                              "threads": status(soak, "Threads") if soak else 0, "own": own, "ours": ours,
-                             "maps": number, "mapped": mapped, "folder_own": descriptors(folder, self.logs)[0] if folder else 0,
-                             "folder_rss": status(folder, "VmRSS") << 10 if folder else 0,
-                             "folder_seconds": seconds(folder) if folder else 0})
+                             "maps": number, "mapped": mapped, "thinner_own": descriptors(thinner, self.logs)[0] if thinner else 0,
+                             "thinner_rss": status(thinner, "VmRSS") << 10 if thinner else 0,
+                             "thinner_seconds": seconds(thinner) if thinner else 0})
         if soak and self.keep and self.options.pause:
             self.pause()
 
@@ -191,7 +191,7 @@ class Run:
         check(f"status of {arguments[0]}", done.returncode, 0)
         return json.loads(done.stdout)
 
-    def beside(self):
+    def surplus(self):
         """Compares the log with the program's counters, and returns the bytes that the log has in addition, which were
         allocated at the start."""
         with open(self.truth_path, encoding="utf-8") as f:
@@ -239,29 +239,29 @@ class Run:
     def print_summary(self):
         live = [sample for sample in self.samples if sample["runs"]]
         events, took = self.truth["allocations"] + self.truth["frees"], self.truth["seconds"]
-        print(f"{self.where}: {events} events in {took:.1f} s ({events / took / 1e6:.2f} million a second), until the log was one file {self.elapsed:.1f} s")
-        print(f"  folded: {self.log['fold']}, until {(self.log['folded_until_ns'] or 0) / 1e9:.1f} s, {self.log['folded_events']} events gone, "
+        print(f"{self.where}: {events} events in {took:.1f} s ({events / took / 1e6:.2f} million a second); the log was complete after {self.elapsed:.1f} s")
+        print(f"  thinned: {self.log['fold']}, up to {(self.log['folded_until_ns'] or 0) / 1e9:.1f} s, {self.log['folded_events']} events removed, "
               f"grain {self.log['folded_grain_ns']} ns; the log has {self.log['events']}, {units(room(self.logs))}")
-        print(f"  room while it ran: at most {units(self.max_of('room'))} of {self.keep}, and a journal of {units(self.max_of('journal'))}; "
-              f"while it was made one file {units(self.max_of('room', False))}")
-        print(f"  waited for who folds: {self.pauses} times, {self.paused:.1f} s; who folds: {self.max_of('folder_seconds', False):.1f} s of a processor, "
-              f"at most {units(self.max_of('folder_rss', False))}")
+        print(f"  space during the run: at most {units(self.max_of('room'))} of {self.keep}, with a journal of at most {units(self.max_of('journal'))}; "
+              f"while the log was merged {units(self.max_of('room', False))}")
+        print(f"  paused for the thinning process: {self.pauses} times, {self.paused:.1f} s; its processor time: {self.max_of('thinner_seconds', False):.1f} s, "
+              f"its memory: at most {units(self.max_of('thinner_rss', False))}")
         for n in range(10):
             part = live[len(live) * n // 10:len(live) * (n + 1) // 10]
             if part:
-                print(f"  {part[0]['at']:7.1f} s: room {units(max(s['room'] for s in part))}, resident {units(max(s['rss'] for s in part))}, "
-                      f"threads {max(s['threads'] for s in part)}, descriptors {max(s['own'] for s in part)}, of memprof {max(s['ours'] for s in part)}, "
-                      f"of who folds {max(s['folder_own'] for s in part)}, mappings {min(s['maps'] for s in part)}, resident of memprof's "
+                print(f"  {part[0]['at']:7.1f} s: space {units(max(s['room'] for s in part))}, resident {units(max(s['rss'] for s in part))}, "
+                      f"threads {max(s['threads'] for s in part)}, descriptors {max(s['own'] for s in part)}, of memprof's threads {max(s['ours'] for s in part)}, "
+                      f"of the thinning process {max(s['thinner_own'] for s in part)}, mappings {min(s['maps'] for s in part)}, resident of memprof's "
                       f"{units(max(s['mapped'] for s in part))}, journal {units(max(s['journal'] for s in part))}")
 
     def within(self):
         if self.max_of("room") > budget(self.keep):
-            wrong.append(f"room: {units(self.max_of('room'))}, more than {self.keep}")
-        check("folded", self.log["fold"], "folded")
+            wrong.append(f"space: {units(self.max_of('room'))}, more than {self.keep}")
+        check("thinned", self.log["fold"], "folded")
         live = [sample for sample in self.samples if sample["runs"]]
         late = live[len(live) // 10:]
-        check("threads, from a tenth on", {sample["threads"] for sample in late} <= set(range(self.options.threads + 2, self.options.threads + 4)), True)
-        check("descriptors of the program, from a tenth on", len({sample["own"] for sample in late}) <= 1, True)
+        check("number of threads, after the first tenth", {sample["threads"] for sample in late} <= set(range(self.options.threads + 2, self.options.threads + 4)), True)
+        check("constant number of the program's descriptors, after the first tenth", len({sample["own"] for sample in late}) <= 1, True)
         half = len(late) // 2
         for key, summarise, more in FLAT:
             before, after = (summarise(sample[key] for sample in part) for part in (late[:half], late[half:]))
@@ -279,22 +279,22 @@ def number(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default="build/release", help="with the target bench_soak (default: build/release)")
-    parser.add_argument("--out", default=os.environ.get("BENCH_OUT", "/tmp/soak"), help="where the logs are made")
-    parser.add_argument("--events", type=number, default=number("1e10"), help="in all (default: 1e10)")
-    parser.add_argument("--processes", type=int, default=1, help="among which they are shared, each with its own log (default: 1)")
-    parser.add_argument("--threads", type=int, default=4, help="of each process (default: 4)")
-    parser.add_argument("--rate", type=number, default=0, help="events a second in all (default: as many as it can)")
+    parser.add_argument("--build", default="build/release", help="a build folder with the target bench_soak (default: build/release)")
+    parser.add_argument("--out", default=os.environ.get("BENCH_OUT", "/tmp/soak"), help="folder of the logs")
+    parser.add_argument("--events", type=number, default=number("1e10"), help="total number (default: 1e10)")
+    parser.add_argument("--processes", type=int, default=1, help="number of processes that share the events, each with its own log (default: 1)")
+    parser.add_argument("--threads", type=int, default=4, help="per process (default: 4)")
+    parser.add_argument("--rate", type=number, default=0, help="total events per second (default: as many as possible)")
     parser.add_argument("--keep", default="1G", help="each log's budget (default: 1G)")
     parser.add_argument("--pause", type=float, default=0, metavar="PART",
-                        help="hold a program while its log takes more than this part of its budget, for a machine that has no time to fold")
-    parser.add_argument("--remove", action="store_true", help="remove the logs where all is right")
+                        help="pause a program while its log uses more than this part of its budget, for a machine that cannot thin fast enough")
+    parser.add_argument("--remove", action="store_true", help="remove the logs if everything is right")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     short = Run(options, "short", SHORT, None)
     short.run()
-    start = short.beside()
-    print(f"beside the truth, of a short run: {start}", flush=True)
+    start = short.surplus()
+    print(f"allocated at the start, measured in a short run: {start}", flush=True)
     runs = [Run(options, n, options.events // options.processes, options.keep) for n in range(options.processes)]
     jobs = [threading.Thread(target=run.run) for run in runs]
     for job in jobs:
@@ -302,13 +302,13 @@ def main():
     for job in jobs:
         job.join()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as readers:
-        beside = list(readers.map(Run.beside, runs))
-    for run, more in zip(runs, beside):
-        check("beside the truth", more, start)
+        surpluses = list(readers.map(Run.surplus, runs))
+    for run, surplus in zip(runs, surpluses):
+        check("allocated at the start", surplus, start)
         run.print_summary()
         run.within()
     events = sum(run.truth["allocations"] + run.truth["frees"] for run in runs)
-    print(f"{events} events, {len(runs)} processes, {max(run.elapsed for run in runs):.1f} s: {'wrong' if wrong else 'all as the programs say'}")
+    print(f"{events} events, {len(runs)} processes, {max(run.elapsed for run in runs):.1f} s: {'wrong' if wrong else 'all numbers agree'}")
     for line in wrong:
         print(f"WRONG: {line}")
     if options.remove and not wrong:
