@@ -91,8 +91,8 @@ choose() {
 
 missing=()
 for set in "$@"; do
-    while read -r of probe packages why; do
-        if [ "$of" != "$set" ] || present "$probe"; then continue; fi
+    while read -r listed probe packages why; do
+        if [ "$listed" != "$set" ] || present "$probe"; then continue; fi
         missing+=("$set:$packages")
         echo "deps: $packages is missing: $why"
     done < <(wanted)

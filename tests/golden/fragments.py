@@ -21,5 +21,5 @@ def serve():
     finally:
         nvtx.range_pop()
         s = torch.cuda.memory_stats()
-        print("told", s["allocated_bytes.all.current"], s["reserved_bytes.all.current"], s["inactive_split_bytes.all.current"], flush=True)
+        print("allocated, reserved, free in split blocks:", s["allocated_bytes.all.current"], s["reserved_bytes.all.current"], s["inactive_split_bytes.all.current"], flush=True)
 serve()

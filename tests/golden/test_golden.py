@@ -188,11 +188,11 @@ ROLES_PEAKS = {"gpt2": 2734464000, "resnet": 612635136, "lora": 1345779712, "fsd
 UNEXPLAINED = {"resnet": dict.fromkeys(("peak", "boundary", "backward", "step"), 1024), "generate": {"peak": 32768}}
 
 
-def roles_at(log, instant, untold=0):
+def roles_at(log, instant, without_role=0):
     heap, = report("breakdown", log, "--at", instant, whole=True)["heaps"]
     roles = {r["role"]: r["bytes"] for r in heap["roles"]}
     equal(sum(roles.values()), heap["bytes"], f"{log} at {instant}: sum of the roles")
-    equal(roles["unexplained"], untold, f"{log} at {instant}: without a role")
+    equal(roles["unexplained"], without_role, f"{log} at {instant}: without a role")
     for r in heap["roles"]:
         equal(sum(p["bytes"] for p in r["parts"]), r["bytes"], f"{log} at {instant}: sum of the parts of {r['role']}")
     return roles, heap
@@ -203,9 +203,9 @@ def roles():
         log = f"h100-{name}.zst"
         unexplained = UNEXPLAINED.get(name, {})
         equal(roles_at(log, "peak", unexplained.get("peak", 0))[1]["bytes"], ROLES_PEAKS[name], f"{name}: allocated_bytes.all.peak")
-        for instant, told in instants.items():
+        for instant, expected in instants.items():
             got, _ = roles_at(log, f"told.{instant}:1", unexplained.get(instant, 0))
-            equal({role: got[role] for role in told}, told, f"{name}, {instant}")
+            equal({role: got[role] for role in expected}, expected, f"{name}, {instant}")
     got, heap = roles_at("h100-spike.zst", "peak")
     equal((heap["phase"], heap["optimizer_steps_before"]), ("forward", 6), "when the spike is")
     equal(got["temporaries"], (1536 + 128) * MIB, "what the spike is")

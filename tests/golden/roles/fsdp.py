@@ -5,7 +5,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 
-from told import base, done, saved, tell
+from pytorch_roles import base, done, saved, record_roles
 
 rank = int(os.environ["RANK"])
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -53,13 +53,13 @@ for step in range(1, 5):
     logits = model(ids)
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids.flatten())
     if step == 3:
-        tell("boundary", dict(base(model, optimizer), inputs=[ids], outputs=[logits, loss], gathered=gathered(), saved=saved(loss.grad_fn)))
+        record_roles("boundary", dict(base(model, optimizer), inputs=[ids], outputs=[logits, loss], gathered=gathered(), saved=saved(loss.grad_fn)))
     loss.backward()
     if step == 3:
-        tell("backward", dict(base(model, optimizer), inputs=[ids], outputs=[logits, loss], gathered=gathered()))
+        record_roles("backward", dict(base(model, optimizer), inputs=[ids], outputs=[logits, loss], gathered=gathered()))
     optimizer.step()
     if step == 3:
-        tell("step", dict(base(model, optimizer), inputs=[ids], outputs=[logits, loss], gathered=gathered()))
+        record_roles("step", dict(base(model, optimizer), inputs=[ids], outputs=[logits, loss], gathered=gathered()))
     optimizer.zero_grad()
 done(world=dist.get_world_size())
 dist.destroy_process_group()

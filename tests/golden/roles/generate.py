@@ -2,7 +2,7 @@
 import torch
 from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
-from told import base, done, tell
+from pytorch_roles import base, done, record_roles
 
 torch.manual_seed(0)
 config = LlamaConfig(vocab_size=32000, hidden_size=1024, intermediate_size=2816, num_hidden_layers=2, num_attention_heads=16,
@@ -25,7 +25,7 @@ def generate(n):
         out = model(input_ids=ids, past_key_values=cache, use_cache=True)
         ids = out.logits[:, -1:].argmax(-1)
         if i in (0, n - 1):
-            tell("prefill" if i == 0 else "last", dict(base(model), cache=cache_tensors(cache), inputs=[ids], outputs=[out.logits]))
+            record_roles("prefill" if i == 0 else "last", dict(base(model), cache=cache_tensors(cache), inputs=[ids], outputs=[out.logits]))
 
 
 generate(8)

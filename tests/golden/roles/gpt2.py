@@ -2,7 +2,7 @@
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from told import base, done, saved, tell
+from pytorch_roles import base, done, saved, record_roles
 
 torch.manual_seed(0)
 model = GPT2LMHeadModel(GPT2Config(n_layer=2, use_cache=False)).cuda()
@@ -12,12 +12,12 @@ for step in range(1, 5):
     out = model(ids, labels=ids)
     loss = out.loss
     if step == 3:
-        tell("boundary", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, loss], saved=saved(loss.grad_fn)))
+        record_roles("boundary", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, loss], saved=saved(loss.grad_fn)))
     loss.backward()
     if step == 3:
-        tell("backward", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, loss]))
+        record_roles("backward", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, loss]))
     optimizer.step()
     if step == 3:
-        tell("step", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, loss]))
+        record_roles("step", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, loss]))
     optimizer.zero_grad()
 done()

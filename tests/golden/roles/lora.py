@@ -2,7 +2,7 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from told import base, done, saved, tell
+from pytorch_roles import base, done, saved, record_roles
 
 
 class Adapter(torch.nn.Module):
@@ -29,12 +29,12 @@ for step in range(1, 5):
     ids = torch.randint(0, 32000, (4, 512), device="cuda")
     out = model(input_ids=ids, labels=ids)
     if step == 3:
-        tell("boundary", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, out.loss], saved=saved(out.loss.grad_fn)))
+        record_roles("boundary", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, out.loss], saved=saved(out.loss.grad_fn)))
     out.loss.backward()
     if step == 3:
-        tell("backward", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, out.loss]))
+        record_roles("backward", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, out.loss]))
     optimizer.step()
     if step == 3:
-        tell("step", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, out.loss]))
+        record_roles("step", dict(base(model, optimizer), inputs=[ids], outputs=[out.logits, out.loss]))
     optimizer.zero_grad()
 done()

@@ -2,7 +2,7 @@
 import torch
 from torchvision.models import resnet18
 
-from told import base, done, saved, tell
+from pytorch_roles import base, done, saved, record_roles
 
 torch.manual_seed(0)
 model = resnet18().cuda()
@@ -23,12 +23,12 @@ for step in range(1, 5):
         loss = criterion(logits, y)
     scaled = scaler.scale(loss)
     if step == 3:
-        tell("boundary", dict(base(model, optimizer), inputs=[x, y], outputs=[logits, loss, scaled], scaler=scaling(), saved=saved(scaled.grad_fn)))
+        record_roles("boundary", dict(base(model, optimizer), inputs=[x, y], outputs=[logits, loss, scaled], scaler=scaling(), saved=saved(scaled.grad_fn)))
     scaled.backward()
     if step == 3:
-        tell("backward", dict(base(model, optimizer), inputs=[x, y], outputs=[logits, loss, scaled], scaler=scaling()))
+        record_roles("backward", dict(base(model, optimizer), inputs=[x, y], outputs=[logits, loss, scaled], scaler=scaling()))
     scaler.step(optimizer)
     scaler.update()
     if step == 3:
-        tell("step", dict(base(model, optimizer), inputs=[x, y], outputs=[logits, loss, scaled], scaler=scaling()))
+        record_roles("step", dict(base(model, optimizer), inputs=[x, y], outputs=[logits, loss, scaled], scaler=scaling()))
 done()

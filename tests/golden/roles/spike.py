@@ -1,7 +1,7 @@
 """Twelve steps. In the seventh one a layer allocates 1.5 GiB more."""
 import torch
 
-from told import base, done, saved, tell
+from pytorch_roles import base, done, saved, record_roles
 
 
 class Block(torch.nn.Module):
@@ -38,11 +38,11 @@ for step in range(1, 13):
             x = torch.randn(8192, 1024, device="cuda")
             loss = model(x).square().mean()
         if step == 3:
-            tell("boundary", dict(base(model, optimizer), inputs=[x], outputs=[loss], saved=saved(loss.grad_fn)))
+            record_roles("boundary", dict(base(model, optimizer), inputs=[x], outputs=[loss], saved=saved(loss.grad_fn)))
         with torch.cuda.nvtx.range("backward"):
             loss.backward()
         optimizer.step()
         if step == 3:
-            tell("step", dict(base(model, optimizer), inputs=[x], outputs=[loss]))
+            record_roles("step", dict(base(model, optimizer), inputs=[x], outputs=[loss]))
         optimizer.zero_grad()
 done()

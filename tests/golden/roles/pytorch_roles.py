@@ -1,12 +1,12 @@
 """PyTorch's own numbers of its memory by role at an instant: bytes of storages, and of the allocator's blocks that contain them.
 
-The other programs of this folder use it: with TOLD=FILE they write these numbers to FILE.json."""
+The other programs of this folder use it: with ROLES_OUT=FILE they write these numbers to FILE.json."""
 import json
 import os
 
 import torch
 
-TOLD = {}
+RESULT = {}
 
 
 def blocks(device):
@@ -58,11 +58,11 @@ def saved(root):
             pass
 
 
-def tell(name, roles):
+def record_roles(name, roles):
     """Counts bytes by role. roles: name to tensors, in order. A storage counts for the first role that lists it."""
     device = torch.cuda.current_device()
     torch.cuda.synchronize()
-    with torch.cuda.nvtx.range("told." + name):
+    with torch.cuda.nvtx.range("told." + name):      # test_golden.py looks for these ranges
         live, out, used = blocks(device), {}, set()
         for role, things in roles.items():
             row = dict(storages=0, bytes=0, blocks=0, missing=0)
@@ -84,7 +84,7 @@ def tell(name, roles):
         s = torch.cuda.memory_stats()
         out["all"] = dict(current=s["allocated_bytes.all.current"], peak=s["allocated_bytes.all.peak"],
                           others=sum(size for address, size in live.items() if address not in used))
-        TOLD[name] = out
+        RESULT[name] = out
 
 
 def base(model, optimizer=None):
@@ -98,8 +98,8 @@ def base(model, optimizer=None):
 def done(**more):
     s = torch.cuda.memory_stats()
     rank = os.environ.get("RANK", "0")
-    TOLD["end"] = dict(allocated_peak=s["allocated_bytes.all.peak"], reserved_peak=s["reserved_bytes.all.peak"],
+    RESULT["end"] = dict(allocated_peak=s["allocated_bytes.all.peak"], reserved_peak=s["reserved_bytes.all.peak"],
                        torch=torch.__version__, device=torch.cuda.get_device_name(), **more)
-    path = os.environ.get("TOLD", "/tmp/told") + (f".{rank}" if rank != "0" else "") + ".json"
+    path = os.environ.get("ROLES_OUT", "/tmp/roles") + (f".{rank}" if rank != "0" else "") + ".json"
     with open(path, "w") as f:
-        json.dump(TOLD, f, indent=1)
+        json.dump(RESULT, f, indent=1)
