@@ -1,6 +1,7 @@
 """Data-parallel training on every GPU of the host: torchrun --nproc-per-node 2 train_ddp.py
 
-At the end each rank prints PyTorch's own peaks, for comparison with memprof's."""
+At the end each rank prints PyTorch's own peaks, for comparison with memprof's.
+"""
 import torch
 import torch.distributed as dist
 

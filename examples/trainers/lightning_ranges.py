@@ -1,6 +1,7 @@
 """NVTX ranges of Lightning's steps: Trainer(callbacks=[StepRanges()]).
 
-As a program it trains a small model on a GPU and prints PyTorch's own peak, for comparison with memprof's."""
+As a program it trains a small model on a GPU and prints PyTorch's own peak, for comparison with memprof's.
+"""
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 

@@ -1,6 +1,7 @@
 """NVTX ranges of the steps of Transformers' Trainer: Trainer(..., callbacks=[StepRanges()]).
 
-As a program it trains a small GPT-2 on a GPU and prints PyTorch's own peak, for comparison with memprof's."""
+As a program it trains a small GPT-2 on a GPU and prints PyTorch's own peak, for comparison with memprof's.
+"""
 import tempfile
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
