@@ -1,7 +1,7 @@
 """A small transformer that trains until a long sequence makes its logits too large for the GPU.
 
-This is a common case: steps of 512 tokens fit, and then a batch of long sequences follows. The device is filled up to
---room GiB first, so that it fails on any GPU. --nvtx names the parts of a step. Without it PyTorch's own ranges are used.
+This is a common case: steps of 512 tokens fit, and then a batch of long sequences comes. The device is filled up to
+--room GiB first, so that it fails on any GPU. --nvtx names the parts of a step, instead of PyTorch's own ranges.
 """
 import argparse
 import contextlib

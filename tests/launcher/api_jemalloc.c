@@ -1,3 +1,4 @@
+/* Blocks of jemalloc's own functions are recorded. */
 #include "api.h"
 
 void *mallocx(size_t bytes, int flags);

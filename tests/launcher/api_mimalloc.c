@@ -1,3 +1,4 @@
+/* Blocks of mimalloc's own functions and heaps are recorded. */
 #define _GNU_SOURCE
 #include <malloc.h>
 

@@ -1,3 +1,4 @@
+/* Blocks of tcmalloc's own functions are recorded. */
 #include "api.h"
 
 void *tc_malloc(size_t bytes), *tc_malloc_skip_new_handler(size_t bytes),

@@ -1,3 +1,4 @@
+/* A name is recorded once per process, and all threads get the same number for it. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

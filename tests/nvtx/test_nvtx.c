@@ -1,3 +1,4 @@
+/* Each NVTX call of a program is recorded as its event, or is counted as invalid. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
