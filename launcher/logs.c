@@ -78,11 +78,11 @@ static int make(const char *directory, bool usual, char name[PATH_MAX])
 /* Sets the absolute path, after checking that it leads to the directory. */
 static int find_path(struct mpl_logs *logs, const char *name)
 {
-    struct stat there, here;
-    if (!realpath(name, logs->path) || stat(logs->path, &there) != 0 ||
-        fstat(logs->dir, &here) != 0)
+    struct stat by_path, opened;
+    if (!realpath(name, logs->path) || stat(logs->path, &by_path) != 0 ||
+        fstat(logs->dir, &opened) != 0)
         return -1;
-    if (there.st_dev == here.st_dev && there.st_ino == here.st_ino) return 0;
+    if (by_path.st_dev == opened.st_dev && by_path.st_ino == opened.st_ino) return 0;
     errno = ESTALE;
     return -1;
 }
@@ -104,9 +104,10 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
 {
     char name[PATH_MAX], foreign[NAME_MAX + 1];
     logs->made = make(directory, usual, name) == 0;
-    const bool there = logs->made || (errno == EEXIST && !usual);
-    logs->dir =
-        there ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (logs->made ? O_NOFOLLOW : 0)) : -1;
+    const bool exists = logs->made || (errno == EEXIST && !usual);
+    logs->dir = exists
+                    ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (logs->made ? O_NOFOLLOW : 0))
+                    : -1;
     const char *why = logs->dir < 0 ? strerror(errno) : objection(logs->dir);
     if (!why && find_path(logs, name) != 0) why = strerror(errno);
     if (why) {

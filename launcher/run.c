@@ -182,27 +182,27 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
     char library[PATH_MAX], reason[PATH_MAX + 256];
     struct mpl_logs logs;
     /* the user's template may lead to any directory, so no directory is read afterwards */
-    const bool own = o->directory || !getenv("MEMPROF_OUT");
+    const bool directory_known = o->directory || !getenv("MEMPROF_OUT");
     if (mpl_library_find(library, reason, sizeof reason) != 0) {
         mpl_say("%s", reason);
         return -1;
     }
-    if (own && o->no_recover && mpl_settings_keep(&o->settings)) {
+    if (directory_known && o->no_recover && mpl_settings_keep(&o->settings)) {
         mpl_say(
             "--no-recover leaves logs as they are, and what is to be kept of them needs folding");
         return -1;
     }
-    if (!own && (o->digest || o->symbols)) {
+    if (!directory_known && (o->digest || o->symbols)) {
         mpl_say("--%s needs --output: where MEMPROF_OUT leads is not looked at",
                 o->digest ? "digest" : "symbols");
         return -1;
     }
-    if (own && open_logs(&logs, o, target) != 0) return -1;
+    if (directory_known && open_logs(&logs, o, target) != 0) return -1;
     const bool by_name =
         mpl_settings_cuda(&o->settings, "interpose") ||
         (mpl_library_below_nsys(target->path) && !mpl_settings_cuda(&o->settings, "off"));
     char *preload = mpl_library_preload(library, &target->object, getenv("LD_PRELOAD"), by_name);
-    *status = preload ? record(o, target, library, preload, own ? &logs : NULL) : -1;
+    *status = preload ? record(o, target, library, preload, directory_known ? &logs : NULL) : -1;
     free(preload);
     return *status < 0 ? -1 : 0;
 }

@@ -27,8 +27,8 @@ static bool exchange(struct mp_addresses *set, const void *p, uint64_t before, u
     const uint64_t hash = ((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 48;
     for (unsigned i = 0; i < 2 * MP_ADDRESS_PLACES; i++) {
         uint64_t *at = &set->at[hash ^ i / MP_ADDRESS_PLACES][i % MP_ADDRESS_PLACES];
-        uint64_t there = __atomic_load_n(at, __ATOMIC_RELAXED);
-        if (there == before && __atomic_compare_exchange_n(at, &there, after, false,
+        uint64_t value = __atomic_load_n(at, __ATOMIC_RELAXED);
+        if (value == before && __atomic_compare_exchange_n(at, &value, after, false,
                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             return true;
     }

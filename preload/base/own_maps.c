@@ -45,11 +45,11 @@ static bool join(struct mp_range r)
 {
     for (unsigned i = 0; i < MP_OWN_MAPS; i++) {
         const uint64_t word = __atomic_load_n(&place[i], __ATOMIC_RELAXED);
-        const struct mp_range there = range_of(word);
-        if (!word || (there.to != r.from && there.from != r.to)) continue;
-        const struct mp_range both = { there.to == r.from ? there.from : r.from,
-                                       there.to == r.from ? r.to : there.to };
-        if (exchange(i, word, word_of(both))) return true;
+        const struct mp_range range = range_of(word);
+        if (!word || (range.to != r.from && range.from != r.to)) continue;
+        const struct mp_range joined = { range.to == r.from ? range.from : r.from,
+                                         range.to == r.from ? r.to : range.to };
+        if (exchange(i, word, word_of(joined))) return true;
     }
     return false;
 }
@@ -66,10 +66,10 @@ void mp_own_maps_remove(const void *at, size_t bytes)
     const struct mp_range removed = pages_of(at, bytes);
     for (unsigned i = 0; i < MP_OWN_MAPS; i++) {
         const uint64_t word = __atomic_load_n(&place[i], __ATOMIC_RELAXED);
-        const struct mp_range there = range_of(word);
-        if (!word || within(removed, there).from == within(removed, there).to) continue;
-        const struct mp_range below = within(there, (struct mp_range){ 0, removed.from }),
-                              above = within(there, (struct mp_range){ removed.to, UINTPTR_MAX });
+        const struct mp_range range = range_of(word);
+        if (!word || within(removed, range).from == within(removed, range).to) continue;
+        const struct mp_range below = within(range, (struct mp_range){ 0, removed.from }),
+                              above = within(range, (struct mp_range){ removed.to, UINTPTR_MAX });
         /* It changed meanwhile, so try again. */
         if (!exchange(i, word, word_of(below.to ? below : above))) i--;
         else if (below.to) add(above);

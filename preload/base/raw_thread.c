@@ -42,9 +42,9 @@ static size_t distance(uintptr_t a, uintptr_t b) { return a > b ? a - b : b - a;
 static size_t variables_bytes(void)
 {
     const uintptr_t tp = mp_machine_thread_pointer();
-    const size_t own = distance((uintptr_t)&mp_sys_signals_come, tp),
+    const size_t own_tls = distance((uintptr_t)&mp_sys_signals_come, tp),
                  libc = distance((uintptr_t)&errno, tp);
-    return whole_pages((own > libc ? own : libc) + SPARE_BYTES);
+    return whole_pages((own_tls > libc ? own_tls : libc) + SPARE_BYTES);
 }
 
 static size_t memory_bytes(void)

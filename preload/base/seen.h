@@ -62,8 +62,8 @@ static inline uint64_t *mp_seen_place(uint64_t *set, size_t slots, uint64_t id)
     enum { NEAR = 64 };
     for (size_t i = 0; i < NEAR; i++) {
         uint64_t *at = &set[(id + i) % slots];
-        const uint64_t there = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-        if (there == id || !there) return at;
+        const uint64_t value = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+        if (value == id || !value) return at;
     }
     return NULL;
 }

@@ -67,8 +67,8 @@ void mp_counted_reset(void)
 
 void mp_counted_window(bool open)
 {
-    const size_t all = mp_counted.large < MP_LARGE ? mp_counted.large : MP_LARGE,
-                 from = open && mp_counted.windowed ? 0 : all;
+    const size_t outside = mp_counted.large < MP_LARGE ? mp_counted.large : MP_LARGE,
+                 from = open && mp_counted.windowed ? 0 : outside;
     __atomic_store_n(&mp_counted.from, from, __ATOMIC_SEQ_CST);
 }
 

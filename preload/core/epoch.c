@@ -298,14 +298,14 @@ static void release(const struct mp_held *held, unsigned locks)
 
 struct mp_held mp_epoch_hold(void)
 {
-    struct mp_held held = { .all = false };
+    struct mp_held held = { .complete = false };
     for (unsigned i = 0; i < MP_WRITERS; i++) {
         if (mp_lock_within(&mp_process->writer_lock[i], HOLD_PATIENCE_NS, &held.signals[i]))
             continue;
         release(&held, i);
         return held;
     }
-    held.all = true;
+    held.complete = true;
     return held;
 }
 
@@ -314,7 +314,7 @@ void mp_epoch_release(struct mp_held held) { release(&held, MP_WRITERS); }
 bool mp_epoch_end(const char *reason)
 {
     const struct mp_held held = mp_epoch_hold();
-    if (!held.all) return false;
+    if (!held.complete) return false;
     struct mp_writer *w = writer_of(0);
     for (enum take part = ALL; w && one_frame(mp_process->epoch, w, part) && w->more;
          w = writer_of(0))

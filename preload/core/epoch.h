@@ -32,7 +32,7 @@ bool mp_epoch_end(const char *reason);
  * passed to the second. If it is not `all`, another thread hangs in a write. */
 struct mp_held {
     uint64_t signals[MP_WRITERS];
-    bool all;
+    bool complete;
 };
 struct mp_held mp_epoch_hold(void);
 void mp_epoch_release(struct mp_held held);

@@ -249,7 +249,7 @@ static bool suspend(void)
 {
     if (!is_large(mp_sys_hwm())) {
         const struct mp_held held = mp_epoch_hold();
-        if (!held.all) return false;
+        if (!held.complete) return false;
         mp_process->ended = 1;
         mp_logfile_put_away();
         mp_epoch_release(held);
@@ -300,7 +300,7 @@ static void files_again(void)
 static bool resume(void)
 {
     const struct mp_held held = mp_epoch_hold();
-    if (!held.all) return false;
+    if (!held.complete) return false;
     files_again();
     mp_process->away = MP_AWAY_NONE;
     mp_process->ended = 0;

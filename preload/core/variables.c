@@ -51,8 +51,8 @@ static size_t distance(const char *a, size_t as, const char *b, size_t bs)
  * of the other (OUTPUT, JOURNAL). */
 static bool is_near(const char *a, size_t as, const char *b, size_t bs, size_t letters)
 {
-    const size_t both = min_size(as, bs);
-    return (letters <= 2 && 2 * letters < bs) || (both >= PART_MIN && !strncmp(a, b, both));
+    const size_t shorter = min_size(as, bs);
+    return (letters <= 2 && 2 * letters < bs) || (shorter >= PART_MIN && !strncmp(a, b, shorter));
 }
 
 const char *mp_variables_nearest(const char *name)

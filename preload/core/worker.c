@@ -163,10 +163,10 @@ static bool is_only_thread(void)
 /* A job opens at most two files. */
 static bool table_has_room(void)
 {
-    const int one = mp_sys_open("/", O_PATH, 0), two = mp_sys_open("/", O_PATH, 0);
-    if (one >= 0) mp_sys_close(one);
-    if (two >= 0) mp_sys_close(two);
-    return one >= 0 && two >= 0;
+    const int first = mp_sys_open("/", O_PATH, 0), second = mp_sys_open("/", O_PATH, 0);
+    if (first >= 0) mp_sys_close(first);
+    if (second >= 0) mp_sys_close(second);
+    return first >= 0 && second >= 0;
 }
 
 /* The only thread of the program can do the job itself if its table has room. A program may have

@@ -57,10 +57,10 @@ void mp_sampler_watch(int device, void *nvml)
 static bool read_device(int d, void *device, const uint64_t *last, uint64_t *v)
 {
     struct mp_nvml_memory memory;
-    uint64_t own;
+    uint64_t own_bytes;
     if (!mp_nvml_memory(device, &memory)) return false;
     if (last && memory.used == last[MPF_GPU_USED]) v[MPF_GPU_OWN] = last[MPF_GPU_OWN];
-    else v[MPF_GPU_OWN] = mp_nvml_own(device, &own) ? own : MPF_UNKNOWN;
+    else v[MPF_GPU_OWN] = mp_nvml_own(device, &own_bytes) ? own_bytes : MPF_UNKNOWN;
     v[MPF_GPU_USED] = memory.used;
     v[MPF_GPU_TOTAL] = memory.used + memory.free;
     v[MPF_GPU_RESERVED] = memory.reserved;

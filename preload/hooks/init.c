@@ -120,7 +120,8 @@ static const char *own_path(void)
 
 /* Sets "NAME=" to the path of this library. If the user had set another library there, this library
  * calls it. */
-static void inject(const char *name, char *own, const char *chain_name, char *chain, size_t cap)
+static void inject(const char *name, char *variable, const char *chain_name, char *chain,
+                   size_t cap)
 {
     const char *self = own_path();
     char plain[64] = "";
@@ -128,14 +129,14 @@ static void inject(const char *name, char *own, const char *chain_name, char *ch
     memcpy(plain, name, strlen(name) - 1);
     const char *other = secure_getenv(plain);
     if (other && strcmp(other, self) != 0) set_text(chain, cap, chain_name, other);
-    set_text(own, cap, name, self);
+    set_text(variable, cap, name, self);
 }
 
 /* NVTX's headers load the library named here. */
 static void enter_nvtx(void)
 {
-    static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
-    inject("NVTX_INJECTION64_PATH=", own, "MEMPROF_NVTX_CHAIN=", chain, sizeof own);
+    static char chain[PATH_MAX + 32], variable[PATH_MAX + 32];
+    inject("NVTX_INJECTION64_PATH=", variable, "MEMPROF_NVTX_CHAIN=", chain, sizeof variable);
 }
 
 #ifdef MEMPROF_CUDA
@@ -143,7 +144,7 @@ static void enter_nvtx(void)
  * earlier is removed. */
 static void leave_cuda(void)
 {
-    static char own[PATH_MAX + 32];
+    static char variable[PATH_MAX + 32];
     const char *self = own_path(), *set = secure_getenv("CUDA_INJECTION64_PATH"),
                *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
     mp_cupti_give_up();
@@ -151,7 +152,7 @@ static void leave_cuda(void)
         "Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded",
         NULL, NULL, NULL);
     if (!set || !self || strcmp(set, self) != 0) return;
-    if (chain) set_text(own, sizeof own, "CUDA_INJECTION64_PATH=", chain);
+    if (chain) set_text(variable, sizeof variable, "CUDA_INJECTION64_PATH=", chain);
     else unsetenv("CUDA_INJECTION64_PATH");
 }
 
@@ -167,10 +168,10 @@ static void say_no_companion(void)
 /* The CUDA driver loads the library named here in cuInit. */
 static void enter_cuda(void)
 {
-    static char chain[PATH_MAX + 32], own[PATH_MAX + 32];
+    static char chain[PATH_MAX + 32], variable[PATH_MAX + 32];
     if (secure_getenv("NV_COMPUTE_PROFILER_PERFWORKS_DIR"))
         leave_cuda(); /* set by Nsight Compute */
-    else inject("CUDA_INJECTION64_PATH=", own, "MEMPROF_CUDA_CHAIN=", chain, sizeof own);
+    else inject("CUDA_INJECTION64_PATH=", variable, "MEMPROF_CUDA_CHAIN=", chain, sizeof variable);
 }
 #endif
 

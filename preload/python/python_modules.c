@@ -20,7 +20,7 @@ enum { MANAGED_DICT_FLAG = 1 << 4, MANAGED_DICT = -24 };
 struct reader {
     const struct mp_python *py;
     int pid;
-    unsigned left;
+    unsigned reads_left;
 };
 
 static struct reader reader(const struct mp_python *py)
@@ -30,8 +30,8 @@ static struct reader reader(const struct mp_python *py)
 
 static bool peek(struct reader *r, uintptr_t at, void *out, size_t bytes)
 {
-    if (!r->left) return false;
-    r->left--;
+    if (!r->reads_left) return false;
+    r->reads_left--;
     return mp_sys_peek(r->pid, at, out, bytes);
 }
 
@@ -73,8 +73,8 @@ static size_t text(struct reader *r, uintptr_t string, char *out, size_t cap)
 
 static bool is_text(struct reader *r, uintptr_t string, const char *expected)
 {
-    char got[NAME];
-    return text(r, string, got, sizeof got) && strcmp(got, expected) == 0;
+    char name[NAME];
+    return text(r, string, name, sizeof name) && strcmp(name, expected) == 0;
 }
 
 /* ---- dicts: a table of entries in insertion order, whose values may be separate (shared keys of a

@@ -186,7 +186,7 @@ static bool is_needed_before(const struct link_map *l)
 
 static struct {
     /* this object, or NULL if it was loaded later or into another namespace */
-    const struct link_map *own;
+    const struct link_map *self;
     const struct link_map *libc, *last;
     bool before_libc, known;
 } start;
@@ -195,16 +195,16 @@ static struct {
 static void know_start(void)
 {
     if (__atomic_load_n(&start.known, __ATOMIC_ACQUIRE)) return;
-    const struct link_map *l = first(), *own = NULL, *libc = NULL, *last = l;
+    const struct link_map *l = first(), *self = NULL, *libc = NULL, *last = l;
     bool before = false;
     for (unsigned i = 0; l && i < OBJECTS_MAX && (!libc || is_needed_before(l));
          i++, last = l, l = l->l_next) {
-        if (l->l_ld == _DYNAMIC) own = l;
+        if (l->l_ld == _DYNAMIC) self = l;
         if (libc || !find(l, "gnu_get_libc_version")) continue;
         libc = l;
-        before = own != NULL;
+        before = self != NULL;
     }
-    start.own = own;
+    start.self = self;
     start.libc = libc;
     start.last = last;
     start.before_libc = before;
@@ -235,7 +235,7 @@ struct definition {
 static struct definition next_definition(const char *name)
 {
     know_start();
-    for (const struct link_map *l = start.own ? next(start.own) : first(); l; l = next(l)) {
+    for (const struct link_map *l = start.self ? next(start.self) : first(); l; l = next(l)) {
         const ElfW(Sym) *s = find(l, name);
         if (s) return (struct definition){ l, s };
     }
@@ -264,7 +264,7 @@ bool mp_symbol_is_libcs(const char *name, const void *function)
 const struct link_map *mp_symbol_before(const char *name)
 {
     know_start();
-    for (const struct link_map *l = first(); l && l != start.own; l = next(l))
+    for (const struct link_map *l = first(); l && l != start.self; l = next(l))
         if (find(l, name)) return l;
     return NULL;
 }

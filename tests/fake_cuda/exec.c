@@ -110,10 +110,10 @@ CUresult fake_exec_launch(CUgraphExec exec, CUstream stream)
 {
     if (stream && stream->capture)
         return fake_graph_add(NULL, stream->capture, CU_GRAPH_NODE_TYPE_GRAPH);
-    struct fake_block *left;
-    while ((left = fake_block_of_exec(exec->id))) {
+    struct fake_block *block;
+    while ((block = fake_block_of_exec(exec->id))) {
         if (!exec->auto_free) return CUDA_ERROR_INVALID_VALUE;
-        fake_block_free(left);
+        fake_block_free(block);
     }
     struct fake_device *d = fake_device(exec->context->device);
     if (!reserve(d, d->graphs.used + peak_of(exec->graph))) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -71,7 +71,7 @@ static void report(struct tool *t, const char *when)
            t->returned, t->infos, t->wrong_words);
 }
 
-static void answer(const char *what, CUptiResult result) { printf("%s: %d\n", what, (int)result); }
+static void answer(const char *call, CUptiResult result) { printf("%s: %d\n", call, (int)result); }
 
 static void subscribe(struct tool *t)
 {
@@ -267,10 +267,10 @@ static void newer_tool(void)
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "late";
-    if (!strcmp(what, "two")) two_tools();
-    else if (!strcmp(what, "newer")) newer_tool();
-    else one_after_another(!strcmp(what, "early"));
+    const char *mode = argc > 1 ? argv[1] : "late";
+    if (!strcmp(mode, "two")) two_tools();
+    else if (!strcmp(mode, "newer")) newer_tool();
+    else one_after_another(!strcmp(mode, "early"));
     step("end");
     return 0;
 }

@@ -65,10 +65,10 @@ static void by_name(const char *way, void *handle)
     use(way, dlsym(handle, "cuMemAlloc_v2"), dlsym(handle, "cuMemFree_v2"));
 }
 
-static void say_found(const char *what, const void *found)
+static void say_found(const char *name, const void *found)
 {
     const char *error = dlerror();
-    printf("%s: %s, %s\n", what, found ? "found" : "not found",
+    printf("%s: %s, %s\n", name, found ? "found" : "not found",
            !error                              ? "no error"
            : strstr(error, "undefined symbol") ? "undefined symbol"
                                                : error);

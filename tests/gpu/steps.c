@@ -22,9 +22,9 @@ const CUmemAllocationProp steps_physical = {
 void steps_expect(CUresult result, CUresult expected, const char *call, const char *file, int line)
 {
     if (result == expected) return;
-    const char *got = "?";
-    cuGetErrorName(result, &got);
-    fprintf(stderr, "%s:%d: %s gave %s (%d), not %d\n", file, line, call, got, result, expected);
+    const char *name = "?";
+    cuGetErrorName(result, &name);
+    fprintf(stderr, "%s:%d: %s gave %s (%d), not %d\n", file, line, call, name, result, expected);
     exit(1);
 }
 

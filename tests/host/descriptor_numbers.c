@@ -77,9 +77,9 @@ static int do_it(int tries)
     for (int i = 0; i < tries; i++) {
         const int hole = FIRST + i % (LAST - FIRST + 1);
         close(hole);
-        const int got = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        wrong += got != hole;
-        if (got > LAST) close(got);
+        const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        wrong += fd != hole;
+        if (fd > LAST) close(fd);
         dup2(file, hole);
     }
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);

@@ -22,9 +22,9 @@ static size_t *head(void *p) { return (size_t *)((char *)p - (ptrdiff_t)2 * PAGE
 
 static void *give(size_t bytes)
 {
-    const size_t all = (2 + (bytes + PAGE - 1) / PAGE) * PAGE;
+    const size_t mapped = (2 + (bytes + PAGE - 1) / PAGE) * PAGE;
     const long got =
-        syscall(SYS_mmap, NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        syscall(SYS_mmap, NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes >= PTRDIFF_MAX || got == -1) return NULL;
     char *const base = (char *)got;
     syscall(SYS_mprotect, base + PAGE, (size_t)PAGE, PROT_NONE);

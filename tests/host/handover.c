@@ -15,9 +15,9 @@ static void *run(void *arg)
     uint64_t seed = (uintptr_t)arg + 1;
     for (long i = 0; i < exchanges / THREADS; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        char *mine = malloc(16 + (seed >> 60) * 16);
-        if (!mine) abort();
-        free(atomic_exchange(&place[(seed >> 33) % PLACES], mine));
+        char *block = malloc(16 + (seed >> 60) * 16);
+        if (!block) abort();
+        free(atomic_exchange(&place[(seed >> 33) % PLACES], block));
     }
     return NULL;
 }

@@ -40,10 +40,10 @@ static __attribute__((noinline)) void protect(void)
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "lives") == 0) allocate_short_lived();
-    else if (strcmp(what, "touch") == 0) touch();
-    else if (strcmp(what, "protect") == 0) protect();
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "lives") == 0) allocate_short_lived();
+    else if (strcmp(mode, "touch") == 0) touch();
+    else if (strcmp(mode, "protect") == 0) protect();
     else errx(2, "lives, touch or protect");
     return 0;
 }

@@ -13,12 +13,12 @@ enum { MOST = 1024 };
 static pthread_barrier_t begun;
 static unsigned blocks;
 
-static void *take_and_free(void *got)
+static void *take_and_free(void *allocated)
 {
     pthread_barrier_wait(&begun);
     for (unsigned i = 0; i < blocks; i++) {
         void *volatile p = malloc(64);
-        *(unsigned *)got += p != NULL;
+        *(unsigned *)allocated += p != NULL;
         free(p);
     }
     return NULL;
@@ -27,20 +27,20 @@ static void *take_and_free(void *got)
 int main(int argc, char **argv)
 {
     static pthread_t thread[MOST];
-    static unsigned got[MOST];
+    static unsigned allocated[MOST];
     const unsigned threads = argc > 2 ? (unsigned)atoi(argv[1]) : MOST;
     if (threads >= MOST) return 2;
     blocks = (unsigned)atoi(argv[2]);
     keep_room();
     pthread_barrier_init(&begun, NULL, threads + 1);
     for (unsigned i = 0; i < threads; i++)
-        if (pthread_create(&thread[i], NULL, take_and_free, &got[i]) != 0) return 1;
+        if (pthread_create(&thread[i], NULL, take_and_free, &allocated[i]) != 0) return 1;
     if (setrlimit(RLIMIT_AS, &(struct rlimit){ 1 << 20, 1 << 20 }) != 0) return 1;
     pthread_barrier_wait(&begun);
     unsigned sum = 0;
     for (unsigned i = 0; i < threads; i++) {
         pthread_join(thread[i], NULL);
-        sum += got[i];
+        sum += allocated[i];
     }
     printf("%u\n", sum);
     return 0;

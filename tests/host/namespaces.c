@@ -20,9 +20,9 @@ static void work(void)
     range_pop();
 }
 
-static void say(const char *what, int result)
+static void say(const char *call, int result)
 {
-    printf("%s %d %d\n", what, result, result ? errno : 0);
+    printf("%s %d %d\n", call, result, result ? errno : 0);
 }
 
 static void call_each(void)

@@ -16,13 +16,13 @@
 
 static unsigned take_and_free(unsigned blocks)
 {
-    unsigned got = 0;
+    unsigned allocated = 0;
     for (unsigned i = 0; i < blocks; i++) {
         void *volatile p = malloc(i % 3000);
-        got += p != NULL;
+        allocated += p != NULL;
         free(p);
     }
-    return got;
+    return allocated;
 }
 
 /* Allocates a large block, which makes memprof start an encoder. */

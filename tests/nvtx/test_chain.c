@@ -75,9 +75,9 @@ static void range_ids_come_from_the_tool(void **state)
     (void)state;
     assert_int_equal(emit_core.RangeStartA("r"), TOOL_RANGE);
     assert_int_equal(double_last(MPF_OP_RANGE_START)->size, TOOL_RANGE);
-    const uint64_t own = emit_core.RangeStartW(L"not the tool's");
-    assert_true(own != 0 && own != TOOL_RANGE);
-    assert_int_equal(double_last(MPF_OP_RANGE_START)->size, own);
+    const uint64_t range = emit_core.RangeStartW(L"not the tool's");
+    assert_true(range != 0 && range != TOOL_RANGE);
+    assert_int_equal(double_last(MPF_OP_RANGE_START)->size, range);
 }
 
 static void calls_that_memprof_does_not_record_reach_the_tool(void **state)

@@ -127,12 +127,12 @@ static pthread_barrier_t barrier;
 
 static void *intern_all(void *arg)
 {
-    uint32_t *mine = arg;
+    uint32_t *ids = arg;
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < NAMES; i++) {
         char text[32];
         snprintf(text, sizeof text, "layer %d", i);
-        mine[i] = id(text);
+        ids[i] = id(text);
     }
     return NULL;
 }

@@ -285,14 +285,14 @@ static void schemas_are_recorded_again_after_a_lost_frame(void **state)
 {
     (void)state;
     const struct nvtx_schema_entry entry = { .type = 18, .name = "comm" };
-    const struct nvtx_schema one = {
+    const struct nvtx_schema schema = {
         .fields = NVTX_SCHEMA_HAS_ID, .id = 80, .entries = &entry, .entry_count = 1
     };
     const struct nvtx_schema two = {
         .fields = NVTX_SCHEMA_HAS_ID, .id = 81, .entries = &entry, .entry_count = 1
     };
     const struct nvtx_payload payload = { 80, 4, "data" };
-    emit_payload.PayloadSchemaRegister(NULL, &one);
+    emit_payload.PayloadSchemaRegister(NULL, &schema);
     emit_payload.PayloadSchemaRegister(NULL, &two);
     const size_t count = double_count(MPF_OP_SCHEMA);
     emit_payload.MarkPayload(NULL, &payload, 1);
@@ -310,10 +310,10 @@ static void schemas_are_recorded_again_after_a_lost_frame(void **state)
 static void schemas_get_numbers(void **state)
 {
     (void)state;
-    const struct nvtx_schema own = { .fields = NVTX_SCHEMA_HAS_ID, .id = 77 },
+    const struct nvtx_schema schema = { .fields = NVTX_SCHEMA_HAS_ID, .id = 77 },
                              unnamed = { .id = 77 };
     const struct nvtx_enum values = { .fields = NVTX_ENUM_HAS_ID, .id = 78 };
-    assert_int_equal(emit_payload.PayloadSchemaRegister(NULL, &own), 77);
+    assert_int_equal(emit_payload.PayloadSchemaRegister(NULL, &schema), 77);
     assert_int_equal(emit_payload.PayloadEnumRegister(NULL, &values), 78);
     const uint64_t first = emit_payload.PayloadSchemaRegister(NULL, &unnamed);
     assert_true(first >= NVTX_SCHEMA_DYNAMIC);

@@ -31,8 +31,8 @@ static int find_program(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *wanted = getenv("NO_MEMORY_FROM");
-    if (wanted) first = strtoul(wanted, NULL, 10);
+    const char *number = getenv("NO_MEMORY_FROM");
+    if (number) first = strtoul(number, NULL, 10);
     dl_iterate_phdr(find_program, NULL);
 }
 

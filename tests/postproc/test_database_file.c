@@ -38,24 +38,24 @@ static int64_t size_of(const char *path)
 /* Another user who may write to the folder can replace the file between two calls. */
 static void sqlite_writes_to_the_descriptor_and_not_to_the_name(void **state)
 {
-    char mine[64], other[64];
+    char owned[64], other[64];
     sqlite3 *db;
     (void)state;
-    snprintf(mine, sizeof mine, "%s/mine", folder);
+    snprintf(owned, sizeof owned, "%s/mine", folder);
     snprintf(other, sizeof other, "%s/other", folder);
-    const int fd = open(mine, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
+    const int fd = open(owned, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
               others = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_int_equal(mpr_database_file_open(other, fd, &db, SQLITE_OPEN_READWRITE), SQLITE_OK);
     assert_int_equal(
         sqlite3_exec(db, "PRAGMA journal_mode=OFF; CREATE TABLE t (i)", NULL, NULL, NULL),
         SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    assert_true(size_of(mine) > 0);
+    assert_true(size_of(owned) > 0);
     assert_int_equal(size_of(other), 0);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
     close(fd);
     close(others);
-    unlink(mine);
+    unlink(owned);
     unlink(other);
 }
 

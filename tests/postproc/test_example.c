@@ -23,7 +23,7 @@ void mpr_report_owners_and_more(struct mpr_document *doc, const struct mpr_log_p
 typedef void reports(struct mpr_document *doc, const struct mpr_log_peaks *log);
 typedef void writes(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
-static bool has(reports *report, writes *write, const char *wanted)
+static bool has(reports *report, writes *write, const char *part)
 {
     struct mpr_peaks peaks;
     struct mpr_error error;
@@ -40,7 +40,7 @@ static bool has(reports *report, writes *write, const char *wanted)
     assert_non_null(out);
     write(out, &doc, &(struct mpr_style){ 0 });
     assert_int_equal(fclose(out), 0);
-    const bool found = strstr(text, wanted);
+    const bool found = strstr(text, part);
     free(text);
     mpr_doc_free(&doc);
     mpr_peaks_free(&peaks);
@@ -61,14 +61,14 @@ static void one_line_adds_a_column_to_each_format(void **state)
     (void)state;
     static const struct {
         writes *write;
-        const char *wanted;
+        const char *part;
     } formats[] = { { mpr_text_document, " allocs" },
                     { mpr_json_report, "\"allocations\":" },
                     { mpr_csv_report, "path,bytes,blocks,allocations\n" },
                     { mpr_html_document, "<th scope=\"col\">allocs</th>" } };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        assert_false(has(mpr_report_owners, formats[i].write, formats[i].wanted));
-        assert_true(has(mpr_report_owners_and_more, formats[i].write, formats[i].wanted));
+        assert_false(has(mpr_report_owners, formats[i].write, formats[i].part));
+        assert_true(has(mpr_report_owners_and_more, formats[i].write, formats[i].part));
     }
 }
 

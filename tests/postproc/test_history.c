@@ -277,10 +277,10 @@ static void estimates_sum_to_the_heap(void **state)
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
     static const uint64_t of_site[] = { 0, STANDS_FOR, 0 };
     for (size_t i = 0; i < 3; i++) {
-        const uint64_t all = 40 * SAMPLED + (i == 1 ? SAMPLED : 0);
+        const uint64_t total = 40 * SAMPLED + (i == 1 ? SAMPLED : 0);
         assert_int_equal(at(site, i).bytes, of_site[i]);
-        assert_int_equal(at(0, i).bytes + at(site, i).bytes, all);
-        assert_int_equal(history.at[i].heap[H].bytes, all);
+        assert_int_equal(at(0, i).bytes + at(site, i).bytes, total);
+        assert_int_equal(history.at[i].heap[H].bytes, total);
     }
     assert_int_equal(at(site, 1).blocks, 17); /* 16.5, rounded */
     assert_true(is_estimate(cell_of(site)));

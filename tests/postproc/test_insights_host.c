@@ -142,7 +142,7 @@ static void look_at_children(struct fixture *f, struct mpr_process child, const 
     static const char *const path[] = { "0.zst", "1.zst", "2.zst", "3.zst", "4.zst",
                                         "5.zst", "6.zst", "7.zst", "8.zst" };
     struct mpr_process p[1 + CHILDREN];
-    struct mpr_processes all = { .at = p, .count = 1 + children };
+    struct mpr_processes processes = { .at = p, .count = 1 + children };
     if (!child.summary.process.argc) {
         child.summary.process.argv = argv;
         child.summary.process.argc = 2;
@@ -158,7 +158,7 @@ static void look_at_children(struct fixture *f, struct mpr_process child, const 
                                  .host.peak_bytes = 10 * MIB,
                                  .summary = { .path = path[0],
                                               .process = { .argv = argv, .argc = 2 } } };
-    f->out.family = &all;
+    f->out.family = &processes;
     f->log.summary.path = path[1];
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
 }
@@ -209,7 +209,7 @@ static void workers_of_consecutive_pools_are_not_added_up(void **state)
     static const char *const argv[] = { "python3", "train.py" };
     static const uint64_t start[] = { 10, 10, 12, 33, 40 };
     struct mpr_process p[5];
-    struct mpr_processes all = { .at = p, .count = 5 };
+    struct mpr_processes processes = { .at = p, .count = 5 };
     for (size_t i = 0; i < 5; i++)
         p[i] = (struct mpr_process){
             .parent = i ? 0 : MPR_NO_PROCESS,
@@ -219,7 +219,7 @@ static void workers_of_consecutive_pools_are_not_added_up(void **state)
                          .duration_ns = i ? 20 : 90,
                          .process = { .argv = argv, .argc = 2, .start_ns = start[i] } }
         };
-    f->out.family = &all;
+    f->out.family = &processes;
     f->log.summary.path = "main.zst";
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
     assert_int_equal(f->out.findings, 1);
@@ -287,7 +287,7 @@ static void workers_of_a_fork_server_are_reported(void **state)
     struct fixture *f = *state;
     static const char *const main_argv[] = { "train.py" }, *const server_argv[] = { "server.py" };
     struct mpr_process p[4];
-    struct mpr_processes all = { .at = p, .count = 4 };
+    struct mpr_processes processes = { .at = p, .count = 4 };
     for (size_t i = 0; i < 4; i++)
         p[i] = (struct mpr_process){ .parent = i > 1 ? 1 : i - 1,
                                      .image_of = MPR_NO_PROCESS,
@@ -295,7 +295,7 @@ static void workers_of_a_fork_server_are_reported(void **state)
                                      .summary = { .path = i ? "child.zst" : "main.zst",
                                                   .process = { .argv = i ? server_argv : main_argv,
                                                                .argc = 1 } } };
-    f->out.family = &all;
+    f->out.family = &processes;
     f->log.summary.path = "main.zst";
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
     assert_int_equal(f->out.findings, 1);

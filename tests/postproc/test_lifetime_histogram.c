@@ -116,9 +116,9 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     assert_memory_equal(ages[1].made, made, sizeof made);
     assert_int_equal(mpr_ages_median(&ages[1]), 90);
     assert_int_equal(ages[2].blocks, 0);
-    const struct mpr_ages all = mpr_ages_join(&arena, ages, 3);
-    assert_int_equal(all.blocks, 4);
-    assert_int_equal(mpr_ages_median(&all), 90); /* two are not younger */
+    const struct mpr_ages joined = mpr_ages_join(&arena, ages, 3);
+    assert_int_equal(joined.blocks, 4);
+    assert_int_equal(mpr_ages_median(&joined), 90); /* two are not younger */
     mpr_arena_free(&arena);
     mpr_lifetime_histogram_free(&lasting);
 }

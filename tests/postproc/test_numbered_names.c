@@ -17,17 +17,17 @@
 static void becomes(const char *text_of_frame, const char *expected)
 {
     struct mpr_arena arena = { 0 };
-    struct mpr_name_number place[8];
+    struct mpr_name_number numbers[8];
     char text[200] = "";
     size_t at = 0;
     const struct mpr_frame *frame = frame_of(&arena, text_of_frame, false);
     const char *name = mpr_frame_numbered(frame);
-    const size_t found = mpr_numbers_find(frame, place, 8);
+    const size_t found = mpr_numbers_find(frame, numbers, 8);
     for (size_t i = 0; i < found; i++) {
         snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s#",
-                 (int)(place[i].from - at), name + at);
-        assert_int_equal(place[i].number, strtoul(name + place[i].from, NULL, 10));
-        at = place[i].to;
+                 (int)(numbers[i].from - at), name + at);
+        assert_int_equal(numbers[i].number, strtoul(name + numbers[i].from, NULL, 10));
+        at = numbers[i].to;
     }
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s", name + at);
     assert_string_equal(text, expected);

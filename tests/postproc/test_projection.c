@@ -73,19 +73,19 @@ static void projected_peaks_are_those_of_the_grouping(void **state)
 {
     (void)state;
     for (size_t log = 0; log < LOGS; log++) {
-        struct mpr_reader place;
-        replay(&place, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_PEAK, NULL);
+        struct mpr_reader by_place;
+        replay(&by_place, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_PEAK, NULL);
         for (size_t by = 0; by < GROUPS; by++) {
-            struct mpr_reader own;
+            struct mpr_reader by_group;
             struct mpr_projection projection;
-            replay(&own, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
-            mpr_projection_begin(&projection, &place.replay, groups[by], NULL);
-            assert_same(&place.replay, &own.replay, 0);
-            mpr_projection_end(&projection, &place.replay);
-            mpr_reader_close(&own);
+            replay(&by_group, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
+            mpr_projection_begin(&projection, &by_place.replay, groups[by], NULL);
+            assert_same(&by_place.replay, &by_group.replay, 0);
+            mpr_projection_end(&projection, &by_place.replay);
+            mpr_reader_close(&by_group);
         }
-        assert_int_equal(place.replay.options.by, MPR_GROUP_PLACE);
-        mpr_reader_close(&place);
+        assert_int_equal(by_place.replay.options.by, MPR_GROUP_PLACE);
+        mpr_reader_close(&by_place);
     }
 }
 
@@ -96,32 +96,32 @@ static void own_peaks_are_those_of_the_grouping(void **state)
     (void)state;
     for (size_t log = 0; log < LOGS; log++) {
         struct mpr_own_peaks observed[GROUPS];
-        struct mpr_reader place;
+        struct mpr_reader by_place;
         struct mpr_error error;
         char path[512];
         snprintf(path, sizeof path, "%s/%s.zst", GOLDEN, logs[log]);
-        assert_int_equal(mpr_reader_open(&place, path, MPR_GROUP_PLACE, MPR_INSTANT_PEAK, &error),
-                         0);
+        assert_int_equal(
+            mpr_reader_open(&by_place, path, MPR_GROUP_PLACE, MPR_INSTANT_PEAK, &error), 0);
         for (size_t by = 0; by < GROUPS; by++)
-            mpr_own_peaks_begin(&observed[by], &place.replay, groups[by]);
-        assert_int_equal(mpr_reader_replay(&place, path, &none, &error), 0);
+            mpr_own_peaks_begin(&observed[by], &by_place.replay, groups[by]);
+        assert_int_equal(mpr_reader_replay(&by_place, path, &none, &error), 0);
         for (size_t by = 0; by < GROUPS; by++) {
-            struct mpr_reader own;
+            struct mpr_reader by_group;
             struct mpr_projection projection;
-            replay(&own, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
-            mpr_projection_begin(&projection, &place.replay, groups[by], NULL);
-            for (uint32_t i = 0; i < own.replay.accounts.cells; i++) {
-                assert_int_equal(place.replay.accounts.cell[i].own_peak,
-                                 own.replay.accounts.cell[i].own_peak);
-                if (i < own.replay.estimates.cells)
-                    assert_int_equal(place.replay.estimates.cell[i].own_peak,
-                                     own.replay.estimates.cell[i].own_peak);
+            replay(&by_group, logs[log], groups[by], MPR_INSTANT_PEAK, NULL);
+            mpr_projection_begin(&projection, &by_place.replay, groups[by], NULL);
+            for (uint32_t i = 0; i < by_group.replay.accounts.cells; i++) {
+                assert_int_equal(by_place.replay.accounts.cell[i].own_peak,
+                                 by_group.replay.accounts.cell[i].own_peak);
+                if (i < by_group.replay.estimates.cells)
+                    assert_int_equal(by_place.replay.estimates.cell[i].own_peak,
+                                     by_group.replay.estimates.cell[i].own_peak);
             }
-            mpr_projection_end(&projection, &place.replay);
-            mpr_reader_close(&own);
+            mpr_projection_end(&projection, &by_place.replay);
+            mpr_reader_close(&by_group);
         }
         for (size_t by = 0; by < GROUPS; by++) mpr_own_peaks_free(&observed[by]);
-        mpr_reader_close(&place);
+        mpr_reader_close(&by_place);
     }
 }
 
@@ -138,49 +138,53 @@ static void snapshots_are_the_chosen_instants(void **state)
 {
     (void)state;
     for (size_t log = 0; log < LOGS; log++) {
-        struct mpr_reader first, place;
+        struct mpr_reader first, by_place;
         replay(&first, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_PEAK, NULL);
         const uint8_t heap = largest_heap(&first.replay.accounts);
         const uint64_t peak = first.replay.accounts.heap[heap].peak_time;
-        struct mpr_snapshots both = { .at = { { .time = peak / 2 }, { .time = peak } },
-                                      .count = 2,
-                                      .heap = heap };
+        struct mpr_snapshots snapshots = { .at = { { .time = peak / 2 }, { .time = peak } },
+                                           .count = 2,
+                                           .heap = heap };
         mpr_reader_close(&first);
-        replay(&place, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_AT(both.at[0].time), &both);
-        assert_int_equal(both.taken, 2);
+        replay(&by_place, logs[log], MPR_GROUP_PLACE, MPR_INSTANT_AT(snapshots.at[0].time),
+               &snapshots);
+        assert_int_equal(snapshots.taken, 2);
         for (size_t by = 0; by < GROUPS; by++)
             for (size_t i = 0; i < 2; i++) {
-                struct mpr_reader own;
+                struct mpr_reader by_group;
                 struct mpr_projection projection;
-                replay(&own, logs[log], groups[by], MPR_INSTANT_AT(both.at[i].time), NULL);
-                mpr_projection_begin(&projection, &place.replay, groups[by], &both.at[i]);
-                assert_same(&place.replay, &own.replay, heap);
-                mpr_projection_end(&projection, &place.replay);
-                mpr_reader_close(&own);
+                replay(&by_group, logs[log], groups[by], MPR_INSTANT_AT(snapshots.at[i].time),
+                       NULL);
+                mpr_projection_begin(&projection, &by_place.replay, groups[by], &snapshots.at[i]);
+                assert_same(&by_place.replay, &by_group.replay, heap);
+                mpr_projection_end(&projection, &by_place.replay);
+                mpr_reader_close(&by_group);
             }
-        mpr_snapshots_free(&both);
-        mpr_reader_close(&place);
+        mpr_snapshots_free(&snapshots);
+        mpr_reader_close(&by_place);
     }
 }
 
 /* If a log ends before the instants, both have the state of its end. */
 static void snapshots_after_the_end_are_the_end(void **state)
 {
-    struct mpr_reader place;
-    struct mpr_snapshots both = { .at = { { .time = UINT64_MAX / 4 }, { .time = UINT64_MAX / 2 } },
-                                  .count = 2,
-                                  .heap = MPF_HEAP_HOST };
+    struct mpr_reader by_place;
+    struct mpr_snapshots snapshots = { .at = { { .time = UINT64_MAX / 4 },
+                                               { .time = UINT64_MAX / 2 } },
+                                       .count = 2,
+                                       .heap = MPF_HEAP_HOST };
     (void)state;
-    replay(&place, "h100-spike", MPR_GROUP_PLACE, MPR_INSTANT_AT(both.at[0].time), &both);
-    assert_int_equal(both.taken, 2);
-    for (uint32_t i = 0; i < place.replay.accounts.cells; i++) {
-        const struct mpr_cell *cell = &place.replay.accounts.cell[i];
+    replay(&by_place, "h100-spike", MPR_GROUP_PLACE, MPR_INSTANT_AT(snapshots.at[0].time),
+           &snapshots);
+    assert_int_equal(snapshots.taken, 2);
+    for (uint32_t i = 0; i < by_place.replay.accounts.cells; i++) {
+        const struct mpr_cell *cell = &by_place.replay.accounts.cell[i];
         if (cell->heap != MPF_HEAP_HOST) continue;
-        assert_int_equal(both.at[0].cell[i].bytes, cell->bytes);
-        assert_int_equal(both.at[1].cell[i].bytes, cell->bytes);
+        assert_int_equal(snapshots.at[0].cell[i].bytes, cell->bytes);
+        assert_int_equal(snapshots.at[1].cell[i].bytes, cell->bytes);
     }
-    mpr_snapshots_free(&both);
-    mpr_reader_close(&place);
+    mpr_snapshots_free(&snapshots);
+    mpr_reader_close(&by_place);
 }
 
 int main(void)

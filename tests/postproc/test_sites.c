@@ -78,13 +78,14 @@ static uint64_t bytes_of(uint64_t key, uint8_t heap)
     return 0;
 }
 
-static uint64_t bytes_at_site(struct mpr_site wanted, uint8_t heap)
+static uint64_t bytes_at_site(struct mpr_site site_wanted, uint8_t heap)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < replay.accounts.cells; i++) {
         const struct mpr_cell *cell = &replay.accounts.cell[i];
         const struct mpr_site site = mpr_sites_of(sites(), cell->site);
-        if (cell->heap == heap && site.stack == wanted.stack && site.python == wanted.python)
+        if (cell->heap == heap && site.stack == site_wanted.stack &&
+            site.python == site_wanted.python)
             bytes += cell->bytes;
     }
     return bytes;
@@ -132,12 +133,12 @@ static void stacks_share_their_outer_frames(void **state)
     STACK(0x51, 0x1100, 0x3100);
     STACK(0x52, 0x1200, 0x3100);
     STACK(0x53, 0x3100);
-    const uint32_t one = mpr_sites_stack(sites(), 0x51), two = mpr_sites_stack(sites(), 0x52),
+    const uint32_t first = mpr_sites_stack(sites(), 0x51), second = mpr_sites_stack(sites(), 0x52),
                    outer = mpr_sites_stack(sites(), 0x53);
-    assert_int_not_equal(one, two);
-    assert_int_equal(sites()->stacks.node[one].parent, outer);
-    assert_int_equal(sites()->stacks.node[two].parent, outer);
-    assert_int_equal(sites()->stacks.node[one].pc, 0x1100);
+    assert_int_not_equal(first, second);
+    assert_int_equal(sites()->stacks.node[first].parent, outer);
+    assert_int_equal(sites()->stacks.node[second].parent, outer);
+    assert_int_equal(sites()->stacks.node[first].pc, 0x1100);
     assert_int_equal(sites()->stacks.nodes, 4);
     assert_int_equal(mpr_sites_stack(sites(), 0x99), 0);
     mpr_replay_free(&replay);
@@ -154,10 +155,10 @@ static void a_library_is_known_by_its_name(void **state)
     STACK(0x51, 0x1100);
     STACK(0x52, 0x3100);
     STACK(0x53, 0x5100);
-    const uint32_t own = mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51));
-    assert_string_equal(mpr_sites_library_name(sites(), own), "libown.so");
-    assert_int_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52)), own);
-    assert_int_not_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53)), own);
+    const uint32_t library = mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x51));
+    assert_string_equal(mpr_sites_library_name(sites(), library), "libown.so");
+    assert_int_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x52)), library);
+    assert_int_not_equal(mpr_sites_library(sites(), mpr_sites_stack(sites(), 0x53)), library);
     mpr_replay_free(&replay);
 }
 
@@ -284,7 +285,7 @@ static void cells_by_everything_know_their_site(void **state)
     STACK(0x51, 0x1100);
     STACK(0x52, 0x1200);
     python(0x91, "load");
-    const uint32_t one = mpr_sites_stack(sites(), 0x51), two = mpr_sites_stack(sites(), 0x52);
+    const uint32_t first = mpr_sites_stack(sites(), 0x51), second = mpr_sites_stack(sites(), 0x52);
     const uint32_t load = mpr_sites_python(sites(), 0x91);
     for (uint64_t i = 0; i < 2; i++) {
         const unsigned heap = i ? D : H;
@@ -296,9 +297,9 @@ static void cells_by_everything_know_their_site(void **state)
         event(MPF_OP_AT, 0, 0x52, 0);
         event(MPF_OP_ALLOC, heap, 0xc000, 12);
         event(MPF_OP_ALLOC, heap, 0xd000, 13);
-        assert_int_equal(bytes_at_site((struct mpr_site){ one, 0 }, (uint8_t)heap), 10);
-        assert_int_equal(bytes_at_site((struct mpr_site){ two, load }, (uint8_t)heap), 11);
-        assert_int_equal(bytes_at_site((struct mpr_site){ two, 0 }, (uint8_t)heap), 12);
+        assert_int_equal(bytes_at_site((struct mpr_site){ first, 0 }, (uint8_t)heap), 10);
+        assert_int_equal(bytes_at_site((struct mpr_site){ second, load }, (uint8_t)heap), 11);
+        assert_int_equal(bytes_at_site((struct mpr_site){ second, 0 }, (uint8_t)heap), 12);
         assert_int_equal(bytes_at_site((struct mpr_site){ 0, 0 }, (uint8_t)heap), 13);
     }
     assert_int_equal(sites()->sites, 3);

@@ -138,11 +138,11 @@ static void the_handler_of_sigbus_is_restored(void **state)
     (void)state;
     write_log("exit");
     signal(SIGBUS, own_handler);
-    struct mpr_stream *one = mpr_stream_open(path), *two = mpr_stream_open(path);
+    struct mpr_stream *first = mpr_stream_open(path), *second = mpr_stream_open(path);
     assert_false(is_own());
-    mpr_stream_close(one);
+    mpr_stream_close(first);
     assert_false(is_own());
-    mpr_stream_close(two);
+    mpr_stream_close(second);
     assert_true(is_own());
     signal(SIGBUS, SIG_DFL);
 }

@@ -95,9 +95,9 @@ static void removed_events_are_counted(void **state)
         make_files();
         const uint64_t removed = thin(path, thinned_log, 1, 1).removed;
         assert_true(removed > 0);
-        const uint64_t left =
+        const uint64_t remaining =
             count_events(thinned_log, -1) - count_events(thinned_log, MPF_OP_FOLDED);
-        assert_int_equal(count_events(path, -1) - left, removed);
+        assert_int_equal(count_events(path, -1) - remaining, removed);
         remove_files();
     }
 }

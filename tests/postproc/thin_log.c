@@ -38,12 +38,12 @@ static bool is_place(const struct mpf_event *e)
 static bool is_definition(const struct mpf_event *e) { return e->op >= MPF_OP_MODULE; }
 
 /* IDs that kept events need: native stacks, Python stacks, and frames of the latter. */
-static struct mpr_index wanted[3];
+static struct mpr_index used_ids[3];
 enum { STACKS, PYTHONS, FRAMES };
 
 static void want(const struct mpf_event *place)
 {
-    mpr_index_set(&wanted[place->op == MPF_OP_AT ? STACKS : PYTHONS], place->addr, 1);
+    mpr_index_set(&used_ids[place->op == MPF_OP_AT ? STACKS : PYTHONS], place->addr, 1);
 }
 
 /* Return addresses of the native stacks. */
@@ -56,11 +56,11 @@ static void want_parts(const struct mpf_event *e)
 {
     const bool python = e->op == MPF_OP_PYTHON;
     if (!python && e->op != MPF_OP_STACK) return;
-    if (!mpr_index_get(&wanted[python ? PYTHONS : STACKS], e->addr)) return;
+    if (!mpr_index_get(&used_ids[python ? PYTHONS : STACKS], e->addr)) return;
     for (size_t at = 0; at + sizeof *pc <= e->size; at += sizeof *pc) {
         MPR_GROW(pc, pcs, pc_cap);
         memcpy(&pc[pcs], e->data + at, sizeof *pc);
-        if (python) mpr_index_set(&wanted[FRAMES], pc[pcs], 1);
+        if (python) mpr_index_set(&used_ids[FRAMES], pc[pcs], 1);
         else pcs++;
     }
 }
@@ -78,9 +78,9 @@ static bool is_needless(const struct mpf_event *e)
 {
     switch (e->op) {
     case MPF_OP_MODULE: return !has_calls(e);
-    case MPF_OP_STACK: return !mpr_index_get(&wanted[STACKS], e->addr);
-    case MPF_OP_PYTHON: return !mpr_index_get(&wanted[PYTHONS], e->addr);
-    case MPF_OP_FRAME: return !mpr_index_get(&wanted[FRAMES], e->addr);
+    case MPF_OP_STACK: return !mpr_index_get(&used_ids[STACKS], e->addr);
+    case MPF_OP_PYTHON: return !mpr_index_get(&used_ids[PYTHONS], e->addr);
+    case MPF_OP_FRAME: return !mpr_index_get(&used_ids[FRAMES], e->addr);
     default: return false;
     }
 }
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
     out = copy_header(log, argv[2]);
     read_log(log, until, put);
     testlog_close(out, "exit");
-    for (int i = 0; i < 3; i++) mpr_index_free(&wanted[i]);
+    for (int i = 0; i < 3; i++) mpr_index_free(&used_ids[i]);
     free(pc);
     free(waiting);
     return 0;

@@ -64,9 +64,9 @@ static void a_page_full_of_members_is_not_miscounted(void **state)
     for (unsigned i = 0; i < IN_PAGE; i++) added += mp_addresses_add(set, page + 8 * i);
     for (unsigned i = 0; i < IN_PAGE; i++) {
         const bool may = mp_addresses_may_have(set, page + 8 * i);
-        const bool had = mp_addresses_take(set, page + 8 * i);
-        assert_true(may || !had);
-        taken += had;
+        const bool found = mp_addresses_take(set, page + 8 * i);
+        assert_true(may || !found);
+        taken += found;
     }
     assert_int_equal(taken, added);
 }
@@ -91,9 +91,9 @@ static void a_forked_child_starts_with_an_empty_set(void **state)
     mp_addresses_add(set, address(1));
     const pid_t child = fork();
     if (!child) {
-        const bool had = mp_addresses_may_have(set, address(1));
+        const bool found = mp_addresses_may_have(set, address(1));
         mp_addresses_clear(set);
-        _exit(had || mp_addresses_take(set, address(1)));
+        _exit(found || mp_addresses_take(set, address(1)));
     }
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);

@@ -15,7 +15,7 @@ enum { PAGE = 4096, HEADER = 12, ROWS = 40, RECORD = 160 };
 
 /* A copy of this program's tables. Pages that cannot be read are next to it: one begins at its end,
  * and one ends less than a page before its start. */
-static struct mp_cfi_tables ours, copy;
+static struct mp_cfi_tables tables, copy;
 
 /* The tables are next to other data. Gaps that AddressSanitizer inserts between them do not
  * matter. */
@@ -27,19 +27,19 @@ __attribute__((no_sanitize("address"))) static void copy_bytes(uint8_t *to, cons
 
 static void make_copy(void)
 {
-    const size_t bytes = (size_t)(ours.to - ours.from), pages = (bytes + PAGE - 1) / PAGE;
+    const size_t bytes = (size_t)(tables.to - tables.from), pages = (bytes + PAGE - 1) / PAGE;
     uint8_t *memory = mmap(NULL, (pages + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     assert_int_equal(mprotect(memory + PAGE, pages * PAGE, PROT_READ | PROT_WRITE), 0);
     uint8_t *to = memory + (pages + 1) * PAGE, *from = to - bytes;
-    copy_bytes(from, ours.from, bytes);
-    copy = (struct mp_cfi_tables){ from, to, from + (ours.header - ours.from) };
+    copy_bytes(from, tables.from, bytes);
+    copy = (struct mp_cfi_tables){ from, to, from + (tables.header - tables.from) };
 }
 
 /* Code addresses are relative to the tables. */
 static struct mp_frame_rule rule_of(uintptr_t pc)
 {
-    return mp_cfi_rule_in(&copy, (uintptr_t)copy.header + (pc - (uintptr_t)ours.header));
+    return mp_cfi_rule_in(&copy, (uintptr_t)copy.header + (pc - (uintptr_t)tables.header));
 }
 
 static int first(const void *a, const void *b) { return *(const uint8_t *)a - *(const uint8_t *)b; }
@@ -75,7 +75,7 @@ static void change_every_byte(uint8_t *from, const uint8_t *to)
 static int setup(void **state)
 {
     (void)state;
-    if (!mp_cfi_init() || !mp_cfi_tables((uintptr_t)first, &ours)) return 0;
+    if (!mp_cfi_init() || !mp_cfi_tables((uintptr_t)first, &tables)) return 0;
     make_copy();
     return 0;
 }
@@ -115,7 +115,7 @@ static void a_changed_byte_of_a_record_does_no_harm(void **state)
     memcpy(&count, copy.header + 8, sizeof count);
     for (uint32_t i = 0; i < count; i++) {
         memcpy(row, copy.header + HEADER + (size_t)i * sizeof row, sizeof row);
-        const uintptr_t pc = (uintptr_t)ours.header + (uintptr_t)(intptr_t)row[0];
+        const uintptr_t pc = (uintptr_t)tables.header + (uintptr_t)(intptr_t)row[0];
         if (pc != (uintptr_t)first && pc != (uintptr_t)second) continue;
         uint8_t *record = (uint8_t *)(uintptr_t)copy.header + row[1];
         change_every_byte(record, record + RECORD < copy.to ? record + RECORD : copy.to);

@@ -211,12 +211,12 @@ static void a_move_ends_one_block_and_begins_another(void **state)
 /* ---- bytes before a block */
 
 enum { MADE = 100 };
-static size_t asked, answer;
+static size_t calls, result;
 static size_t usable_that_is_asked(void *p)
 {
     (void)p;
-    asked++;
-    return answer;
+    calls++;
+    return result;
 }
 
 /* Returns blocks of 72 bytes, in the layout of the C library. */
@@ -226,7 +226,7 @@ static size_t ask_for(size_t usable_bytes)
         size_t before, head;
         char bytes[72];
     } block = { .head = 80 | 1 };
-    asked = 0, answer = usable_bytes;
+    calls = 0, result = usable_bytes;
     mp_counted.large = mp_counted.from = UINT32_MAX;
     mp_counted.usable = usable_that_is_asked;
     mp_counted.compared = false;
@@ -245,10 +245,10 @@ static void ask(void)
 {
     mp_record_slow(MPF_OP_MARK, MPF_HEAP_NONE, 0, 0); /* creates the thread's record */
     mp_real_frees_libc = true;
-    if (ask_for(72) != MADE * 72 || asked != 1) _exit(104);
-    if (ask_for(64) != MADE * 64 || asked != 2 * MADE) _exit(105);
+    if (ask_for(72) != MADE * 72 || calls != 1) _exit(104);
+    if (ask_for(64) != MADE * 64 || calls != 2 * MADE) _exit(105);
     mp_real_frees_libc = false;
-    if (ask_for(72) != MADE * 72 || asked != 2 * MADE) _exit(106);
+    if (ask_for(72) != MADE * 72 || calls != 2 * MADE) _exit(106);
 }
 
 static void the_allocator_is_asked_until_the_size_header_is_known(void **state)

@@ -56,8 +56,8 @@ static void adjacent_mappings_share_an_entry(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 4 * MP_OWN_MAPS; i++) mp_own_maps_add(at(i), PAGE);
-    const struct mp_range all = mp_own_maps_first(0, UINTPTR_MAX);
-    assert_int_equal(all.to - all.from, (uintptr_t)4 * MP_OWN_MAPS * PAGE);
+    const struct mp_range range = mp_own_maps_first(0, UINTPTR_MAX);
+    assert_int_equal(range.to - range.from, (uintptr_t)4 * MP_OWN_MAPS * PAGE);
     mp_own_maps_remove(at(0), (size_t)4 * MP_OWN_MAPS * PAGE);
     assert_int_equal(own(), 0);
 }

@@ -66,9 +66,10 @@ static void no_number_is_taken_by_two_threads(void **state)
         pthread_join(thread[i], NULL);
         assert_int_equal(collisions[i], 0);
     }
-    uint32_t left = 0;
-    for (; mp_queue_take(&shared.q, shared.cell, CELLS, &v); left++) assert_int_equal(seen[v]++, 0);
-    assert_int_equal(left, CELLS / 2);
+    uint32_t remaining = 0;
+    for (; mp_queue_take(&shared.q, shared.cell, CELLS, &v); remaining++)
+        assert_int_equal(seen[v]++, 0);
+    assert_int_equal(remaining, CELLS / 2);
 }
 
 int main(void)

@@ -59,25 +59,27 @@ static __attribute__((noinline)) unsigned walk(uint64_t *pc)
  * function. */
 static __attribute__((noinline)) unsigned compare(void)
 {
-    struct frames mine = { .count = 0 }, other = { .count = 0 };
-    mine.count = walk(mine.pc);
-    _Unwind_Backtrace(add, &other);
+    struct frames walked = { .count = 0 }, reference = { .count = 0 };
+    walked.count = walk(walked.pc);
+    _Unwind_Backtrace(add, &reference);
     unsigned skip = 0;
-    while (skip < other.count && other.pc[skip] != (uintptr_t)__builtin_return_address(0)) skip++;
-    unsigned mine_skip = 0;
-    while (mine_skip < mine.count && mine.pc[mine_skip] != (uintptr_t)__builtin_return_address(0))
-        mine_skip++;
-    assert_true(skip < other.count);
-    assert_true(mine_skip < mine.count);
-    const unsigned both = MAX - (skip > mine_skip ? skip : mine_skip);
-    const unsigned left = other.count - skip < both ? other.count - skip : both;
-    assert_true(mine.count - mine_skip >= left);
-    assert_memory_equal(&mine.pc[mine_skip], &other.pc[skip], left * sizeof *mine.pc);
-    if (other.count < MAX) assert_int_equal(mine.count - mine_skip, left);
-    if (other.count == MAX) assert_int_equal(cut, MPF_CUT_DEPTH);
+    while (skip < reference.count && reference.pc[skip] != (uintptr_t)__builtin_return_address(0))
+        skip++;
+    unsigned walked_skip = 0;
+    while (walked_skip < walked.count &&
+           walked.pc[walked_skip] != (uintptr_t)__builtin_return_address(0))
+        walked_skip++;
+    assert_true(skip < reference.count);
+    assert_true(walked_skip < walked.count);
+    const unsigned visible = MAX - (skip > walked_skip ? skip : walked_skip);
+    const unsigned compared = reference.count - skip < visible ? reference.count - skip : visible;
+    assert_true(walked.count - walked_skip >= compared);
+    assert_memory_equal(&walked.pc[walked_skip], &reference.pc[skip], compared * sizeof *walked.pc);
+    if (reference.count < MAX) assert_int_equal(walked.count - walked_skip, compared);
+    if (reference.count == MAX) assert_int_equal(cut, MPF_CUT_DEPTH);
     else if (root_is_marked) assert_int_equal(cut, MPF_CUT_NONE);
     else assert_int_not_equal(cut, MPF_CUT_DEPTH);
-    return left;
+    return compared;
 }
 
 static __attribute__((noinline)) unsigned nested(unsigned depth)

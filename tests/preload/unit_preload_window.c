@@ -33,13 +33,13 @@ static void must_be(bool open, int status)
 
 static void overlapping(void)
 {
-    const uint64_t one = mp_window_level(1, 0, 0), other = mp_window_level(2, 0, 0);
+    const uint64_t first = mp_window_level(1, 0, 0), second = mp_window_level(2, 0, 0);
     watch(0, 0);
-    mp_window_begins(one);
-    mp_window_begins(other);
-    mp_window_ends(one);
+    mp_window_begins(first);
+    mp_window_begins(second);
+    mp_window_ends(first);
     must_be(true, 90);
-    mp_window_ends(other);
+    mp_window_ends(second);
     must_be(false, 91);
     mp_window_begins(mp_window_id(7));
     must_be(true, 92);

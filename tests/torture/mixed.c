@@ -52,7 +52,7 @@ static const struct {
     { NUMBER(all_calls) }, { TEXT(library) },  { TEXT(calls) },      { TEXT(end) },
 };
 
-static struct owner own, owner[MOST_THREADS], handlers_own;
+static struct owner main_owner, owner[MOST_THREADS], handlers_owner;
 static bool is_there[MOST_THREADS]; /* set if the thread has a lane */
 
 static void set(const char *word)
@@ -79,7 +79,7 @@ static void *run(void *arg)
 
 static bool begin(long i)
 {
-    if (!is_there[i]) is_there[i] = owner_begin(&owner[i], roll(&own.dice));
+    if (!is_there[i]) is_there[i] = owner_begin(&owner[i], roll(&main_owner.dice));
     return is_there[i];
 }
 
@@ -103,7 +103,7 @@ static void load(void)
     void *plugin = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) return;
     steps_library = (void *(*)(size_t))dlsym(plugin, "plugin_take");
-    steps(&own, 20);
+    steps(&main_owner, 20);
     steps_library = NULL;
     dlclose(plugin);
 }
@@ -112,7 +112,8 @@ static void make_child(long of_ways)
 {
     if (forks <= 0 || of_ways <= 0) return;
     forks--;
-    family_wait(family_make((enum family)(roll(&own.dice) % (uint64_t)of_ways), &own));
+    family_wait(
+        family_make((enum family)(roll(&main_owner.dice) % (uint64_t)of_ways), &main_owner));
 }
 
 static void phase(long number)
@@ -120,13 +121,13 @@ static void phase(long number)
     static pthread_t thread[MOST_THREADS];
     const bool is_large = many && number % 8 == 1;
     const long made =
-        start(thread, is_large ? many : 1 + (long)(roll(&own.dice) % (uint64_t)threads));
-    steps(&own, (unsigned)burst);
+        start(thread, is_large ? many : 1 + (long)(roll(&main_owner.dice) % (uint64_t)threads));
+    steps(&main_owner, (unsigned)burst);
     if (*library) load();
-    if (beside && roll(&own.dice) % 2)
+    if (beside && roll(&main_owner.dice) % 2)
         make_child(ways < FAMILY_WITH_THREADS ? ways : FAMILY_WITH_THREADS);
     for (long i = 0; i < made; i++) pthread_join(thread[i], NULL);
-    if (roll(&own.dice) % 2) make_child(ways);
+    if (roll(&main_owner.dice) % 2) make_child(ways);
 }
 
 /* ---- situations that start once */
@@ -135,7 +136,7 @@ static void handle(int signal)
 {
     const int saved = errno;
     (void)signal;
-    steps_in_handler(&handlers_own);
+    steps_in_handler(&handlers_owner);
     errno = saved;
 }
 
@@ -148,7 +149,7 @@ static void start_timer(void)
     static char stack[64 << 10];
     timer_t timer;
     event._sigev_un._tid = gettid();
-    if (!owner_begin(&handlers_own, roll(&own.dice))) return;
+    if (!owner_begin(&handlers_owner, roll(&main_owner.dice))) return;
     sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL);
     sigaction(SIGPROF, &action, NULL);
     if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0) timer_settime(timer, 0, &often, NULL);
@@ -181,7 +182,7 @@ static int finish(void)
     status = steps_corrupt ? 9 : 0;
     signal(SIGPROF, SIG_IGN);
     if (write(STDOUT_FILENO, "done\n", 5) != 5) return 8;
-    truth->lane[own.lane].orderly = strcmp(end, "abort") != 0;
+    truth->lane[main_owner.lane].orderly = strcmp(end, "abort") != 0;
     if (!strcmp(end, "exit")) exit(status);
     if (!strcmp(end, "_exit")) _exit(status);
     if (!strcmp(end, "abort")) abort();
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
     if (argc == 4 && !strcmp(argv[3], "child")) return family_program(strtoull(argv[2], NULL, 10));
     for (int i = 3; i < argc; i++) set(argv[i]);
     steps_all_calls = all_calls;
-    if (!owner_begin(&own, strtoull(argv[2], NULL, 10))) return 2;
+    if (!owner_begin(&main_owner, strtoull(argv[2], NULL, 10))) return 2;
     if (handlers) start_timer();
     for (long n = 0; !truth->stop && (!phases || n < phases); n++) {
         if (n == at) once();
