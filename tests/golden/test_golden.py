@@ -123,7 +123,7 @@ def autograd():
         (forward, "torch:PowBackward0"): (6291456, 9), (forward, "torch:MeanBackward0"): (2097152, 3),
         (forward, "torch:CheckpointFunctionBackward"): (0, 3),
         (forward, "torch:CheckpointFunctionBackward", "torch:GeluBackward0"): (0, 3),
-    }, "whose backward")
+    }, "the owners of the backward")
 
 
 def sleep():
@@ -233,7 +233,7 @@ def frameworks():
     equal([hint in text("peaks", f"h100-{name}.zst") for name in ("jax", "jax-async", "cupy")], [True, False, False], "how to see more of XLA's pool")
     pooled = report("peaks", "h100-cupy-async.zst")
     equal(parts(pooled["devices"][0])["pools"], 2952790016, "the driver's pool that CuPy uses")
-    equal("2.75 GiB   82.1 %  of CuPy" in text("peaks", "h100-cupy-async.zst"), True, "whose pool it is")
+    equal("2.75 GiB   82.1 %  of CuPy" in text("peaks", "h100-cupy-async.zst"), True, "the owner of the pool")
     log = report("peaks", "h100-jax-async.zst")
     device = log["devices"][0]
     equal(heap(log, "gpu0/pool")["peak_bytes"], 63763120128, "what XLA takes at first")

@@ -113,8 +113,8 @@ def compare_entries(theirs, ours):
     rounded = sum(x[2] != y[2] for x, y in zip(a, b) if x[0] == "alloc")
     late = sorted(y[4] - x[4] for x, y in zip(a, b))
     streams = collections.Counter((x[0], bool(x[3]), x[3] == y[3]) for x, y in zip(a, b))
-    print(f"  sizes that do not fit {len(small)}, allocations that were rounded up {rounded}; our time - theirs, us: least {late[0]}, median {late[len(late) // 2]}, most {late[-1]}")
-    print("  streams (action, not the default one, told alike):", {k: v for k, v in streams.items() if k[1] or not k[2]})
+    print(f"  sizes that do not fit {len(small)}, allocations that were rounded up {rounded}; our time minus PyTorch's, us: minimum {late[0]}, median {late[len(late) // 2]}, maximum {late[-1]}")
+    print("  streams (action, not the default one, same in both):", {k: v for k, v in streams.items() if k[1] or not k[2]})
     for s in small[:4]:
         print("   ", s)
     return len(small) + compare_frames(a, b)

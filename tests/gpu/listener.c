@@ -126,7 +126,7 @@ static void streams(struct tool *t)
     answer("all domains on", cuptiEnableAllDomains(1, t->handle));
     OK(cuStreamCreate(&stream, 0));
     OK(cuStreamDestroy(stream));
-    printf("%s was told of resources: %s\n", t->name, t->resources ? "yes" : "no");
+    printf("%s got resource callbacks: %s\n", t->name, t->resources ? "yes" : "no");
     answer("all domains off", cuptiEnableAllDomains(0, t->handle));
 }
 

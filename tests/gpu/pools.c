@@ -139,7 +139,7 @@ static void again(nvtxMemHeapHandle_t in, CUdeviceptr at)
     put_one(in, at, MIB);
     put_one(in, at, 3 * MIB); /* at the address of the first one */
     counters.regions -= MIB;
-    step("told-twice");
+    step("registered-twice");
     const nvtxMemRegionRef_t ref = { .pointer = (void *)at };
     drop(NVTX_MEM_REGION_REF_TYPE_POINTER, &ref, 1);
     drop(NVTX_MEM_REGION_REF_TYPE_POINTER, &ref, 1);
@@ -150,7 +150,7 @@ static void again(nvtxMemHeapHandle_t in, CUdeviceptr at)
 static void unknown(CUdeviceptr at)
 {
     resize(at, 5 * MIB);
-    name(at, "nobody");
+    name(at, "unregistered");
     nvtxMemHeapUnregister(domain, (nvtxMemHeapHandle_t)(at + 1));
     nvtxMemHeapReset(domain, (nvtxMemHeapHandle_t)(at + 1));
     nvtxMemHeapUnregister(domain, NULL);

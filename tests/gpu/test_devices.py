@@ -87,11 +87,11 @@ def main(kind):
         text = output(report, "peaks", log)
     shared = kind == "shared"
     check(device["uuid"].startswith("GPU-" if shared else "MIG-"), device["uuid"])
-    check(device["total_bytes"] == SLICE, f"{device['total_bytes']} bytes in all")
+    check(device["total_bytes"] == SLICE, f"{device['total_bytes']} total bytes")
     check(SLICE > device["used_bytes"] >= device["tracked_bytes"] > 0, f"used {device['used_bytes']}, tracked {device['tracked_bytes']}")
     check(device.get("shared_with_host", False) == shared, "shared_with_host")
     check(("host and device share one pool" in text) == shared, text)
-    check(not shared or (counts.get("SAMPLE_GPU") and mapped.get("SAMPLE_GPU")), f"nobody measured: {counts}, {mapped}")
+    check(not shared or (counts.get("SAMPLE_GPU") and mapped.get("SAMPLE_GPU")), f"no samples of the device: {counts}, {mapped}")
 
 
 main(sys.argv[1])

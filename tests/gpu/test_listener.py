@@ -35,9 +35,9 @@ def listener(what, status=0, **env):
     return done.stdout
 
 
-def compare(got, expected):
-    if got != expected:
-        sys.exit(f"the tool was to be told:\n{expected}\nand was told:\n{got}")
+def compare(output, expected):
+    if output != expected:
+        sys.exit(f"expected output of the tool:\n{expected}\nits output:\n{output}")
 
 
 def main(what):

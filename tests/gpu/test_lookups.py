@@ -119,7 +119,7 @@ def report():
         if stacks_by_name != stacks or not reason_given.startswith(reason):
             sys.exit(f"{mode}: {reason_given}, and\n{stacks_by_name}\nwhere CUPTI has\n{stacks}")
     if peaks(both, MEMPROF_CUDA="off") != ([], []):
-        sys.exit("the device is told of with MEMPROF_CUDA=off")
+        sys.exit("with MEMPROF_CUDA=off the report has a device")
 
 
 def missing():

@@ -24,7 +24,7 @@ def used_bytes(log):
             if device.get("used_bytes"):
                 return device["used_bytes"]
         time.sleep(0.05)
-    sys.exit("nobody says how much of the device is used")
+    sys.exit("the log has no used bytes of the device")
 
 
 def main(**env):

@@ -37,6 +37,6 @@ int main(int argc, char **argv)
     CHECK(finalize() == CUPTI_SUCCESS);
     steps_free(steps_alloc(MIB), MIB);
     step("end");
-    printf("told %u times\n", callbacks);
+    printf("%u callbacks\n", callbacks);
     return 0;
 }

@@ -30,7 +30,7 @@ def server():
 
 def test_leaks_names_the_function_and_its_growth_per_request():
     report, heap = found(server(), "--by", "stack")
-    mp.equal((report["range"], report["instants"]), ("request", REQUESTS), "what growth is told by")
+    mp.equal((report["range"], report["instants"]), ("request", REQUESTS), "the range and number of instants")
     row, = heap["growing"]
     requests = report["last"] - report["warm_up"]
     mp.check(row["path"][-1].startswith("make_session (server.c:") and row["path"][-2].startswith("handle (server.c:"), row)

@@ -36,7 +36,7 @@ def test_program_with_its_own_malloc_is_recorded_without_its_blocks():
     mp.equal(result.err.count(b"malloc"), 1, f"lines about malloc: {result.err}")
     log = result.logs.one()
     mp.whole(log)
-    mp.equal(log.json["unseen_malloc"], "own_lock", "whose malloc")
+    mp.equal(log.json["unseen_malloc"], "own_lock", "the allocator")
     mp.equal([h["heap"] for h in log.json["heaps"]], ["host/mmap"], "heaps")
     mp.equal(log.heap("host/mmap")["allocations"] > 0, True, "mappings under the lock")
     mp.check("unseen_malloc" not in mp.run([mp.victim("work"), "10"]).logs.one().json, "a program with none")

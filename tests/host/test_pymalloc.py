@@ -54,7 +54,7 @@ def test_small_objects_are_estimated_by_line():
             if version >= (3, 12) else sum(size for path, size in rows(heap).items() if any(frame.startswith("keep") for frame in path))
         mp.check(0.5 * held < line < 1.5 * held, f"{python}: {line} bytes by keep, which held {held}")      # 5 standard deviations
         mp.check(heap["end_bytes"] < held / 4, f"{python}: {heap['end_bytes']} bytes at the end, of {held}")
-        mp.equal(heap["inside"], "host/mmap", f"{python}: whose bytes they are")
+        mp.equal(heap["inside"], "host/mmap", f"{python}: the heap that contains the arenas")
         blocks = heap["blocks_at_peak"]
         mp.check(400000 < blocks < 2000000, f"{python}: {blocks} blocks")
 

@@ -153,7 +153,7 @@ def test_mappings_of_a_linked_allocator_are_recorded():
     mp.equal(result.stderr.count("its blocks are not recorded"), 1, f"lines about it: {result.stderr}")
     log = mp.Logs(path("logs")).one()
     heap, = log.json["heaps"]
-    mp.equal((log.json["unseen_malloc"], heap["heap"]), ("own_jemalloc", "host/mmap"), "whose malloc, and the only heap")
+    mp.equal((log.json["unseen_malloc"], heap["heap"]), ("own_jemalloc", "host/mmap"), "the allocator, and the only heap")
     mp.within(heap["peak_bytes"], GIB * 10 + MIB * 64, GIB * 10 + MIB * 128, "what was mapped")
     mp.within(heap["touched_at_most_bytes"], MIB * 68, MIB * 128, "what was touched")
     report = subprocess.run([os.environ["MEMPROF_REPORT"], path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
@@ -349,7 +349,7 @@ def test_summary_of_many_processes_is_one_line():
     mp.equal(len(lines), 3, f"lines of {result.stderr}")
     mp.check(re.fullmatch(r"memprof: 9 logs in logs; the largest is \S+ \([0-9.]+ KiB\); the highest peak RSS is [0-9.]+ MiB \(\S+\)", lines[1]), lines[1])
     result = memprof("run", "-o", "killed", "--min-rss=0", "--", "sh", "-c", "for i in 1 2 3 4 5; do cat </dev/null; done; kill -9 $$")
-    mp.check("6 logs in killed, 1 completed" in result.stderr and "the highest" not in result.stderr, f"nobody knows what a killed one had: {result.stderr}")
+    mp.check("6 logs in killed, 1 completed" in result.stderr and "the highest" not in result.stderr, f"the peak of a killed process is unknown: {result.stderr}")
     result = memprof("run", "-o", "more", "--min-rss=0", "--", "sh", "-c", "cat </dev/null", env={"MEMPROF_SUMMARY": "1"})
     mp.check(" next: memprof-report " in result.stderr.splitlines()[0], f"the users' own wish: {result.stderr}")
     mp.equal(sum(" events, " in line for line in result.stderr.splitlines()), 1, f"lines about processes of {result.stderr}")
@@ -553,7 +553,7 @@ def test_journals_of_killed_processes_are_merged_into_their_logs():
 def test_digest_option_writes_digests():
     run = "run", "-o", "logs", "--min-rss=0"
     mp.equal(memprof(*run, "--", "true").returncode, 0, "status")
-    mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".digest")], [], "digests that nobody wanted")
+    mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".digest")], [], "digests without --digest")
     before = set(os.listdir(path("logs")))
     result = memprof(*run, "--digest", "--", "sh", "-c", "cat </dev/null; exit 7")
     mp.equal(result.returncode, 7, f"status ({result.stderr})")
@@ -576,7 +576,7 @@ def test_symbols_option_stores_function_names():
     program, run = path("program"), ("run", "-o", "logs", "--min-rss=0", "--stacks=all")
     shutil.copy(shutil.which("sleep"), program)
     mp.equal(memprof(*run, "--", program, "0").returncode, 0, "status")
-    mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".symbols")], [], "names that nobody wanted")
+    mp.equal([n for n in os.listdir(path("logs")) if n.endswith(".symbols")], [], "names without --symbols")
     before = os.listdir(path("logs"))
     result = memprof(*run, "--symbols", "--", program, "0")
     mp.equal((result.returncode, result.stdout), (0, ""), result.stderr)

@@ -64,7 +64,7 @@ static void write_module(bool other)
     char path[PATH_MAX];
     dl_iterate_phdr(find_own, &own);
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    if (length < 0 || !own.id_bytes) errx(1, "no path or no build id of its own");
+    if (length < 0 || !own.id_bytes) errx(1, "no path or no build ID");
     if (other) own.id[0] ^= 1;
     const uint64_t head[] = { own.to, own.id_bytes };
     memcpy(bytes, head, sizeof head);

@@ -41,7 +41,7 @@ class Trace:
             check(state, "a packet before the state is cleared")
             for interned in fields[12]:
                 for name in map(message, message(interned)[2]):
-                    check(name[1][0] not in self.names, "a name is told twice")
+                    check(name[1][0] not in self.names, "a name is defined twice")
                     self.names[name[1][0]] = name[2][0].decode()
             if fields[60]:
                 self.describe(message(fields[60][0]))
@@ -51,12 +51,12 @@ class Trace:
         self.open = collections.defaultdict(list)
         for time, event, flags in events:
             self.apply(time, event, flags)
-        check(not any(self.open.values()), "a slice stays open", self.open)
-        check(all(t["parent"] in self.tracks for t in self.tracks.values() if t["parent"]), "a track's parent is none")
+        check(not any(self.open.values()), "a slice without an end", self.open)
+        check(all(t["parent"] in self.tracks for t in self.tracks.values() if t["parent"]), "a track has an unknown parent")
         self.times = [e[0] for e in events]
 
     def describe(self, fields):
-        check(fields[1][0] and fields[1][0] not in self.tracks, "a track is told twice", fields)
+        check(fields[1][0] and fields[1][0] not in self.tracks, "a track is defined twice", fields)
         thread, process = (message(fields[n][0]) if fields[n] else None for n in (4, 3))
         self.tracks[fields[1][0]] = {"parent": fields[5][0] if fields[5] else 0, "name": fields[2][0].decode() if fields[2] else "", "is_counter": bool(fields[8]),
                                    "tid": thread and thread[2][0], "pid": (thread or process or {1: [0]})[1][0], "thread": thread and thread[5][0].decode(),
@@ -111,7 +111,7 @@ def slices_match_the_range_instances(folder):
         read, path = trace(log), os.path.join(folder, "instances.sqlite")
         done = subprocess.run([REPORT, "export", "--to", "sqlite", "-o", path, log], stderr=subprocess.PIPE)
         if b"built without SQLite" in done.stderr:
-            print("skipped: the instances are told by a database")
+            print("skipped: the instances need SQLite")
             sys.exit(SKIPPED)
         check(done.returncode in (0, 3), log, done.stderr.decode())
         db = sqlite3.connect(path)

@@ -149,7 +149,7 @@ def segments_have_pool_device_and_stream(folder):
     check(pools == wanted and len(pools) > 1, "pools", pools, wanted)
     kinds = {s["segment_type"] for s in snapshot["segments"]}
     check(kinds == {"small", "large"}, kinds)
-    check(any(e["stream"] for e in snapshot["device_traces"][0] if e["action"] == "alloc"), "a capture's stream is told")
+    check(any(e["stream"] for e in snapshot["device_traces"][0] if e["action"] == "alloc"), "a capture has a stream")
     frames = shapes(snapshot, graphs)
     check(any(f["name"] == "cuda" and f["filename"].endswith("site-packages/torch/nn/modules/module.py") and f["filename"].startswith("/") and f["line"] for f in frames), "frames")
     ooms = [e for e in snapshot["device_traces"][0] if e["action"] == "oom"]

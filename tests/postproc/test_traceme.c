@@ -66,7 +66,7 @@ static void names_that_differ_in_numbers_are_equal(void **state)
     set(&r, 2, "XlaModule:#hlo_module=jit_eval,program_id=2#");
     set(&r, 3, "XlaModule:#hlo_module=jit_step,program_id=3#");
     set(&r, 4, "step 4");
-    set(&r, 3, "told again");
+    set(&r, 3, "another name");
     assert_int_equal(mpr_ranges_name(&r, 1), 1);
     assert_int_equal(mpr_ranges_name(&r, 2), 2);
     assert_int_equal(mpr_ranges_name(&r, 3), 1);
