@@ -3,8 +3,9 @@
 
 record.py BUILD OUT [PROGRAM...]: runs each program of programs/ under the library of BUILD (a build with tests), and writes the log
 OUT/NAME.zst, for a shell script the folder OUT/NAME of all its processes' logs, and OUT/NAME.json: the last line that the program
-printed, which has its own byte counts. Prints one line per program. Programs run in a copy of their folder, with a copy of the
-library, and those of the host with the system's programs, so that logs do not name folders of the machine that recorded them.
+printed, which has its own byte counts. Prints one line per program. A program of ranks/ is recorded with `memprof run`, and leaves
+the folder OUT/NAME of its processes' logs. Programs run in a copy of their folder, with a copy of the library, and those of the
+host with the system's programs, so that logs do not name folders of the machine that recorded them.
 
 A program in C, a script, or one with the comment "host: yes" needs no GPU: its log is kept whole, with the names of its native
 calls. Of the others the host's blocks are not recorded. A comment "record: NAME=VALUE ..." sets variables."""
@@ -36,6 +37,23 @@ class Recorder:
             subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", binary, program], check=True)
             return [binary]
         return ["sh" if program.endswith(".sh") else "python3", program]
+
+    def record_job(self, program):
+        """Records a program that starts the ranks of a job, or several processes of one GPU."""
+        name = os.path.splitext(os.path.basename(program))[0]
+        kept = os.path.join(self.out, name)
+        shutil.rmtree(kept, ignore_errors=True)
+        os.mkdir(kept)
+        with tempfile.TemporaryDirectory() as folder:
+            logs = os.path.join(folder, "logs")
+            command = [self.tool("launcher/memprof"), "run", "-q", "-o", logs, "--host=off", "--program=python*", "--", "python3", program]
+            done = subprocess.run(command, env={**os.environ, "MEMPROF_LIB": f"{COPY}/libmemprof.so"}, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False)
+            for log in sorted(os.listdir(logs)):
+                if log.endswith(".zst"):
+                    subprocess.run([self.tool("tests/postproc/thin_log"), os.path.join(logs, log), os.path.join(kept, log)], check=True)
+            shutil.copy(os.path.join(logs, "memprof.run"), kept)
+        self.finish(name, done.returncode, done.stdout, done.stderr)
 
     def keep(self, name, logs, whole_run, on_host):
         """Stores the logs of a run, and returns their size."""
@@ -69,12 +87,20 @@ class Recorder:
                 environment["MEMPROF_MIN_RSS"] = "0"
             with subprocess.Popen(self.command(program), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
                 printed, errors = process.communicate(timeout=TIMEOUT)
-            truth = next((json.loads(line) for line in reversed(printed.splitlines()) if line.startswith("{")), {})
             self.keep(name, [logs] if whole_run else [os.path.join(logs, f"{process.pid}.zst")], whole_run, on_host)
+        self.finish(name, process.returncode, printed, errors)
+
+    def finish(self, name, status, printed, errors):
+        truth = next((json.loads(line) for line in reversed(printed.splitlines()) if line.startswith("{")), {})
         with open(os.path.join(self.out, f"{name}.json"), "w", encoding="utf-8") as f:
             json.dump(truth, f)
             f.write("\n")
-        print(f"{name}: status {process.returncode}, {truth}", "" if not process.returncode else errors[-300:], flush=True)
+        failed = status or not truth or any(truth.get("status", []))
+        print(f"{name}: status {status}, {truth}", errors[-1500:] if failed else "", flush=True)
+
+
+def is_job(program):
+    return os.path.exists(os.path.join(HERE, "ranks", program))
 
 
 def main():
@@ -82,11 +108,12 @@ def main():
     os.makedirs(out, exist_ok=True)
     recorder = Recorder(build, os.path.abspath(out))
     shutil.copytree(os.path.join(HERE, "programs"), COPY, dirs_exist_ok=True)
+    shutil.copytree(os.path.join(HERE, "ranks"), COPY, dirs_exist_ok=True)
     shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)
     os.chdir(COPY)
     for program in programs or sorted(os.listdir(os.path.join(HERE, "programs"))):
         try:
-            recorder.record(program)
+            (recorder.record_job if is_job(program) else recorder.record)(program)
         except (OSError, subprocess.SubprocessError) as error:
             print(f"{program}: {error}", flush=True)
 

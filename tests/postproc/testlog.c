@@ -23,7 +23,7 @@ struct testlog {
     uint8_t *payload, *out;
     size_t body_cap, out_cap;
     uint64_t seq, data_bytes;
-    struct mpf_clock from, to;
+    struct mpf_clock start, from, to;
 };
 
 static void *allocate(size_t bytes)
@@ -33,9 +33,11 @@ static void *allocate(size_t bytes)
     return memset(memory, 0, bytes);
 }
 
-static struct mpf_clock clock_at(uint64_t ns)
+static const struct mpf_clock usual_start = { TESTLOG_START, TESTLOG_START, TESTLOG_REAL };
+
+static struct mpf_clock clock_at(const struct mpf_clock *start, uint64_t ns)
 {
-    return (struct mpf_clock){ TESTLOG_START + ns, TESTLOG_START + ns, TESTLOG_REAL + ns };
+    return (struct mpf_clock){ start->ticks + ns, start->mono + ns, start->real + ns };
 }
 
 static void make_room(struct testlog *log, size_t body_bytes)
@@ -73,9 +75,9 @@ static void write_header(struct testlog *log, const char *const *pairs)
     mpf_pairs_init(&p, log->payload + MPF_FRAME_HEAD, HEADER_BYTES);
     mpf_pairs_add(&p, "id", ID);
     mpf_pairs_add(&p, "host", testlog_host);
-    mpf_pairs_add_u64(&p, "start.ticks", TESTLOG_START);
-    mpf_pairs_add_u64(&p, "start.mono", TESTLOG_START);
-    mpf_pairs_add_u64(&p, "start.real", TESTLOG_REAL);
+    mpf_pairs_add_u64(&p, "start.ticks", log->start.ticks);
+    mpf_pairs_add_u64(&p, "start.mono", log->start.mono);
+    mpf_pairs_add_u64(&p, "start.real", log->start.real);
     for (size_t i = 0; pairs && pairs[i]; i += 2) mpf_pairs_add(&p, pairs[i], pairs[i + 1]);
     mpf_pairs_add_u64(&p, "pid", 4242);
     mpf_pairs_add_u64(&p, "ppid", 1);
@@ -85,7 +87,14 @@ static void write_header(struct testlog *log, const char *const *pairs)
 
 struct testlog *testlog_open(const char *path, const char *const *pairs)
 {
+    return testlog_open_at(path, pairs, &usual_start);
+}
+
+struct testlog *testlog_open_at(const char *path, const char *const *pairs,
+                                const struct mpf_clock *start)
+{
     struct testlog *log = allocate(sizeof *log);
+    log->start = *start;
     log->file = fopen(path, "w");
     log->zstd = ZSTD_createCCtx();
     if (!log->file || !log->zstd) err(1, "%s", path);
@@ -93,7 +102,7 @@ struct testlog *testlog_open(const char *path, const char *const *pairs)
     log->memory = allocate(mpf_columns_memory(FRAME_EVENTS));
     log->columns = mpf_columns_init(log->memory, FRAME_EVENTS, 0);
     mpf_columns_begin(log->columns);
-    log->from = log->to = clock_at(0);
+    log->from = log->to = clock_at(start, 0);
     write_header(log, pairs);
     return log;
 }
@@ -101,13 +110,13 @@ struct testlog *testlog_open(const char *path, const char *const *pairs)
 static void add(struct testlog *log, uint64_t ns, uint32_t thread, uint64_t head, uint64_t addr,
                 const void *data, uint64_t bytes)
 {
-    const struct mpf_slot slot = { clock_at(ns).ticks, addr, head };
+    const struct mpf_slot slot = { clock_at(&log->start, ns).ticks, addr, head };
     if (mpf_columns_count(log->columns) == FRAME_EVENTS ||
         log->data_bytes + bytes > FRAME_EVENTS * MPF_CONT_BYTES)
         testlog_flush(log);
     mpf_columns_add(log->columns, &slot, thread, data);
     log->data_bytes += bytes;
-    log->to = clock_at(ns);
+    log->to = clock_at(&log->start, ns);
 }
 
 void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap,
@@ -191,7 +200,7 @@ struct testjournal *testjournal_open(const char *path)
                                     .chunk_bytes = MPF_CHUNK_BYTES,
                                     .slot_bytes = sizeof(struct mpf_slot),
                                     .pid = 4242,
-                                    .start = clock_at(0) };
+                                    .start = usual_start };
     for (unsigned i = 0; i < sizeof j->head.id; i++) j->head.id[i] = (uint8_t)i;
     return j;
 }
@@ -228,14 +237,17 @@ void testjournal_chunk(struct testjournal *j, uint32_t thread, uint64_t seq, uin
 void testjournal_event(struct testjournal *j, uint64_t ns, unsigned op, unsigned heap,
                        uint64_t addr, uint64_t size)
 {
-    j->chunk->slot[j->used++] =
-        (struct mpf_slot){ clock_at(ns).ticks, addr, mpf_slot_head(op, heap, j->chunk->tag, size) };
+    j->chunk->slot[j->used++] = (struct mpf_slot){ clock_at(&usual_start, ns).ticks, addr,
+                                                   mpf_slot_head(op, heap, j->chunk->tag, size) };
     if (ns > j->newest) j->newest = ns;
 }
 
 void testjournal_torn(struct testjournal *j) { j->used++; }
 
-void testjournal_beat(struct testjournal *j, uint64_t ns) { j->head.beat = clock_at(ns).mono; }
+void testjournal_beat(struct testjournal *j, uint64_t ns)
+{
+    j->head.beat = clock_at(&usual_start, ns).mono;
+}
 
 /* Its process has ended: it is not locked, and its head says that a lock shows whether it lives. */
 static void tie(struct testjournal *j)
@@ -251,7 +263,7 @@ static void tie(struct testjournal *j)
 void testjournal_close(struct testjournal *j)
 {
     write_chunk(j);
-    j->head.last = clock_at(j->newest);
+    j->head.last = clock_at(&usual_start, j->newest);
     tie(j);
     if (fseek(j->file, 0, SEEK_SET) != 0 || fwrite(&j->head, sizeof j->head, 1, j->file) != 1)
         err(1, "journal");

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "mpf/event.h"
+#include "mpf/slot.h"
 
 #define TESTLOG_START UINT64_C(1000000000)          /* the process's start on the log's clock */
 #define TESTLOG_REAL  UINT64_C(1700000000000000000) /* and in UTC: 2023-11-14T22:13:20 */
@@ -20,6 +21,9 @@ struct testlog;
 /* Creates the log and writes its header: pid 4242, ppid 1, command `./prog --size 3`. If `pairs`
  * (key, value, ..., NULL) is given, they are written first and there is no command. */
 struct testlog *testlog_open(const char *path, const char *const *pairs);
+/* Does the same for a process that started at @start.  Its ticks must be TESTLOG_START. */
+struct testlog *testlog_open_at(const char *path, const char *const *pairs,
+                                const struct mpf_clock *start);
 /* @ns: ns since the start, not decreasing. */
 void testlog_event(struct testlog *log, uint64_t ns, uint32_t thread, unsigned op, unsigned heap,
                    uint64_t addr, uint64_t size);

@@ -126,7 +126,9 @@ static struct mpr_log *open_log(const char *path)
     return log;
 }
 
-static void read_log(struct mpr_log *log, uint64_t until, void (*kept)(const struct mpf_event *e))
+/* Reads the log and closes it.  Returns how its process ended. */
+static enum mpf_end read_log(struct mpr_log *log, uint64_t until,
+                             void (*kept)(const struct mpf_event *e))
 {
     const struct mpf_event *e;
     struct mpr_error error;
@@ -139,24 +141,37 @@ static void read_log(struct mpr_log *log, uint64_t until, void (*kept)(const str
             else want_parts(&e[i]);
         }
     if (count < 0) errx(1, "%s", error.text);
+    const enum mpf_end end = mpr_log_status(log)->end;
     mpr_log_close(log);
+    return end;
 }
 
+static bool is_kept_pair(const struct mpr_pair *pair)
+{
+    static const char *const kept[] = { "host",         "pid",         "ppid",        "rank",
+                                        "run",          "root",        "argv",        "stacks",
+                                        "stacks.large", "stacks.mean", "stacks.torch" };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(pair->key, kept[i]) == 0) return true;
+    return false;
+}
+
+/* The times of the process's start are kept: they order the processes of a run. */
 static struct testlog *copy_header(const struct mpr_log *log, const char *path)
 {
-    static const char *const kept[] = { "host",         "pid",         "ppid",
-                                        "rank",         "argv",        "stacks",
-                                        "stacks.large", "stacks.mean", "stacks.torch" };
-    const char *pairs[2 * sizeof kept / sizeof *kept + 1];
+    const struct mpr_header *header = mpr_log_header(log);
+    const struct mpf_clock start = { TESTLOG_START, header->start.mono, header->start.real };
+    const char **pairs = calloc(2 * header->pairs + 1, sizeof *pairs);
     size_t n = 0;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        const char *value = mpr_header_get(mpr_log_header(log), kept[i]);
-        if (!value) continue;
-        pairs[n++] = kept[i];
-        pairs[n++] = value;
+    if (!pairs) err(1, "memory");
+    for (size_t i = 0; i < header->pairs; i++) {
+        if (!is_kept_pair(&header->pair[i])) continue;
+        pairs[n++] = header->pair[i].key;
+        pairs[n++] = header->pair[i].value;
     }
-    pairs[n] = NULL;
-    return testlog_open(path, pairs);
+    struct testlog *copy = testlog_open_at(path, pairs, &start);
+    free(pairs);
+    return copy;
 }
 
 int main(int argc, char **argv)
@@ -168,8 +183,9 @@ int main(int argc, char **argv)
     read_log(open_log(argv[1]), until, NULL);
     struct mpr_log *log = open_log(argv[1]);
     out = copy_header(log, argv[2]);
-    read_log(log, until, put);
-    testlog_close(out, "exit");
+    const enum mpf_end end = read_log(log, until, put);
+    /* a log without an END is that of a killed process: memprof.run says how it ended */
+    testlog_close(out, mpf_end_name[end == MPF_END_NONE ? MPF_END_RECOVERED : end]);
     for (int i = 0; i < 3; i++) mpr_index_free(&used_ids[i]);
     free(pc);
     free(waiting);

@@ -1,0 +1,31 @@
+# cause: none
+# source: a healthy program
+import job
+
+rank = job.start_ranks(2)
+import torch
+import torch.distributed as dist
+
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
+
+
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up = torch.nn.Linear(width, 4 * width)
+        self.down = torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.down(torch.nn.functional.gelu(self.up(x)))
+
+
+net = torch.nn.Sequential(*[Block(1024) for _ in range(4)]).cuda()
+ddp = torch.nn.parallel.DistributedDataParallel(net, device_ids=[rank], gradient_as_bucket_view=True)
+optimizer = torch.optim.SGD(ddp.parameters(), lr=1e-3)
+for _ in range(8):
+    ddp(torch.randn(256, 1024, device="cuda")).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+dist.barrier()
+dist.destroy_process_group()
