@@ -33,7 +33,7 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .segments = 1024,
                                                    .exact = 128 };
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
-enum { DETAILED_LOGS = 2, FOUND_LOGS = 16 };
+enum { DETAILED_LOGS = 2, SHARED_LOGS = 8, FOUND_LOGS = 16 };
 
 static void set_output(void *value, char *text, const char *name, struct argp_state *state)
 {
@@ -144,7 +144,9 @@ static size_t find_killed(const struct runs *runs)
     return killed;
 }
 
-/* The timelines have all that the relations between the processes are found from. */
+/* The timelines have all that the relations between the processes are found from.  If
+ * there are few logs, which are then read once more, findings also name the processes that share a
+ * GPU. */
 static void read_processes(const struct runs *runs, struct mpr_processes *processes)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -156,6 +158,7 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
                                                  h->is_approximate };
         }
         mpr_processes_add_read(processes, &t->summary, heap, t->heaps);
+        processes->at[i].used_gpu = t->accounts && runs->count <= SHARED_LOGS;
         free(heap);
     }
     mpr_processes_finish(processes);

@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "peaks.h"
 #include "reports.h"
+#include "sharing.h"
 #include "thread_use.h"
 
 struct args {
@@ -99,18 +100,32 @@ static int read_log(struct args *a, struct mpr_peaks *peaks, const char *path,
     return mpr_peaks_add(peaks, path, progress, error);
 }
 
+/* Names the other processes that hold memory of the devices, from all logs that were given. */
+static void name_processes(struct mpr_peaks *peaks, struct mpr_processes *all,
+                           const struct mpr_paths *logs, const struct mpr_progress *progress)
+{
+    size_t devices = 0;
+    for (size_t i = 0; i < peaks->logs; i++) devices += peaks->log[i].devices;
+    if (logs->count < 2 || !devices) return;
+    mpr_processes_read(all, (const char *const *)logs->at, logs->count, progress);
+    mpr_sharing_of_peaks(peaks, all, progress);
+}
+
 static int make_table(struct mpr_log_report *report)
 {
     struct args *a = (struct args *)report->args;
     struct mpr_peaks peaks;
+    struct mpr_processes all = { 0 };
     mpr_peaks_init(&peaks, &a->peaks);
     const int status = read_log(a, &peaks, report->path, &report->progress, &report->error);
     if (status == 0) {
         mpr_peaks_finish(&peaks);
+        name_processes(&peaks, &all, &a->common.logs.paths, &report->progress);
         mpr_report_peaks(mpr_log_report_begin(report), &peaks);
         mpr_log_report_end(report, mpr_peaks_incomplete(&peaks));
     }
     mpr_peaks_free(&peaks);
+    mpr_processes_free(&all);
     return status;
 }
 
@@ -146,6 +161,7 @@ static int show_all(struct args *a)
     struct mpr_logs *logs = &a->common.logs;
     struct mpr_document doc;
     struct mpr_peaks peaks;
+    struct mpr_processes all = { 0 };
     int status = MPR_EXIT_FAILURE;
     logs->heap = a->peaks.heap;
     mpr_logs_choose(logs);
@@ -156,12 +172,16 @@ static int show_all(struct args *a)
     mpr_peaks_init(&peaks, &a->peaks);
     mpr_logs_each(logs, add, &(struct adding){ a, &peaks });
     mpr_peaks_finish(&peaks);
+    const struct mpr_progress progress = mpr_bar();
+    name_processes(&peaks, &all, &logs->paths, &progress);
+    mpr_bar_clear();
     if (peaks.logs) {
         mpr_output_begin(&a->common.output, &doc);
         mpr_report_peaks(&doc, &peaks);
         status = mpr_output_document(&a->common.output, &doc, mpr_peaks_incomplete(&peaks));
     }
     mpr_peaks_free(&peaks);
+    mpr_processes_free(&all);
     return mpr_args_close(&a->common, status);
 }
 

@@ -1,6 +1,12 @@
 /* summary: what happened, on one screen; with --all every finding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
 #include "cmd.h"
+#include "digests.h"
 #include "insights.h"
+#include "ranks.h"
 #include "reports.h"
 
 struct args {
@@ -26,24 +32,63 @@ static const struct mpr_cmdline cmdline = {
     .options = options,
 };
 
+/* The ranks of the job that the reported log belongs to. */
+struct job {
+    struct mpr_digests digests;
+    struct mpr_ranks ranks;
+    bool exists;
+};
+
+static bool is_of_job(const struct mpr_process *p, const struct mpr_process_run *run)
+{
+    return *p->summary.process.rank && strcmp(mpr_summary_run(&p->summary), run->id) == 0;
+}
+
+/* Compares the ranks of the log's run, if there are several. */
+static void read_job(struct job *job, const struct mpr_log_report *report,
+                     const struct mpr_processes *all)
+{
+    const struct mpr_process_run *run = mpr_processes_run_of(all, report->path);
+    const char **path = mpr_alloc(all->count, sizeof *path);
+    size_t paths = 0;
+    for (size_t i = 0; run && i < all->count; i++)
+        if (is_of_job(&all->at[i], run)) path[paths++] = all->at[i].summary.path;
+    if (paths > 1) {
+        mpr_digests_add(&job->digests, path, paths, &report->args->output);
+        mpr_ranks_make(&job->ranks, job->digests.at, job->digests.count);
+        job->exists = job->ranks.ranks > 1;
+    }
+    free(path);
+}
+
+static void free_job(struct job *job)
+{
+    mpr_ranks_free(&job->ranks);
+    mpr_digests_free(&job->digests);
+}
+
 /* A run of several processes has findings about them. */
 static int make(struct mpr_log_report *report)
 {
     const struct args *args = (const struct args *)report->args;
     const struct mpr_paths *logs = &report->args->logs.paths;
     struct mpr_processes run = { 0 };
+    struct job job = { .exists = false };
     struct mpr_insights insights;
     if (logs->count > 1)
         mpr_processes_read(&run, (const char *const *)logs->at, logs->count, &report->progress);
     const int status = mpr_insights_read(&insights, report->path, run.count ? &run : NULL, false,
                                          &report->progress, &report->error);
     if (status == 0) {
+        read_job(&job, report, &run);
+        if (job.exists) mpr_ranks_findings(&job.ranks, &insights);
         struct mpr_document *doc = mpr_log_report_begin(report);
         if (args->all) mpr_report_insights(doc, &insights);
-        else mpr_report_summary(doc, &insights);
+        else mpr_report_summary(doc, &insights, job.exists ? &job.ranks : NULL);
         mpr_log_report_end(report, insights.peaks.log[0].summary.incomplete);
         mpr_insights_free(&insights);
     }
+    free_job(&job);
     mpr_processes_free(&run);
     return status;
 }

@@ -320,24 +320,67 @@ static void say_which(const struct mpr_logs *logs, const char *path,
     mpr_arena_free(&arena);
 }
 
+struct candidate {
+    const char *path;
+    struct mpr_process_info process;
+    struct mpr_log_outcome end;
+};
+
+/* Returns the start of the first process of the run. */
+static uint64_t start_of(const struct candidate *log, size_t count, const char *run)
+{
+    uint64_t start = UINT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(log[i].process.run, run) == 0 && log[i].process.start_ns < start)
+            start = log[i].process.start_ns;
+    return start;
+}
+
+/* Returns the newest run that failed, as oom does, or NULL if none did. */
+static const char *failed_run(const struct candidate *log, size_t count)
+{
+    const char *newest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *run = log[i].process.run;
+        if (log[i].end.failed == MPR_NEVER || log[i].end.lacks) continue;
+        if (!newest || start_of(log, count, run) > start_of(log, count, newest)) newest = run;
+    }
+    return newest;
+}
+
+static const struct candidate *choose_one(const struct candidate *log, size_t count)
+{
+    const char *run = failed_run(log, count);
+    const struct candidate *chosen = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (run && strcmp(log[i].process.run, run) != 0) continue;
+        if (!chosen || mpr_log_outcome_precedes(&log[i].end, &chosen->end)) chosen = &log[i];
+    }
+    return chosen;
+}
+
 const char *mpr_logs_one(struct mpr_logs *logs)
 {
     if (!mpr_logs_choose(logs)) return NULL;
     if (logs->paths.count == 1) return logs->paths.at[0];
     const struct mpr_progress progress = mpr_bar();
-    struct mpr_log_outcome end, chosen = { 0 };
+    struct mpr_arena arena = { 0 };
+    struct candidate *log = mpr_arena_alloc(&arena, logs->paths.count * sizeof *log);
     struct mpr_error error;
-    const char *path = NULL;
+    size_t count = 0;
     for (size_t i = 0; i < logs->paths.count; i++) {
-        if (mpr_log_outcome_read(&end, logs->paths.at[i], logs->heap, &progress, &error) != 0)
+        struct candidate *c = &log[count];
+        c->path = logs->paths.at[i];
+        if (mpr_log_identity_read(&c->process, &arena, c->path, &error) != 0 ||
+            mpr_log_outcome_read(&c->end, c->path, logs->heap, &progress, &error) != 0)
             fail(logs, &error);
-        else if (!path || mpr_log_outcome_precedes(&end, &chosen)) {
-            path = logs->paths.at[i];
-            chosen = end;
-        }
+        else count++;
     }
     mpr_bar_clear();
-    if (path && !is_one_process(logs)) say_which(logs, path, &chosen);
+    const struct candidate *chosen = choose_one(log, count);
+    const char *path = chosen ? chosen->path : NULL;
+    if (path && !is_one_process(logs)) say_which(logs, path, &chosen->end);
+    mpr_arena_free(&arena);
     return path;
 }
 

@@ -47,6 +47,14 @@ static const struct {
         "one process group for both if their ranks are the same, or fewer channels for the second "
         "(NCCL_MAX_CTAS, or its config's max_ctas)",
         "peaks --by comm" },
+    [MPR_FINDING_FOREIGN_GPU] = {
+        "{who} {ranks?holds:hold} {bytes} of {gpu}, although {ranks?it works:they work} on "
+        "{ranks?another GPU:other GPUs}: "
+        "<{block_bytes} allocated in {place}, {context_bytes} of contexts and modules"
+        "|{context_bytes} of contexts and modules>[; likewise on {more_gpus} more {more_gpus?GPU:GPUs}]",
+        "torch.cuda.set_device(local_rank) before the first CUDA call, or CUDA_VISIBLE_DEVICES for "
+        "each rank<; for a checkpoint torch.load(path, map_location='cpu')|>",
+        "ranks" },
     [MPR_FINDING_FRAGMENTATION] = {
         "{split_free_bytes} is free between live blocks, {pinned_bytes} of it in {segments} "
         "{segments?segment:segments} that {pinning_blocks} {pinning_blocks?block pins:blocks "
@@ -126,6 +134,15 @@ static const struct {
         "(cupy.cuda.set_allocator)|XLA_PYTHON_CLIENT_PREALLOCATE=false or "
         "XLA_PYTHON_CLIENT_MEM_FRACTION>",
         "peaks --by library" },
+    [MPR_FINDING_OTHER_PROCESS] = {
+        "<another process, pid {pid} ({program}), held {process_bytes} of {gpu_bytes} when memory ran "
+        "out|processes without a log here, and the driver, held {process_bytes} of {gpu_bytes} when "
+        "memory ran out>",
+        "<another GPU for one of them, or a limit for that process: a server's share of the GPU "
+        "(gpu_memory_utilization), torch.cuda.set_per_process_memory_fraction"
+        "|nvidia-smi lists these processes: another GPU, or a limit for them; memprof run with the "
+        "same directory records them too>",
+        "oom" },
     [MPR_FINDING_RETENTION] = {
         "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
         "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
@@ -153,6 +170,12 @@ static const struct {
         "fused, or where less else lives|reuse one buffer (out=), split into fewer or smaller "
         "chunks, or preallocate instead of torch.cat>",
         "breakdown" },
+    [MPR_FINDING_UNEVEN_RANKS] = {
+        "{rank} peaks at {peak_bytes} of {heap}, {bytes} above {usual}[; {place_bytes} of it in "
+        "{place}]",
+        "check the input of this rank: longer sequences, a larger batch, more tokens for its "
+        "experts; balance them over the ranks, or limit the length",
+        "ranks" },
     [MPR_FINDING_WORKER] = {
         "one of {workers} forked workers, pid {pid}, peaks at {peak_bytes} of host memory, "
         "{bytes} above the median",

@@ -1,12 +1,16 @@
 #include "report_device.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "amount.h"
+#include "basename.h"
 #include "mpf/sample.h"
 #include "peaks.h"
 #include "report_rows.h"
 #include "reports.h"
+#include "summary.h"
+#include "utf8.h"
 
 /* ---- the account */
 
@@ -58,9 +62,81 @@ static void part_lines(struct mpr_document *doc, const struct mpr_device_part *p
                                             .whole = whole });
 }
 
+/* ---- other recorded processes */
+
+#define OF_SHARE(member)     MPR_FIELD(mpr_device_share, member)
+#define SHARE(function, ...) MPR_VALUE(function, mpr_device_share, s, __VA_ARGS__)
+SHARE(share_pid, mpr_value_known(MPR_COUNT, s->process->pid, 0))
+SHARE(share_rank, mpr_value_known_text(s->process->rank, MPR_ABSENT))
+
+static const struct mpr_column share_columns[] = {
+    { .key = "pid", .get = share_pid },
+    { .key = "rank", .get = share_rank },
+    { .key = "bytes", .type = MPR_BYTES, OF_SHARE(bytes) },
+    { .key = "block_bytes", .type = MPR_BYTES, OF_SHARE(blocks) },
+    { .key = "torch_bytes", .type = MPR_BYTES, OF_SHARE(torch) },
+};
+
+static const char *share_name(struct mpr_document *doc, const struct mpr_process_info *p)
+{
+    enum { WORD = 24 };
+    if (*p->rank) return mpr_arena_format(&doc->arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid);
+    return mpr_arena_format(
+        &doc->arena, "pid %" PRIu64 ", %s", p->pid,
+        mpr_utf8_shortened(&doc->arena, p->argc ? mpr_basename(p->argv[0]) : "unknown program",
+                           WORD));
+}
+
+/* Puts a line for each of the first processes in the place of the part that has them all. */
+static size_t name_shares(struct mpr_document *doc, const struct mpr_device_state *s,
+                          struct mpr_device_part *part)
+{
+    enum { NAMED = 4 };
+    const size_t named = s->shares > NAMED ? NAMED - 1 : s->shares;
+    uint64_t rest = 0;
+    for (size_t i = 0; i < s->shares; i++) {
+        const struct mpr_device_share *share = &s->share[i];
+        if (i >= named) {
+            rest += share->bytes;
+            continue;
+        }
+        part[i] = (struct mpr_device_part){
+            .use = MPR_USE_RECORDED_PROCESSES,
+            .name = share_name(doc, share->process),
+            .bytes = mpr_saturating_signed(share->bytes),
+            .note = mpr_arena_format(&doc->arena, "blocks %s, contexts and modules %s",
+                                     mpr_doc_size(doc, share->blocks),
+                                     mpr_doc_size(doc, share->bytes - share->blocks)),
+        };
+    }
+    if (named == s->shares) return named;
+    part[named] = (struct mpr_device_part){
+        .use = MPR_USE_RECORDED_PROCESSES,
+        .name = mpr_arena_format(&doc->arena, "%zu more processes", s->shares - named),
+        .bytes = mpr_saturating_signed(rest),
+        .note = "",
+    };
+    return named + 1;
+}
+
+/* Returns the parts of the account that are not 0, with other recorded processes by name. */
+static struct mpr_device_part *named_parts(struct mpr_document *doc,
+                                           const struct mpr_device_state *s, size_t *count)
+{
+    struct mpr_device_part *part =
+        mpr_arena_alloc(&doc->arena, (s->parts + s->shares + 1) * sizeof *part);
+    *count = 0;
+    for (size_t i = 0; i < s->parts; i++)
+        if (s->part[i].use == MPR_USE_RECORDED_PROCESSES)
+            *count += name_shares(doc, s, &part[*count]);
+        else if (s->part[i].bytes) part[(*count)++] = s->part[i];
+    return part;
+}
+
 static void part_fields(struct mpr_document *doc, const struct mpr_device_state *s)
 {
     mpr_doc_objects(doc, "parts", part_columns, s->part, s->parts);
+    if (s->shares) mpr_doc_objects(doc, "processes", share_columns, s->share, s->shares);
 }
 
 /* ---- PyTorch's blocks */
@@ -157,10 +233,8 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_facts(doc, before_parts, s);
     if (at) {
         heading(doc, d, s, at);
-        struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, s->parts * sizeof *shown);
-        size_t count = 0;
-        for (size_t i = 0; i < s->parts; i++)
-            if (s->part[i].bytes) shown[count++] = s->part[i];
+        size_t count;
+        const struct mpr_device_part *shown = named_parts(doc, s, &count);
         part_lines(doc, shown, count, whole_of(s));
         asleep(doc, s);
         if (s->xla_arena)
@@ -208,10 +282,10 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
                             uint64_t whole, struct mpr_device_part *shown)
 {
     struct mpr_device_part others = { .use = MPR_USES, .note = "" };
-    size_t count = 0, small = 0;
-    for (size_t i = 0; i < s->parts; i++) {
-        const struct mpr_device_part *p = &s->part[i];
-        if (!p->bytes) continue;
+    size_t count = 0, small = 0, parts;
+    const struct mpr_device_part *part = named_parts(doc, s, &parts);
+    for (size_t i = 0; i < parts; i++) {
+        const struct mpr_device_part *p = &part[i];
         if (!is_small(p, whole)) shown[count++] = *p;
         else others.bytes = mpr_signed_add(others.bytes, p->bytes), small++;
     }
@@ -222,16 +296,20 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
     return count;
 }
 
+/* @at: NULL if people do not see it */
 static void account(struct mpr_document *doc, const struct mpr_device *d,
                     const struct mpr_device_state *s, const char *at)
 {
     const uint64_t whole = whole_of(s);
-    struct mpr_device_part *shown = mpr_arena_alloc(&doc->arena, (s->parts + 1) * sizeof *shown);
+    struct mpr_device_part *shown =
+        mpr_arena_alloc(&doc->arena, (s->parts + s->shares + 1) * sizeof *shown);
     if (!s->valid) return;
     mpr_doc_facts(doc, before_parts, s);
-    heading(doc, d, s, at);
-    part_lines(doc, shown, largest_parts(doc, s, whole, shown), whole);
-    asleep(doc, s);
+    if (at) {
+        heading(doc, d, s, at);
+        part_lines(doc, shown, largest_parts(doc, s, whole, shown), whole);
+        asleep(doc, s);
+    }
     part_fields(doc, s);
     mpr_doc_fact(doc, "torch_asleep_bytes", mpr_value_number(MPR_BYTES, s->torch_asleep));
 }
@@ -239,16 +317,24 @@ static void account(struct mpr_document *doc, const struct mpr_device *d,
 void mpr_report_accounts(struct mpr_document *doc, const struct mpr_device *device, size_t devices,
                          const char *at, const struct mpr_device_state *oom, unsigned oom_device)
 {
+    size_t allocated = 0, omitted = 0;
     if (!devices) return;
+    for (size_t i = 0; i < devices; i++) allocated += device[i].peak.tracked != 0;
     mpr_doc_list(doc, "devices");
     for (size_t i = 0; i < devices; i++) {
         const struct mpr_device *d = &device[i];
-        const bool out = oom && d->index == oom_device;
+        const bool out = oom && d->index == oom_device,
+                   shown = out || d->peak.tracked || !allocated || !d->peak.valid;
         mpr_doc_open(doc, NULL);
         mpr_doc_fact(doc, "index", mpr_value_number(MPR_COUNT, d->index));
         mpr_doc_fact(doc, "name", mpr_value_text(d->name));
-        account(doc, d, out ? oom : &d->peak, out ? "when memory ran out" : at);
+        account(doc, d, out ? oom : &d->peak, out ? "when memory ran out" : shown ? at : NULL);
         mpr_doc_close(doc);
+        omitted += !shown;
     }
     mpr_doc_close(doc);
+    if (!omitted) return;
+    mpr_doc_gap(doc);
+    mpr_doc_line(doc, "%zu more GPU%s, on which this process allocated nothing: see peaks", omitted,
+                 omitted == 1 ? "" : "s");
 }

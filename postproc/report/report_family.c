@@ -160,7 +160,7 @@ static const struct mpr_column columns[] = {
 };
 
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
-                       const char *reported)
+                       const char *reported, bool only_fields)
 {
     size_t lines;
     const struct mpr_process_run *run = mpr_processes_run_of(all, reported);
@@ -172,7 +172,7 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                                             .all = MPR_IN_JSON,
                                             MPR_COLUMNS(columns),
                                             MPR_ROWS(line, lines) });
-    if (!lines) return;
+    if (!lines || only_fields) return;
     const struct mpr_family_line *chosen[KINDS];
     uint8_t heap = MPF_HEAP_NONE;
     const bool tree = line->processes == 1 && lines > 1 && line[1].depth,

@@ -86,6 +86,13 @@ const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_
     return mpr_arena_format(&doc->arena, "%s: %s", what, mpr_report_path_words(doc, f->path));
 }
 
+const char *mpr_report_folder(struct mpr_document *doc, const char *path)
+{
+    const int folder = (int)(mpr_basename(path) - path);
+    if (!folder) return ".";
+    return mpr_arena_format(&doc->arena, "%.*s", folder > 1 ? folder - 1 : folder, path);
+}
+
 /* The path is the log's, or the folder of its run if the report compares processes. */
 const char *mpr_report_finding_command(struct mpr_document *doc,
                                        const struct mpr_insights *insights,
@@ -93,11 +100,9 @@ const char *mpr_report_finding_command(struct mpr_document *doc,
 {
     const char *report = mpr_finding_text(&doc->arena, f).report,
                *path = insights->peaks.log[0].summary.path;
-    const int folder = (int)(mpr_basename(path) - path);
-    if (strcmp(report, "processes") == 0)
-        path = folder
-                   ? mpr_arena_format(&doc->arena, "%.*s", folder > 1 ? folder - 1 : folder, path)
-                   : ".";
+    const bool of_run = strcmp(report, "processes") == 0 || strcmp(report, "ranks") == 0 ||
+                        (f->kind == MPR_FINDING_OTHER_PROCESS && insights->family);
+    if (of_run) path = mpr_report_folder(doc, path);
     return mpr_arena_format(&doc->arena, "memprof-report %s %s", report,
                             mpr_shell_word(&doc->arena, path));
 }

@@ -363,6 +363,90 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_csv(doc, cell_columns);
 }
 
+/* ---- the first lines of a summary */
+
+/* Returns true if all ranks have at least nine tenths of the largest value. */
+static bool is_common(const struct mpr_ranks_measure *m)
+{
+    enum { LEAST_BYTES = 64 << 20 };
+    static const char *const nobodys[] = { "recorded_processes", "other_processes", "unknown" };
+    for (size_t i = 0; m->part && i < sizeof nobodys / sizeof *nobodys; i++)
+        if (strcmp(m->part, nobodys[i]) == 0) return false;
+    return !m->inside && m->median >= LEAST_BYTES && m->least >= m->most / 10 * 9;
+}
+
+/* Returns the largest finding of its kind if each rank has one, or NULL. */
+static const struct mpr_digest_finding *common_finding(const struct mpr_ranks *r, const char *kind)
+{
+    const struct mpr_digest_finding *largest = NULL;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        size_t k = 0;
+        while (k < d->findings && strcmp(d->finding[k].finding, kind) != 0) k++;
+        if (k == d->findings) return NULL;
+        if (!largest || d->finding[k].saves_at_most_bytes > largest->saves_at_most_bytes)
+            largest = &d->finding[k];
+    }
+    return largest;
+}
+
+/* One line for all that the ranks have in common: bytes, and findings. */
+static void common(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    enum { SHOWN = 4, FINDINGS = 2 };
+    const struct mpr_digest *first = r->rank[0].digest;
+    size_t shown = 0, findings = 0;
+    for (size_t i = 0; i < r->measures && shown < SHOWN; i++) {
+        const struct mpr_ranks_measure *m = &r->measure[i];
+        if (!is_common(m)) continue;
+        mpr_doc_add_plain(doc, "%s %s of %s", shown++ ? "," : "each rank holds about",
+                          mpr_doc_size(doc, m->median), m->name);
+    }
+    for (size_t i = 0; i < first->findings && findings < FINDINGS; i++) {
+        const struct mpr_digest_finding *f = common_finding(r, first->finding[i].finding);
+        if (!f) continue;
+        mpr_doc_add_plain(doc, "%s%s %s (%s)", shown && !findings ? "; " : "",
+                          findings ? "," : "each rank has the finding", f->finding,
+                          mpr_doc_size(doc, f->saves_at_most_bytes));
+        findings++;
+    }
+    if (shown || findings) mpr_doc_end_wrapped(doc, 2);
+}
+
+/* Says which rank the rest of the summary is about, and why. */
+static void shown_rank(struct mpr_document *doc, const struct mpr_ranks *r, const char *rank)
+{
+    for (size_t i = 0; i < r->ranks; i++) {
+        if (strcmp(r->rank[i].digest->process->rank, rank) != 0) continue;
+        mpr_doc_add_plain(doc, "look at ");
+        mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[i].name);
+        mpr_doc_add_plain(doc, ", which %s:",
+                          r->failures && r->failed[0] == i ? "failed first"
+                                                           : "has the largest peak");
+        mpr_doc_end(doc);
+        mpr_doc_gap(doc);
+        return;
+    }
+}
+
+void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r, const char *rank)
+{
+    mpr_doc_open(doc, "job");
+    mpr_doc_set_epoch(doc, r->heat_width ? r->heat_from : 0);
+    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, r->ranks));
+    mpr_doc_fact(doc, "nodes", mpr_value_number(MPR_COUNT, r->nodes));
+    mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
+    heading(doc, r);
+    missing_and_doubled(doc, r);
+    incomplete(doc, r);
+    failures(doc, r);
+    endings(doc, r);
+    mpr_report_ranks_differences(doc, r);
+    common(doc, r);
+    shown_rank(doc, r, rank);
+    mpr_doc_close(doc);
+}
+
 /* ---- all */
 
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)

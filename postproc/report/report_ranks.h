@@ -7,6 +7,8 @@
 
 /* Ranks whose peaks are outliers, and the causes. */
 void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *ranks);
+/* The same in fewer lines: a part of the summary. */
+void mpr_report_ranks_differences(struct mpr_document *doc, const struct mpr_ranks *ranks);
 /* Stages whose peaks differ, and the causes. */
 void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *ranks);
 /* Peaks by node and by communicator. */

@@ -206,17 +206,62 @@ static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, co
     mpr_doc_end_wrapped(doc, 4);
 }
 
+/* "rank 5 holds 1.50 GiB more of gpuN/torch than rank 1: ..." */
+static void pair_line(struct mpr_document *doc, const struct mpr_ranks *r,
+                      const struct mpr_ranks_outlier *o)
+{
+    const struct mpr_ranks_measure *m = &r->measure[o->measure];
+    mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[o->rank].name);
+    mpr_doc_add_plain(doc, " holds %s%s more of %s than %s", m->estimated ? "~" : "",
+                      mpr_doc_size(doc, (uint64_t)o->change), m->name, r->rank[o->usual].name);
+    say_why(doc, r, o);
+    mpr_doc_end_wrapped(doc, 2);
+}
+
+static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    mpr_doc_list(doc, "outliers");
+    for (size_t i = 0; i < r->outliers; i++) outlier_fields(doc, r, &r->outlier[i]);
+    mpr_doc_close(doc);
+    if (!r->pair) return;
+    mpr_doc_list(doc, "pair");
+    outlier_fields(doc, r, r->pair);
+    mpr_doc_close(doc);
+}
+
+static bool has_stages(const struct mpr_ranks *r)
+{
+    bool staged = false;
+    for (size_t i = 0; i < r->measures; i++) staged |= r->measure[i].split && !r->measure[i].part;
+    return staged;
+}
+
+void mpr_report_ranks_differences(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    enum { LINES = 2 };
+    size_t count;
+    const struct alike *all = gather(doc, r, &count);
+    fields(doc, r);
+    if (r->pair) pair_line(doc, r, r->pair);
+    if (!count) return;
+    mpr_doc_line(doc, "more than 5 %% from the median%s:", has_stages(r) ? " of their stage" : "");
+    for (size_t i = 0; i < count && i < LINES; i++) outlier_line(doc, r, &all[i]);
+    if (count > LINES)
+        mpr_doc_line(doc, "  and %s more for other reasons", mpr_doc_count(doc, count - LINES));
+}
+
 void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     enum { LINES = 10 };
     size_t count;
     const struct alike *all = gather(doc, r, &count);
-    bool staged = false;
-    for (size_t i = 0; i < r->measures; i++) staged |= r->measure[i].split && !r->measure[i].part;
-    mpr_doc_list(doc, "outliers");
-    for (size_t i = 0; i < r->outliers; i++) outlier_fields(doc, r, &r->outlier[i]);
-    mpr_doc_close(doc);
+    const bool staged = has_stages(r);
+    fields(doc, r);
     mpr_doc_gap(doc);
+    if (r->pair) {
+        pair_line(doc, r, r->pair);
+        return;
+    }
     if (!count) {
         mpr_doc_line(doc, "%s",
                      r->ranks < 3 ? "too few to tell who lies apart"

@@ -321,11 +321,13 @@ static bool has_growth(const struct mpr_insights *in)
     return false;
 }
 
-static void next(struct mpr_document *doc, const struct mpr_insights *in)
+static void next(struct mpr_document *doc, const struct mpr_insights *in,
+                 const struct mpr_ranks *ranks)
 {
     const struct mpr_summary *s = &in->peaks.log[0].summary;
     bool first = true;
     mpr_doc_gap(doc);
+    if (ranks) ask(doc, &first, "ranks", mpr_report_folder(doc, s->path));
     if (in->oom.told || in->refused.count || in->died) ask(doc, &first, "oom", s->path);
     if (has_growth(in)) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
@@ -342,12 +344,14 @@ static void findings(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_report_findings(doc, in, FINDINGS);
 }
 
-void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
+void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
+                        const struct mpr_ranks *ranks)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     mpr_report_schema(doc, "memprof.summary/1");
+    if (ranks) mpr_report_job(doc, ranks, log->summary.process.rank);
     mpr_report_log(doc, &log->summary);
-    if (in->family) mpr_report_family(doc, in->family, log->summary.path);
+    if (in->family) mpr_report_family(doc, in->family, log->summary.path, ranks != NULL);
     ran_out(doc, &in->oom);
     refused(doc, &in->refused);
     mpr_report_accounts(doc, log->device, log->devices, "peak",
@@ -356,6 +360,6 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in)
     owners(doc, in);
     mpr_report_hint_alone(doc, in);
     findings(doc, in);
-    next(doc, in);
+    next(doc, in, ranks);
     mpr_doc_csv(doc, heap_columns);
 }

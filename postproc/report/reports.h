@@ -50,7 +50,9 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *ranks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
-void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights);
+/* @ranks: the job of the log, with which the summary begins, or NULL */
+void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights,
+                        const struct mpr_ranks *ranks);
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *temporary);
 void mpr_report_top(struct mpr_document *doc, const struct mpr_top *top);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *verify);
@@ -74,10 +76,15 @@ const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_
 const char *mpr_report_finding_command(struct mpr_document *doc,
                                        const struct mpr_insights *insights,
                                        const struct mpr_finding *finding);
-/* For people: the processes of a run in two lines.  @reported: the log of the rest of the report.
- */
+/* The processes of a run, for people in two lines.  @reported: the log of the rest of the report.
+ * @only_fields: nothing for people. */
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
-                       const char *reported);
+                       const char *reported, bool only_fields);
+/* A job in a few lines: failures, differences, what all ranks have in common, and the rank that the
+ * rest of the report is about. */
+void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *ranks, const char *rank);
+/* Returns the folder of a log, which commands on all logs in it take. */
+const char *mpr_report_folder(struct mpr_document *doc, const char *path);
 /* The pass of training in which the heap's instant is: "in backward, 2 of 4 steps done". */
 const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown *breakdown,
                             const struct mpr_breakdown_heap *heap);

@@ -3,8 +3,9 @@
 
 score.py [--check FILE]     with MEMPROF_REPORT set
 
-A case is a program (programs/NAME.*), the log that it left (logs/NAME.zst) and its own byte counts (logs/NAME.json). The comment
-at the top of a program states the verdict that is right:
+A case is a program (programs/NAME.*), the log that it left (logs/NAME.zst) and its own byte counts (logs/NAME.json). A program of
+ranks/ starts several processes, whose logs are in the folder logs/NAME. The comment at the top of a program states the verdict that
+is right:
 
     # cause: the key of the finding, or "none" for a healthy program
     # owner: a regular expression that matches the path or the sentence of the finding
@@ -22,17 +23,16 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS, LOGS = os.path.join(HERE, "programs"), os.path.join(HERE, "logs")
+PROGRAMS, LOGS = [os.path.join(HERE, folder) for folder in ("programs", "ranks")], os.path.join(HERE, "logs")
 FIELD = re.compile(r"^(?:#|//) (cause|owner|change): (.*)$", re.M)
 TOLERANCE = 0.02
 
 
 class Case:
     def __init__(self, program):
-        self.name = os.path.splitext(program)[0]
-        with open(os.path.join(PROGRAMS, program), encoding="utf-8") as f:
-            self.right = dict(FIELD.findall(f.read()))
-        with open(os.path.join(LOGS, f"{self.name}.json"), encoding="utf-8") as f:
+        self.name = os.path.splitext(os.path.basename(program))[0]
+        self.right = fields(program)
+        with open(truth_of(program), encoding="utf-8") as f:
             self.bytes = json.load(f).get("bytes", [])
         self.healthy = self.right["cause"] == "none"
         self.findings = findings(log_of(self.name))
@@ -55,6 +55,21 @@ class Case:
 
     def passes(self):
         return not self.findings if self.healthy else bool(self.findings) and self.is_right(self.findings[0])
+
+
+def fields(program):
+    with open(program, encoding="utf-8") as f:
+        return dict(FIELD.findall(f.read()))
+
+
+def programs():
+    """All programs with a verdict that were recorded: a module that they import has no verdict."""
+    paths = [os.path.join(folder, name) for folder in PROGRAMS for name in sorted(os.listdir(folder))]
+    return [path for path in paths if os.path.isfile(path) and "cause" in fields(path) and os.path.exists(truth_of(path))]
+
+
+def truth_of(program):
+    return os.path.join(LOGS, os.path.splitext(os.path.basename(program))[0] + ".json")
 
 
 def log_of(name):
@@ -109,7 +124,7 @@ def check(cases, path):
 
 
 def main():
-    cases = [Case(program) for program in sorted(os.listdir(PROGRAMS))]
+    cases = [Case(program) for program in programs()]
     print_table(cases)
     print_rates(cases)
     if sys.argv[1:2] == ["--check"]:

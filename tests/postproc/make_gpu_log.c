@@ -563,6 +563,7 @@ static void backward(const char *path)
  * fit. */
 static void rank(const char *path, unsigned number)
 {
+    const uint64_t unit = 10 * MIB;
     char pid[16], text[16], uuid[64];
     snprintf(pid, sizeof pid, "%u", 5000 + number);
     snprintf(text, sizeof text, "%u", number);
@@ -572,16 +573,84 @@ static void rank(const char *path, unsigned number)
         "pid", pid, "rank", text, "argv", "train.py", "host", "n03", NULL
     };
     begin_process(path, pairs, uuid);
-    driver_alloc(BY_TORCH, BASE, 100 * MIB);
+    driver_alloc(BY_TORCH, BASE, 100 * unit);
     push(STEP);
-    torch_alloc(BASE + 8 * MIB, (10 + number) * MIB);
+    torch_alloc(BASE + 8 * unit, (10 + number) * unit);
     push(LOSS);
-    torch_alloc(BASE + 32 * MIB, number == 1 ? 48 * MIB : 16 * MIB);
-    if (number == 1) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
+    torch_alloc(BASE + 32 * unit, (number == 1 ? 48 : 16) * unit);
+    if (number == 1) WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 24 * MIB, 1024 * MIB, 0, 0);
     now += 10 * MS;
-    torch_alloc(BASE + 90 * MIB, MIB); /* after the failure of rank 1 */
+    torch_alloc(BASE + 90 * unit, unit); /* after the failure of rank 1 */
     pop();
     pop();
+    testlog_close(target, "exit");
+}
+
+#define FIRST_GPU  "GPU-0000000a-0000-0000-0000-000000000000"
+#define SECOND_GPU "GPU-0000000b-0000-0000-0000-000000000000"
+
+static void sample(uint64_t used, uint64_t own)
+{
+    WORDS(MPF_OP_SAMPLE_GPU, USED, 0, used * MIB, 1024 * MIB, own * MIB, 0);
+}
+
+/* Processes of one GPU: a server (0), and a trainer (1, 2) that does not fit next to it.  The last
+ * sample of trainer 2 is older than the server's block. */
+static void sharing(const char *path, unsigned number)
+{
+    char pid[16];
+    snprintf(pid, sizeof pid, "%u", 7000 + number);
+    const char *const pairs[] = { "pid",  pid,   "argv", number ? "train.py" : "server.py",
+                                  "host", "n03", NULL };
+    begin_process(path, pairs, FIRST_GPU);
+    now = 20 * MS;
+    if (!number) {
+        call(MPF_CALL_CONTEXT, 20, 120, 0xc1);
+        now = 30 * MS;
+        driver_alloc(BY_PROGRAM, BASE, 500 * MIB);
+        now = 1000 * MS;
+        push(STEP);
+        pop();
+    } else {
+        call(MPF_CALL_CONTEXT, 120, 220, 0xc2);
+        driver_alloc(BY_TORCH, BASE, 200 * MIB);
+        push(STEP);
+        torch_alloc(BASE + MIB, 150 * MIB);
+        if (number == 2) sample(420, 300);
+        now = 50 * MS;
+        if (number == 1) sample(920, 300);
+        WORDS(MPF_OP_GPU_FAIL, DEVICE, 200 * MIB, 2, 104 * MIB, 1024 * MIB, 0, 0);
+        pop();
+    }
+    testlog_close(target, "exit");
+}
+
+/* Two ranks with a GPU each.  Rank 1 also has a context and a checkpoint on that of rank 0. */
+static void job(const char *path, unsigned number)
+{
+    const uint8_t own = mpf_heap_gpu(MPF_HEAP_DEVICE, number),
+                  torch = mpf_heap_gpu(MPF_HEAP_TORCH, number);
+    char pid[16], text[16];
+    snprintf(pid, sizeof pid, "%u", 7100 + number);
+    snprintf(text, sizeof text, "%u", number);
+    const char *const pairs[] = {
+        "pid", pid, "rank", text, "argv", "train.py", "host", "n03", NULL
+    };
+    begin_process(path, pairs, FIRST_GPU);
+    device(1, SECOND_GPU, "H100");
+    event(MPF_OP_AT, 0, BY_TORCH, 0);
+    event(MPF_OP_ALLOC, own, BASE + (uint64_t)number * 1024 * MIB, 600 * MIB);
+    push(STEP);
+    event(MPF_OP_ALLOC, torch, BASE + (uint64_t)number * 1024 * MIB, (300 + 200 * number) * MIB);
+    pop();
+    WORDS(MPF_OP_SAMPLE_GPU, mpf_heap_gpu(MPF_HEAP_USED, number), 0, 800 * MIB, 1024 * MIB,
+          700 * MIB, 0);
+    if (number) {
+        call(MPF_CALL_CONTEXT, 620, 720, 0xc1);
+        driver_alloc(BY_TORCH, BASE, 128 * MIB);
+        event(MPF_OP_AT_PYTHON, 0, 0x91, 0);
+        torch_alloc(BASE, 120 * MIB);
+    }
     testlog_close(target, "exit");
 }
 
@@ -681,8 +750,14 @@ int main(int argc, char **argv)
         { "coherent", coherent },     { "survivor", survivor },
         { "validating", validating }, { "managed", managed },
     };
-    if (argc == 4 && strcmp(argv[1], "rank") == 0)
-        return rank(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
+    static const struct {
+        const char *name;
+        void (*make)(const char *path, unsigned number);
+    } numbered[] = { { "rank", rank }, { "sharing", sharing }, { "job", job } };
+    if (argc == 4)
+        for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++)
+            if (strcmp(argv[1], numbered[i].name) == 0)
+                return numbered[i].make(argv[2], (unsigned)strtoul(argv[3], NULL, 10)), 0;
     if ((argc == 4 || argc == 5) && strcmp(argv[1], "training") == 0)
         return training(argv[2], strtoull(argv[3], NULL, 10),
                         argc == 5 ? strtoull(argv[4], NULL, 10) : A_STEP),

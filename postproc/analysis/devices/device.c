@@ -23,9 +23,7 @@ int64_t mpr_device_bytes(const struct mpr_device_state *s, enum mpr_use use)
     return 0;
 }
 
-/* Returns the new part, whose name and note the caller may change. */
-static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use use, int64_t bytes,
-                                        const char *note)
+struct mpr_device_part mpr_device_part_of(enum mpr_use use, int64_t bytes)
 {
     static const struct {
         const char *key, *name;
@@ -34,8 +32,17 @@ static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use
         MPR_USES_OF_DEVICE(X)
 #undef X
     };
-    s->part[s->parts] = (struct mpr_device_part){ use, text[use].key, text[use].name, note, bytes };
-    return &s->part[s->parts++];
+    return (struct mpr_device_part){ use, text[use].key, text[use].name, "", bytes };
+}
+
+/* Returns the new part, whose name and note the caller may change. */
+static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use use, int64_t bytes,
+                                        const char *note)
+{
+    struct mpr_device_part *part = &s->part[s->parts++];
+    *part = mpr_device_part_of(use, bytes);
+    part->note = note;
+    return part;
 }
 
 /* ---- PyTorch's segments */

@@ -14,6 +14,7 @@
 
 struct mpr_gpu_block;
 struct mpr_device_snapshot;
+struct mpr_process_info;
 struct mpr_reader;
 struct mpr_segments_series;
 
@@ -36,6 +37,7 @@ struct mpr_segments_series;
     X(STREAMS, "streams", "streams")                                                               \
     X(POOL_OVERHEAD, "pool_overhead", "pools, overhead")                                           \
     X(FILE_CACHE, "file_cache", "file cache of the host")                                          \
+    X(RECORDED_PROCESSES, "recorded_processes", "other recorded processes")                        \
     X(OTHER_PROCESSES, "other_processes", "other processes, driver")                               \
     X(UNKNOWN, "unknown", "unknown")
 enum mpr_use {
@@ -50,6 +52,15 @@ struct mpr_device_part {
     enum mpr_use use; /* MPR_USES: a sum of several */
     const char *key, *name, *note;
     int64_t bytes;
+};
+
+/* The memory that another process with a log holds of the device at the same instant, in bytes. */
+struct mpr_device_share {
+    const struct mpr_process_info *process;
+    uint64_t bytes;
+    uint64_t blocks; /* driver allocations and pools; the other bytes are contexts, modules and so
+                        on */
+    uint64_t torch;  /* PyTorch's live blocks, which are in the allocations */
 };
 
 /* A communicator of NCCL.  Unknown numbers are UINT64_MAX. */
@@ -77,6 +88,8 @@ struct mpr_device_state {
     const struct mpr_comm_row *comm; /* largest first */
     size_t comms;
     bool xla_arena; /* XLA allocated its pool as one block: its buffers are not recorded */
+    struct mpr_device_share *share; /* of other recorded processes (sharing.h), largest first */
+    size_t shares;
 };
 
 struct mpr_device {
@@ -90,6 +103,8 @@ struct mpr_device {
     struct mpr_device_state peak;
 };
 
+/* Returns a line of the account, without a note. */
+struct mpr_device_part mpr_device_part_of(enum mpr_use use, int64_t bytes);
 /* Returns the bytes of one use, or 0 if the account has no such line. */
 int64_t mpr_device_bytes(const struct mpr_device_state *state, enum mpr_use use);
 

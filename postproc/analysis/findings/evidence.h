@@ -1,5 +1,5 @@
 /* The input of the rules of insights, and the functions with which they add findings.  Private to
- * insights.c and rules_*.c.
+ * insights.c, rules_*.c and ranks_findings.c.
  *
  * A rule is a function of the evidence.  It adds a finding only if the numbers show one. */
 #ifndef MPR_EVIDENCE_H

@@ -17,6 +17,7 @@
 #include "projection.h"
 #include "reader.h"
 #include "repeats.h"
+#include "sharing.h"
 #include "survivors.h"
 
 /* ---- evidence */
@@ -338,6 +339,21 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     if (out->has_leaks) e->leaks = &out->leaks;
 }
 
+/* Reads the logs of other processes that used a GPU, to name them in the accounts of the devices.
+ */
+static void read_sharing(struct mpr_insights *out, const struct mpr_progress *progress)
+{
+    const struct mpr_log_peaks *log = &out->peaks.log[0];
+    if (!out->family) return;
+    mpr_sharing_of_peaks(&out->peaks, out->family, progress);
+    for (size_t i = 0; out->oom.told && i < log->devices; i++)
+        if (log->device[i].index == out->oom.device)
+            mpr_sharing_add(
+                &out->arena,
+                &(struct mpr_shared_account){ &out->oom.state, log->device[i].uuid, &log->summary },
+                1, out->family, progress);
+}
+
 /* Returns the growth that steps found, which has no owner yet, or NULL. */
 static struct mpr_finding *nameless_growth(struct mpr_insights *out)
 {
@@ -485,6 +501,7 @@ void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_proces
     read_leaks(out, &g->evidence, &g->look, g->path, progress);
     read_breakdown(out, g->path, g->alone, progress);
     if (out->has_breakdown) g->evidence.breakdown = &out->breakdown;
+    read_sharing(out, progress);
     apply_rules(out, &g->evidence);
     read_growth(out, &g->look, g->path, progress);
     mpr_insights_end(g);

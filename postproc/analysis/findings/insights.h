@@ -46,6 +46,7 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(CACHE, "cache")                                                                              \
     X(COPIED_PAGES, "copied_pages")                                                                \
     X(DOUBLED_COMMUNICATORS, "doubled_communicators")                                              \
+    X(FOREIGN_GPU, "foreign_gpu")                                                                  \
     X(FRAGMENTATION, "fragmentation")                                                              \
     X(GRADIENT_COPIES, "gradient_copies")                                                          \
     X(GRAPH_POOLS, "graph_pools")                                                                  \
@@ -58,8 +59,10 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(LOCAL_MEMORY, "local_memory")                                                                \
     X(OPTIMIZER_STATE, "optimizer_state")                                                          \
     X(OTHER_POOL, "other_pool")                                                                    \
+    X(OTHER_PROCESS, "other_process")                                                              \
     X(RETENTION, "retention")                                                                      \
     X(TEMPORARIES, "temporaries")                                                                  \
+    X(UNEVEN_RANKS, "uneven_ranks")                                                                \
     X(WORKER, "worker")                                                                            \
     X(WORKERS, "workers")
 enum mpr_finding_kind {
@@ -79,6 +82,9 @@ enum mpr_finding_variant {
     /* COPIED_PAGES and WORKERS: more workers ran at other times */
     MPR_VARIANT_ALL_WORKERS = 0,
     MPR_VARIANT_AT_A_TIME,
+    /* FOREIGN_GPU: ranks allocated blocks there, or have only contexts */
+    MPR_VARIANT_BLOCKS = 0,
+    MPR_VARIANT_CONTEXTS,
     /* GROWTH: by instances of a range, or by the clock */
     MPR_VARIANT_EACH_INSTANCE = 0,
     MPR_VARIANT_SHORT_RUN,
@@ -92,6 +98,9 @@ enum mpr_finding_variant {
     /* OTHER_POOL: the library */
     MPR_VARIANT_CUPY = 0,
     MPR_VARIANT_XLA,
+    /* OTHER_PROCESS: it has a log, or not */
+    MPR_VARIANT_RECORDED = 0,
+    MPR_VARIANT_UNRECORDED,
     /* RETENTION: the allocator */
     MPR_VARIANT_JEMALLOC = 0,
     MPR_VARIANT_ARENAS,

@@ -13,6 +13,7 @@
 #include "process_tree.h"
 #include "reader.h"
 #include "reading.h"
+#include "sharing.h"
 
 /* ---- order of failures */
 
@@ -227,6 +228,22 @@ static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host,
     return &ooms->sum[ooms->sums++];
 }
 
+/* The driver's figure at the refusal is newer than every sample of the GPU. */
+static void correct_used(struct mpr_ooms *ooms)
+{
+    const struct mpr_ooms_log *log = &ooms->log[0];
+    const struct mpr_oom_event *s = log->story, *end = log->story + log->stories;
+    while (s < end && (!s->hard || s->real_time != ooms->first_failure)) s++;
+    if (s == end || s->free == MPF_UNKNOWN || s->free > s->total) return;
+    for (size_t i = 0; i < log->at_failure.devices; i++) {
+        const struct mpr_failure_device *d = &log->at_failure.device[i];
+        if (d->index != s->index) continue;
+        struct mpr_device_sum *sum = sum_of(ooms, log->summary.process.host, d);
+        sum->used = s->total - s->free;
+        sum->total = s->total;
+    }
+}
+
 /* Each process measured the use of all processes: the largest value counts. */
 static void sum_devices(struct mpr_ooms *ooms)
 {
@@ -244,6 +261,25 @@ static void sum_devices(struct mpr_ooms *ooms)
             s->processes += d->tracked || d->torch;
         }
     }
+    correct_used(ooms);
+}
+
+/* Names the other processes in the account of each event of the run. */
+static void share_devices(struct mpr_ooms *ooms, const struct mpr_progress *progress)
+{
+    struct mpr_shared_account *account = NULL;
+    size_t accounts = 0, cap = 0;
+    for (size_t i = 0; i < ooms->compared_logs; i++) {
+        const struct mpr_ooms_log *of = &ooms->log[i];
+        for (size_t k = 0; k < of->stories; k++) {
+            MPR_GROW(account, accounts, cap);
+            account[accounts++] =
+                (struct mpr_shared_account){ &of->story[k].state,
+                                             of->device[of->story[k].index].uuid, &of->summary };
+        }
+    }
+    mpr_sharing_add(&ooms->arena, account, accounts, &ooms->family, progress);
+    free(account);
 }
 
 /* ---- the first process that failed against the others */
@@ -308,16 +344,14 @@ static void compare_with_peers(struct mpr_ooms *ooms, struct entries *e)
 
 /* ---- insights of the process that failed */
 
-/* Returns all processes of the log's run; NULL if it is the only one. */
-static const struct mpr_processes *family_of(struct mpr_ooms *ooms, const struct mpr_ooms_log *log,
+/* Returns the processes of all logs, as for the summary; NULL if there is only one. */
+static const struct mpr_processes *family_of(struct mpr_ooms *ooms,
                                              const struct mpr_progress *progress)
 {
     const char **path = mpr_arena_alloc(&ooms->arena, ooms->logs * sizeof *path);
-    size_t paths = 0;
-    for (size_t i = 0; i < ooms->logs; i++)
-        if (ooms->log[i].run == log->run) path[paths++] = ooms->log[i].summary.path;
-    if (paths == 1) return NULL;
-    mpr_processes_read(&ooms->family, path, paths, progress);
+    if (ooms->logs == 1) return NULL;
+    for (size_t i = 0; i < ooms->logs; i++) path[i] = ooms->log[i].summary.path;
+    mpr_processes_read(&ooms->family, path, ooms->logs, progress);
     return &ooms->family;
 }
 
@@ -328,7 +362,7 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
     const struct mpr_ooms_log *log = ooms->log, *end = log + ooms->logs;
     while (log < end && !log->hard && !log->host.told) log++;
     if (log == end) return;
-    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, log, progress), false,
+    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, progress), false,
                           progress, &error) == 0)
         ooms->explained = log;
     if (!log->host.told || log->hard) return;
@@ -357,4 +391,5 @@ void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
         qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure); /* by their bytes then */
     }
     explain(ooms, progress);
+    if (ooms->device_failure) share_devices(ooms, progress);
 }

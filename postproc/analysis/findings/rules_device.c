@@ -345,8 +345,60 @@ static void doubled_communicators(struct mpr_insights *out, const struct mpr_evi
     mpr_finding_bytes(f, "largest_communicator_bytes", largest->bytes);
 }
 
+static struct mpr_fact text(const char *key, const char *value)
+{
+    return (struct mpr_fact){ .key = key, .type = MPR_FACT_TEXT, .text = value };
+}
+
+/* Adds a finding if the bytes of other processes are a large part of the GPU, and the request would
+ * have fit without them. */
+static struct mpr_finding *other_process(struct mpr_insights *out, uint64_t bytes, uint64_t all)
+{
+    const struct mpr_insights_oom *o = &out->oom;
+    const uint64_t gpu = o->total != MPF_UNKNOWN ? o->total : o->state.used;
+    if (!mpr_worth(bytes, gpu) || o->free == MPF_UNKNOWN || o->free + all < o->asked) return NULL;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_OTHER_PROCESS, mpf_heap_gpu(MPF_HEAP_DEVICE, o->device),
+                        o->state.time, bytes);
+    mpr_finding_bytes(f, "process_bytes", bytes);
+    mpr_finding_bytes(f, "gpu_bytes", gpu);
+    return f;
+}
+
+/* Other ranks of the same job are not other processes: ranks are compared with each other. */
+static bool is_peer(const struct mpr_evidence *e, const struct mpr_process_info *process)
+{
+    return *e->log->summary.process.rank && *process->rank;
+}
+
+/* Memory ran out on a GPU that other processes use. */
+static void other_processes(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_device_state *s = &out->oom.state;
+    const struct mpr_device_share *largest = NULL;
+    const int64_t unnamed = mpr_device_bytes(s, MPR_USE_OTHER_PROCESSES);
+    const uint64_t without_log = unnamed > 0 ? (uint64_t)unnamed : 0;
+    uint64_t all = without_log;
+    if (!out->oom.told || !s->valid) return;
+    for (size_t i = 0; i < s->shares; i++) {
+        if (is_peer(e, s->share[i].process)) continue;
+        if (!largest) largest = &s->share[i];
+        all += s->share[i].bytes;
+    }
+    struct mpr_finding *f = largest ? other_process(out, largest->bytes, all) : NULL;
+    if (f) {
+        mpr_finding_fact(
+            f,
+            (struct mpr_fact){ .key = "pid", .type = MPR_FACT_ID, .value = largest->process->pid });
+        mpr_finding_detail(f, text("program", mpr_process_title(&out->arena, largest->process)));
+    }
+    f = other_process(out, without_log, all);
+    if (f) f->variant = MPR_VARIANT_UNRECORDED;
+}
+
 void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
 {
+    other_processes(out, e);
     for (size_t i = 0; i < e->log->devices; i++) {
         const unsigned device = e->log->device[i].index;
         const struct mpr_device_state *s = &e->state[device];

@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "basename.h"
+#include "gpu.h"
 #include "labels.h"
 #include "reader.h"
 #include "reading.h"
@@ -73,6 +74,7 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
                                                                         (uint8_t)i) };
         if (h->used) add_heap(out, &heap);
     }
+    for (unsigned i = 0; i < MPF_GPUS; i++) out->used_gpu |= mpr_gpu_is_there(&reader.replay, i);
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
     mpr_reader_close(&reader);
     return 0;

@@ -31,6 +31,7 @@ struct mpr_process {
     uint64_t peak_bytes;               /* the largest heap's */
     bool is_approximate;               /* that is approximate */
     struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, or 0 bytes */
+    bool used_gpu;                     /* it made a context, or used memory of a GPU */
     uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
     size_t parent;                     /* the process that started it; it precedes this one */
     size_t above;    /* the same; if that left no log, the process that the user started */

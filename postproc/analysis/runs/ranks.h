@@ -18,6 +18,8 @@
 #include "arena.h"
 #include "digest.h"
 
+struct mpr_insights;
+
 struct mpr_rank {
     const struct mpr_digest *digest;
     const char *name; /* "rank 37", "pid 4242" */
@@ -56,7 +58,8 @@ struct mpr_ranks_stage {
 };
 
 /* A compared number: the peak of a heap of one kind, or a part of a device's account. A rank with
- * several devices has the value of the device where it is largest, or of the most used device. */
+ * several devices has the value of the device where it is largest; parts are those of the device on
+ * which it allocated most. */
 struct mpr_ranks_measure {
     unsigned kind;    /* mpf_heap_code of a heap; MPF_HEAP_NONE for a part */
     const char *part; /* its key in a device's account, or NULL for a heap */
@@ -159,7 +162,8 @@ struct mpr_ranks {
     size_t shown;                      /* the measure of nodes, groups and the heat map: a heap */
     struct mpr_ranks_outlier *outlier; /* the farthest first */
     size_t outliers;
-    struct mpr_ranks_node *node; /* by name */
+    struct mpr_ranks_outlier *pair; /* the rank with more, if two ranks differ; or NULL */
+    struct mpr_ranks_node *node;    /* by name */
     size_t nodes;
     struct mpr_ranks_group *group; /* by kind, then by members */
     size_t groups;
@@ -182,5 +186,7 @@ struct mpr_ranks {
 /* digests: each of one process, in any order. */
 void mpr_ranks_make(struct mpr_ranks *ranks, const struct mpr_digest *digest, size_t digests);
 void mpr_ranks_free(struct mpr_ranks *ranks);
+/* Adds findings about the job to those of one of its logs.  The ranks must outlive the insights. */
+void mpr_ranks_findings(struct mpr_ranks *ranks, struct mpr_insights *insights);
 
 #endif

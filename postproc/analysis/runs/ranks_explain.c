@@ -119,6 +119,7 @@ static void explain(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
 void mpr_ranks_explain(struct mpr_ranks *r)
 {
     for (size_t i = 0; i < r->outliers; i++) explain(r, &r->outlier[i]);
+    if (r->pair) explain(r, r->pair);
     for (size_t i = 0; i < r->measures; i++)
         for (size_t k = 0; r->measure[i].split && k < r->measure[i].split->classes; k++)
             explain(r, r->measure[i].stage[k].differs);

@@ -19,14 +19,25 @@ const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, unsigne
     return found;
 }
 
+static uint64_t allocated_on(const struct mpr_digest *d, uint64_t device)
+{
+    for (size_t i = 0; i < d->heaps; i++)
+        if (d->heap[i].heap == mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)device))
+            return d->heap[i].peak_bytes;
+    return 0;
+}
+
 const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *d)
 {
     const struct mpr_digest_device *found = NULL;
-    for (size_t i = 0; i < d->devices; i++)
-        if (d->device[i].used_bytes != UINT64_MAX &&
-            (!found || d->device[i].used_bytes > found->used_bytes))
-            found = &d->device[i];
-    return found;
+    uint64_t most = 0;
+    for (size_t i = 0; i < d->devices; i++) {
+        const uint64_t own = allocated_on(d, d->device[i].device);
+        if (found && own <= most) continue;
+        found = &d->device[i];
+        most = own;
+    }
+    return found && found->used_bytes != UINT64_MAX ? found : NULL;
 }
 
 /* ---- values */
@@ -181,12 +192,34 @@ static const struct mpr_ranks_split *choose_stages(const struct mpr_ranks *r,
 
 /* ---- outliers of a class, and stages */
 
-static void find_apart(struct mpr_ranks_measure *m, const struct class *c)
+/* Returns the largest peak of a heap in the rank. */
+static uint64_t peak_of(const struct mpr_ranks *r, size_t rank)
 {
+    uint64_t peak = 0;
+    for (size_t i = 0; i < r->measures; i++)
+        if (!r->measure[i].part && r->measure[i].value[rank] > peak)
+            peak = r->measure[i].value[rank];
+    return peak;
+}
+
+bool mpr_ranks_differ(const struct mpr_ranks *r, size_t measure, size_t a, size_t b)
+{
+    enum { LEAST_BYTES = 64 << 20, HUNDREDTH = 100 };
+    const struct mpr_ranks_measure *m = &r->measure[measure];
+    const uint64_t x = m->value[a], y = m->value[b], difference = x > y ? x - y : y - x,
+                   p = peak_of(r, a), q = peak_of(r, b);
+    return difference >= LEAST_BYTES && difference >= (p > q ? p : q) / HUNDREDTH;
+}
+
+static void find_apart(struct mpr_ranks *r, size_t measure, const struct class *c)
+{
+    struct mpr_ranks_measure *m = &r->measure[measure];
     size_t *apart = mpr_alloc(c->ranks, sizeof *apart);
     const size_t count = mpr_outliers_find(c->value, c->ranks, apart), usual = median_rank(c);
     for (size_t i = 0; i < c->ranks; i++) m->usual[c->rank[i]] = usual;
-    for (size_t i = 0; i < count; i++) m->apart[m->aparts++] = c->rank[apart[i]];
+    for (size_t i = 0; i < count; i++)
+        if (mpr_ranks_differ(r, measure, c->rank[apart[i]], usual))
+            m->apart[m->aparts++] = c->rank[apart[i]];
     free(apart);
 }
 
@@ -262,12 +295,12 @@ static void judge(struct mpr_ranks *r, size_t measure)
         for (size_t k = 0; k < m->split->classes; k++) {
             struct class c = class_at(m, m->split, k);
             const size_t aparts = m->aparts;
-            find_apart(m, &c);
+            find_apart(r, measure, &c);
             fill_stage(r, measure, k, &c, aparts);
             free(c.value);
         }
         qsort(m->stage, m->split->classes, sizeof *m->stage, by_difference);
-    } else find_apart(m, &all);
+    } else find_apart(r, measure, &all);
     if (m->aparts) qsort_r(m->apart, m->aparts, sizeof *m->apart, by_distance, m);
     free(all.value);
     free(every);
@@ -307,6 +340,19 @@ static void find_outliers(struct mpr_ranks *r)
     free(of);
 }
 
+/* If there are two ranks, the rank that holds more of a heap is compared with the other. */
+static void compare_pair(struct mpr_ranks *r)
+{
+    for (size_t i = 0; r->ranks == 2 && i < r->measures; i++) {
+        const struct mpr_ranks_measure *m = &r->measure[i];
+        if (m->part || m->inside || !mpr_ranks_differ(r, i, 0, 1)) continue;
+        struct mpr_ranks_outlier *o = difference(r, i, m->most_rank);
+        o->usual = m->least_rank;
+        o->change = mpr_signed_difference(m->least, m->most);
+        if (!r->pair || o->change > r->pair->change) r->pair = o;
+    }
+}
+
 /* Returns the measure in which ranks differ most; else the largest, PyTorch's blocks rather than
  * their segments. */
 static size_t choose_shown(const struct mpr_ranks *r)
@@ -325,5 +371,6 @@ void mpr_ranks_measure(struct mpr_ranks *r)
     find_measures(r);
     for (size_t i = 0; i < r->measures; i++) judge(r, i);
     find_outliers(r);
+    compare_pair(r);
     r->shown = choose_shown(r);
 }

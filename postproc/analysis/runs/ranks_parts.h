@@ -17,12 +17,16 @@ void mpr_ranks_gather(struct mpr_ranks *ranks);
 /* Returns "{0..7}", with places in the list if ranks have no numbers. */
 const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks);
 
+/* Returns true if the two ranks differ in a measure by at least 64 MiB and by 1 % of the larger
+ * one's largest peak.  Smaller differences are not reported (ranks_measure.c). */
+bool mpr_ranks_differ(const struct mpr_ranks *ranks, size_t measure, size_t a, size_t b);
+
 /* ranks_measure.c: compares the ranks and finds outliers; ranks_explain.c: finds their causes. */
 void mpr_ranks_measure(struct mpr_ranks *ranks);
 void mpr_ranks_explain(struct mpr_ranks *ranks);
 /* Returns the heap of that kind with the largest peak, or NULL. */
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, unsigned kind);
-/* Returns the most used device, or NULL if no use is known. */
+/* Returns the device on which the rank allocated most, or NULL if its use is unknown. */
 const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *digest);
 
 #endif

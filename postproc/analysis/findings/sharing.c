@@ -1,0 +1,165 @@
+#include "sharing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "gpu.h"
+#include "reader.h"
+
+/* ---- one log */
+
+/* A reading of another process's log, which looks at some instants. */
+struct look {
+    const struct mpr_summary *log;
+    const struct mpr_shared_account *account;
+    uint64_t *time; /* by account: ns since the start of the process; UINT64_MAX: not needed */
+    size_t accounts, left;
+};
+
+/* Returns true if processes other than the account's own can have memory of the GPU.  The driver
+ * itself has less. */
+static bool is_shared(const struct mpr_device_state *s)
+{
+    const int64_t least = INT64_C(64) << 20;
+    const int64_t rest = mpr_signed_add(mpr_device_bytes(s, MPR_USE_OTHER_PROCESSES),
+                                        mpr_device_bytes(s, MPR_USE_UNKNOWN));
+    return s->valid && (s->used == MPF_UNKNOWN || rest >= least);
+}
+
+/* Returns the time of the account since the start of the log's process; UINT64_MAX if the process
+ * did not run then, or it is the account's own. */
+static uint64_t time_in(const struct mpr_summary *log, const struct mpr_shared_account *a)
+{
+    const uint64_t start = log->process.start_ns, own_start = a->own->process.start_ns,
+                   at = own_start + a->state->time;
+    if (strcmp(log->path, a->own->path) == 0 || !is_shared(a->state)) return UINT64_MAX;
+    if (!start || !own_start || at < start || at - start > log->duration_ns) return UINT64_MAX;
+    return at - start;
+}
+
+static void add_share(const struct look *l, const struct mpr_shared_account *a,
+                      const struct mpr_replay *r, unsigned device)
+{
+    const struct mpr_gpu_device *d = &r->gpu.device[device];
+    int64_t part[MPR_PARTS], hidden = 0;
+    memcpy(part, d->part, sizeof part);
+    mpr_hidden_cut(d, part);
+    for (int i = 0; i < MPR_PARTS; i++) hidden = mpr_signed_add(hidden, part[i]);
+    const uint64_t blocks = mpr_gpu_tracked(r, device),
+                   bytes = blocks + (hidden > 0 ? (uint64_t)hidden : 0);
+    struct mpr_device_state *s = a->state;
+    if (!bytes) return;
+    s->share[s->shares++] = (struct mpr_device_share){
+        .process = &l->log->process,
+        .bytes = bytes,
+        .blocks = blocks,
+        .torch = r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes,
+    };
+}
+
+static void take(struct look *l, const struct mpr_replay *r, size_t i)
+{
+    const struct mpr_shared_account *a = &l->account[i];
+    for (unsigned device = 0; device < MPF_GPUS; device++)
+        if (r->gpu.device[device].seen && strcmp(r->gpu.device[device].uuid, a->uuid) == 0) {
+            add_share(l, a, r, device);
+            break;
+        }
+    l->time[i] = UINT64_MAX;
+    l->left--;
+}
+
+/* Events at an instant belong to it. */
+static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
+{
+    struct look *l = arg;
+    for (size_t i = 0; l->left && i < l->accounts; i++)
+        if (l->time[i] != UINT64_MAX && l->time[i] < time) take(l, r, i);
+}
+
+static void read_log(struct look *l, const struct mpr_progress *progress)
+{
+    struct mpr_reader reader;
+    struct mpr_error none;
+    const char *path = l->log->path;
+    if (mpr_reader_open(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, &none) != 0) return;
+    reader.replay.options.without_malloc = true;
+    mpr_clock_begin(&reader.replay, &(struct mpr_clock){ .tick = tick, .arg = l, .every = 1 });
+    if (mpr_reader_replay(&reader, path, progress, &none) != 0) return;
+    tick(l, &reader.replay, UINT64_MAX);
+    mpr_reader_close(&reader);
+}
+
+/* ---- accounts */
+
+/* Inserts the part of recorded processes before that of other processes, or else before the unknown
+ * bytes, and takes their bytes from both. */
+static void move_bytes(struct mpr_device_state *s)
+{
+    struct mpr_device_part *others = NULL, *unknown = NULL;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < s->shares; i++)
+        bytes = mpr_signed_add(bytes, mpr_saturating_signed(s->share[i].bytes));
+    for (size_t i = 0; i < s->parts; i++) {
+        if (s->part[i].use == MPR_USE_OTHER_PROCESSES) others = &s->part[i];
+        if (s->part[i].use == MPR_USE_UNKNOWN) unknown = &s->part[i];
+    }
+    if (!bytes || !unknown) return; /* its used bytes were not measured */
+    const int64_t known = others && others->bytes > 0 ? others->bytes : 0,
+                  from_others = bytes < known ? bytes : known;
+    if (others) others->bytes -= from_others;
+    unknown->bytes = mpr_signed_sub(unknown->bytes, bytes - from_others);
+    struct mpr_device_part *at = others ? others : unknown;
+    memmove(at + 1, at, (size_t)(s->part + s->parts - at) * sizeof *at);
+    s->parts++;
+    *at = mpr_device_part_of(MPR_USE_RECORDED_PROCESSES, bytes);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct mpr_device_share *a = left, *b = right;
+    if (a->bytes != b->bytes) return mpr_compare(b->bytes, a->bytes);
+    return mpr_compare(a->process->pid, b->process->pid);
+}
+
+void mpr_sharing_add(struct mpr_arena *arena, const struct mpr_shared_account *account,
+                     size_t accounts, const struct mpr_processes *all,
+                     const struct mpr_progress *progress)
+{
+    const size_t logs = all->count;
+    uint64_t *time = mpr_alloc(accounts, sizeof *time);
+    for (size_t i = 0; i < accounts; i++)
+        account[i].state->share = mpr_arena_alloc(arena, logs * sizeof(struct mpr_device_share));
+    for (size_t k = 0; k < logs; k++) {
+        struct look look = { &all->at[k].summary, account, time, accounts, 0 };
+        for (size_t i = 0; all->at[k].used_gpu && i < accounts; i++) {
+            time[i] = time_in(look.log, &account[i]);
+            look.left += time[i] != UINT64_MAX;
+        }
+        if (look.left) read_log(&look, progress);
+    }
+    for (size_t i = 0; i < accounts; i++) {
+        struct mpr_device_state *s = account[i].state;
+        if (s->shares) qsort(s->share, s->shares, sizeof *s->share, by_bytes);
+        move_bytes(s);
+    }
+    free(time);
+}
+
+void mpr_sharing_of_peaks(struct mpr_peaks *peaks, const struct mpr_processes *all,
+                          const struct mpr_progress *progress)
+{
+    struct mpr_shared_account *account = NULL;
+    size_t accounts = 0, cap = 0;
+    for (size_t i = 0; i < peaks->logs; i++)
+        for (size_t k = 0; k < peaks->log[i].devices; k++) {
+            struct mpr_device *d = &peaks->log[i].device[k];
+            MPR_GROW(account, accounts, cap);
+            account[accounts++] =
+                (struct mpr_shared_account){ &d->peak, d->uuid, &peaks->log[i].summary };
+        }
+    mpr_sharing_add(&peaks->arena, account, accounts, all, progress);
+    free(account);
+}

@@ -1,0 +1,238 @@
+/* Findings about a job: memory of ranks on GPUs where they do not work, and ranks that hold more
+ * than the others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "evidence.h"
+#include "ranks_parts.h"
+
+static struct mpr_fact text(const char *key, const char *value)
+{
+    return (struct mpr_fact){ .key = key, .type = MPR_FACT_TEXT, .text = value };
+}
+
+/* Returns the place of a line: "load (a.py:3) <- main". */
+static const char *place_of(struct mpr_insights *in, const char *path, const char *caller)
+{
+    return mpr_arena_format(&in->arena, "%s%s%s", path, *caller ? " <- " : "", caller);
+}
+
+static bool is_of_job(const struct mpr_finding *f)
+{
+    return f->kind == MPR_FINDING_FOREIGN_GPU || f->kind == MPR_FINDING_UNEVEN_RANKS;
+}
+
+/* Moves the newest finding before those about one log that save at most a quarter more, because it
+ * explains them. */
+static void move_up(struct mpr_insights *in)
+{
+    const struct mpr_finding newest = in->finding[in->findings - 1];
+    const uint64_t most = newest.bytes + newest.bytes / 4;
+    size_t at = 0;
+    while (at + 1 < in->findings &&
+           in->finding[at].bytes > (is_of_job(&in->finding[at]) ? newest.bytes : most))
+        at++;
+    memmove(&in->finding[at + 1], &in->finding[at], (in->findings - 1 - at) * sizeof *in->finding);
+    in->finding[at] = newest;
+}
+
+/* ---- GPUs where a rank does not work */
+
+/* The memory of a GPU that a rank holds at its peaks. */
+struct use {
+    size_t rank;
+    const struct mpr_digest_device *device;
+    uint64_t blocks, contexts; /* bytes */
+    bool works;                /* it holds more there than on its other GPUs */
+    bool counted;
+};
+
+static uint64_t peak_of(const struct mpr_digest *d, unsigned kind, uint64_t device)
+{
+    for (size_t i = 0; i < d->heaps; i++)
+        if (d->heap[i].heap == mpf_heap_gpu(kind, (unsigned)device)) return d->heap[i].peak_bytes;
+    return 0;
+}
+
+static uint64_t contexts_of(const struct mpr_digest *d, uint64_t device)
+{
+    static const char *const part[] = { "context", "modules", "streams", "local_memory",
+                                        "pool_overhead" };
+    int64_t sum = 0;
+    for (size_t i = 0; i < d->parts; i++)
+        for (size_t k = 0; d->part[i].device == device && k < sizeof part / sizeof *part; k++)
+            if (strcmp(d->part[i].part, part[k]) == 0) sum = mpr_signed_add(sum, d->part[i].bytes);
+    return sum > 0 ? (uint64_t)sum : 0;
+}
+
+static uint64_t bytes_of(const struct use *u) { return u->blocks + u->contexts; }
+
+/* Fills the GPUs of all ranks.  Returns their number. */
+static size_t find_uses(const struct mpr_ranks *r, struct use *use)
+{
+    size_t uses = 0;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        const size_t first = uses;
+        size_t most = first;
+        for (size_t k = 0; k < d->devices; k++) {
+            const uint64_t device = d->device[k].device;
+            const struct use u = { .rank = i,
+                                   .device = &d->device[k],
+                                   .blocks = peak_of(d, MPF_HEAP_DEVICE, device),
+                                   .contexts = contexts_of(d, device) };
+            if (!bytes_of(&u) || !*u.device->uuid) continue;
+            if (uses > first && bytes_of(&u) > bytes_of(&use[most])) most = uses;
+            use[uses++] = u;
+        }
+        if (uses > first) use[most].works = true;
+    }
+    return uses;
+}
+
+static bool same_gpu(const struct use *a, const struct use *b)
+{
+    return strcmp(a->device->uuid, b->device->uuid) == 0;
+}
+
+/* Ranks that hold memory of one GPU, on which none of them works. */
+struct foreign {
+    size_t *rank, ranks;
+    uint64_t blocks, contexts;
+    const struct use *largest; /* by blocks */
+    bool used_by_others;       /* another rank works there, or several ranks hold memory of it */
+};
+
+static struct foreign foreign_of(struct mpr_ranks *r, struct use *use, size_t uses, size_t first)
+{
+    struct foreign f = { .rank = mpr_arena_alloc(&r->arena, uses * sizeof *f.rank) };
+    for (size_t i = 0; i < uses; i++) {
+        struct use *u = &use[i];
+        if (!same_gpu(u, &use[first])) continue;
+        u->counted = true;
+        if (u->works) {
+            f.used_by_others = true;
+            continue;
+        }
+        f.rank[f.ranks++] = u->rank;
+        f.blocks += u->blocks;
+        f.contexts += u->contexts;
+        if (!f.largest || u->blocks > f.largest->blocks) f.largest = u;
+    }
+    f.used_by_others |= f.ranks > 1;
+    return f;
+}
+
+/* Returns the line that holds most of the GPU in the digest, or NULL. */
+static const struct mpr_digest_line *largest_line(const struct mpr_digest *d, uint64_t device)
+{
+    static const unsigned kind[] = { MPF_HEAP_TORCH, MPF_HEAP_DEVICE };
+    for (size_t k = 0; k < sizeof kind / sizeof *kind; k++)
+        for (size_t i = 0; i < d->lines; i++) /* largest first */
+            if (d->line[i].heap == mpf_heap_gpu(kind[k], (unsigned)device) && *d->line[i].alike)
+                return &d->line[i];
+    return NULL;
+}
+
+static void add_foreign(struct mpr_insights *in, struct mpr_ranks *r, const struct foreign *f,
+                        size_t gpus)
+{
+    const struct use *largest = f->largest;
+    const struct mpr_digest *d = r->rank[largest->rank].digest;
+    const unsigned device = (unsigned)largest->device->device;
+    const struct mpr_digest_line *line = largest_line(d, device);
+    const bool blocks = line && f->blocks >= MPR_WORTH_BYTES;
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_DEVICE, device);
+    struct mpr_finding *out = mpr_finding_add(in, MPR_FINDING_FOREIGN_GPU, heap,
+                                              largest->device->peak_ns, f->blocks + f->contexts);
+    out->variant = blocks ? MPR_VARIANT_BLOCKS : MPR_VARIANT_CONTEXTS;
+    mpr_finding_count(out, "ranks", f->ranks);
+    mpr_finding_bytes(out, "block_bytes", f->blocks);
+    mpr_finding_bytes(out, "context_bytes", f->contexts);
+    if (gpus > 1) mpr_finding_count(out, "more_gpus", gpus - 1);
+    const char *who = f->ranks == 1 ? r->rank[f->rank[0]].name
+                                    : mpr_arena_format(&in->arena, "ranks %s",
+                                                       mpr_ranks_set(r, f->rank, f->ranks));
+    mpr_finding_detail(out, text("who", who));
+    mpr_finding_detail(out, text("gpu", mpr_arena_format(&in->arena, "gpu%u", device)));
+    if (blocks) mpr_finding_detail(out, text("place", place_of(in, line->path, line->caller)));
+    move_up(in);
+}
+
+/* Reports the GPU that has most of such memory.  A GPU that only one rank uses belongs to it, as in
+ * a model over several GPUs. */
+static void foreign_gpus(struct mpr_insights *in, struct mpr_ranks *r)
+{
+    size_t devices = 0, gpus = 0;
+    for (size_t i = 0; i < r->ranks; i++) devices += r->rank[i].digest->devices;
+    struct use *use = mpr_alloc(devices, sizeof *use);
+    const size_t uses = find_uses(r, use);
+    struct foreign most = { .ranks = 0 };
+    for (size_t i = 0; i < uses; i++) {
+        if (use[i].counted) continue;
+        const struct foreign f = foreign_of(r, use, uses, i);
+        if (!f.ranks || !f.used_by_others || f.blocks + f.contexts < MPR_WORTH_BYTES) continue;
+        gpus++;
+        if (f.blocks + f.contexts > most.blocks + most.contexts) most = f;
+    }
+    if (gpus) add_foreign(in, r, &most, gpus);
+    free(use);
+}
+
+/* ---- ranks that hold more */
+
+/* Returns the difference that explains the job: of two ranks theirs, else the largest outlier that
+ * holds more than the usual rank; or NULL. */
+static const struct mpr_ranks_outlier *uneven(const struct mpr_ranks *r)
+{
+    if (r->pair) return r->pair;
+    for (size_t i = 0; i < r->outliers; i++)
+        if (r->outlier[i].change > 0) return &r->outlier[i];
+    return NULL;
+}
+
+/* Growth explains the difference already. */
+static bool grows(const struct mpr_digest *d, uint64_t bytes)
+{
+    for (size_t i = 0; i < d->findings; i++)
+        if (strcmp(d->finding[i].finding, mpr_finding_keys[MPR_FINDING_GROWTH]) == 0 &&
+            d->finding[i].saves_at_most_bytes >= bytes - bytes / 5)
+            return true;
+    return false;
+}
+
+static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
+{
+    const struct mpr_ranks_outlier *o = uneven(r);
+    if (!o) return;
+    const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
+    const struct mpr_digest *d = r->rank[o->rank].digest;
+    const struct mpr_digest_heap *heap = mpr_ranks_heap(d, m->kind);
+    const uint64_t peak = m->value[o->rank], usual = m->value[o->usual],
+                   more = mpr_saturating_sub(peak, usual);
+    if (!heap || !mpr_worth(more, peak) || grows(d, more)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(in, MPR_FINDING_UNEVEN_RANKS, heap->heap, heap->peak_ns, more);
+    f->estimated = m->estimated;
+    mpr_finding_estimate(f, "peak_bytes", peak, m->estimated);
+    mpr_finding_estimate(f, "usual_bytes", usual, m->estimated);
+    mpr_finding_detail(f, text("rank", r->rank[o->rank].name));
+    mpr_finding_detail(
+        f, text("usual", mpr_arena_format(&in->arena, "%s%s", r->pair ? "" : "the median, ",
+                                          r->rank[o->usual].name)));
+    if (o->causes && o->cause[0].change > 0) {
+        const struct mpr_ranks_cause *c = &o->cause[0];
+        mpr_finding_estimate(f, "place_bytes", (uint64_t)c->change, c->estimated);
+        mpr_finding_detail(f, text("place", place_of(in, c->path, c->caller)));
+    }
+    move_up(in);
+}
+
+void mpr_ranks_findings(struct mpr_ranks *r, struct mpr_insights *in)
+{
+    if (!r->numbered || r->ranks < 2) return;
+    foreign_gpus(in, r);
+    uneven_ranks(in, r);
+}
