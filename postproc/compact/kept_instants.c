@@ -225,9 +225,8 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
     uint64_t event = 0;
     long count;
     mpr_log_stop_after(f->reader.log, seq);
-    f->reader.repeats = mpr_repeats_new();
-    f->reader.replay.watch = (struct mpr_watch){ see_range, f };
-    mpr_repeats_watch(f->reader.repeats, &f->reader.replay);
+    mpr_watch_begin(&f->reader.replay, (struct mpr_watch){ see_range, f });
+    f->reader.repeats = mpr_repeats_watch(&f->reader.replay);
     while ((count = mpr_log_next(f->reader.log, &events, error)) > 0)
         for (long i = 0; i < count; i++) see(f, &events[i], event++);
     f->kept->events = event;

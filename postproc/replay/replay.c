@@ -67,6 +67,12 @@ void mpr_replay_free(struct mpr_replay *r)
  * Several events share a time, so there is something to do before the first event in the instant,
  * before the first one later than its first time, and before the first one later than all of it. */
 
+void mpr_watch_begin(struct mpr_replay *r, struct mpr_watch watch)
+{
+    assert(r->watches < MPR_WATCHES);
+    r->watch[r->watches++] = watch;
+}
+
 void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
 {
     r->clock = *clock;
@@ -190,11 +196,17 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     }
 }
 
+static void call_watches(const struct mpr_replay *r, const struct mpr_thread *t,
+                         const struct mpf_event *e)
+{
+    for (uint32_t i = r->watches; i-- > 0;) r->watch[i].event(r->watch[i].arg, r, t, e);
+}
+
 static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     apply_host(r, t, e);
     if (e->op >= MPF_OP_PUSH && e->op <= MPF_OP_RANGE_DATA) mpr_gpu_range(r, t, e);
-    if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
+    call_watches(r, t, e);
     if (e->op != MPF_OP_THREAD) t->at = (struct mpr_site){ 0, 0 };
 }
 
@@ -207,7 +219,7 @@ static void apply_later(struct mpr_replay *r, struct mpr_thread *t, const struct
     else if (e->heap == MPF_HEAP_NVTX) mpr_nvtx_event(r, t, e);
     else {
         mpr_gpu_event(r, t, e);
-        if (r->watch.event) r->watch.event(r->watch.arg, r, t, e);
+        call_watches(r, t, e);
     }
 }
 

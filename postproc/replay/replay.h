@@ -62,6 +62,7 @@ struct mpr_watch {
                   const struct mpf_event *e);
     void *arg;
 };
+enum { MPR_WATCHES = 8 };
 
 /* Called before the first event at `next` or later, with that event's time, and then at intervals
  * of at least `every` ns. The accounts have not changed since r->now. */
@@ -108,9 +109,10 @@ struct mpr_replay {
     struct mpr_alloc_free_matrix *flows;
     struct mpr_ledger *ledger;
     struct mpr_snapshots *snapshots; /* of several selected instants (projection.h), or NULL */
-    struct mpr_watch watch;          /* event NULL: none */
-    uint64_t count[256];             /* events by operation */
-    uint64_t lost;                   /* lost events, and by reason */
+    struct mpr_watch watch[MPR_WATCHES];
+    uint32_t watches;
+    uint64_t count[256]; /* events by operation */
+    uint64_t lost;       /* lost events, and by reason */
     uint64_t lost_by[16];
     struct mpf_unwritten unwritten[8]; /* first times at which frames could not be written */
     uint32_t unwrittens;
@@ -126,6 +128,8 @@ struct mpr_replay {
 
 void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);
 void mpr_replay_free(struct mpr_replay *r);
+/* Adds a watch; call it before the first event. A later watch sees an event before earlier ones. */
+void mpr_watch_begin(struct mpr_replay *r, struct mpr_watch watch);
 /* Sets the clock; call it before the first event. */
 void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock);
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count);

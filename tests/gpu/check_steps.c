@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     const struct mpr_replay_options options = { .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK };
     if (argc != 2 || mpr_log_open(&log, argv[1], &error) != 0) return 255;
     mpr_replay_init(&replay, &options);
-    replay.watch.event = on_event;
+    mpr_watch_begin(&replay, (struct mpr_watch){ on_event, NULL });
     const struct mpf_event *events;
     for (long n; (n = mpr_log_next(log, &events, &error)) > 0;)
         mpr_replay_batch(&replay, events, (size_t)n);

@@ -39,8 +39,7 @@ static int begin(void **state)
     now = 0;
     mpr_replay_init(&reader.replay, &options);
     reader.names = mpr_names_new(NULL, NULL);
-    repeats = mpr_repeats_new();
-    mpr_repeats_watch(repeats, &reader.replay);
+    repeats = mpr_repeats_watch(&reader.replay);
     lanes = mpr_lanes_new(BOXES);
     mpr_lanes_watch(lanes, repeats, &reader.replay);
     event(1, MPF_OP_NAME, NAME, "range");

@@ -30,8 +30,7 @@ static int begin(void **state)
     struct fixture *f = *state = calloc(1, sizeof *f);
     if (!f) return -1;
     mpr_replay_init(&f->replay, &options);
-    f->repeats = mpr_repeats_new();
-    mpr_repeats_watch(f->repeats, &f->replay);
+    f->repeats = mpr_repeats_watch(&f->replay);
     f->names = 10;
     return 0;
 }

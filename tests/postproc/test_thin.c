@@ -75,7 +75,7 @@ static void instances_keep_their_peaks(void **state)
     assert_int_equal(
         mpr_reader_open(&reader, thinned_log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error), 0);
     reader.replay.accounts.highs = &s.highs;
-    reader.replay.watch = (struct mpr_watch){ see_step, &s };
+    mpr_watch_begin(&reader.replay, (struct mpr_watch){ see_step, &s });
     assert_int_equal(mpr_reader_replay(&reader, thinned_log, &none, &error), 0);
     assert_int_equal(s.steps, STEPS);
     for (uint64_t i = 1; i <= STEPS; i++) assert_int_equal(s.peak[i - 1], (i << 10) + 8 * i);
@@ -184,7 +184,7 @@ static void threads_may_end_inside_their_ranges(void **state)
     assert_int_equal(
         mpr_reader_open(&reader, thinned_log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error), 0);
     reader.replay.accounts.highs = &s.highs;
-    reader.replay.watch = (struct mpr_watch){ see_step, &s };
+    mpr_watch_begin(&reader.replay, (struct mpr_watch){ see_step, &s });
     assert_int_equal(mpr_reader_replay(&reader, thinned_log, &none, &error), 0);
     assert_int_equal(s.steps, STEPS);
     for (uint64_t i = 1; i <= STEPS; i++) assert_int_equal(s.peak[i - 1], i << 10);

@@ -44,8 +44,7 @@ int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
     *survey = (struct mpr_torch_survey){ .devices = 0 };
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     reader.replay.options.without_malloc = true;
-    reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader.repeats, &reader.replay);
+    reader.repeats = mpr_repeats_watch(&reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &survey->arena, &survey->summary);
     if (!has_profiler_steps(&reader.replay.ranges))
@@ -444,7 +443,7 @@ int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, c
     *state = (struct mpr_torch_state){ .segments = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     replay->options.without_malloc = true;
-    replay->watch = (struct mpr_watch){ see, &r };
+    mpr_watch_begin(replay, (struct mpr_watch){ see, &r });
     replay->ledger = &r.ledger;
     if (options->until_ns < UINT64_MAX - 1)
         mpr_clock_begin(replay, &(struct mpr_clock){ .tick = tick,

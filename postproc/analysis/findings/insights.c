@@ -28,8 +28,7 @@ enum { NEWEST = 12, TICK_NS = 100000000, SECOND_NS = 1000000000 };
 /* Data collected by a reading of the log. */
 struct mpr_insights_reading {
     struct mpr_insights *out;
-    bool alone;            /* the breakdown is read without owners by Python stacks */
-    struct mpr_watch next; /* the next observer */
+    bool alone; /* the breakdown is read without owners by Python stacks */
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
     struct mpr_evidence evidence;
@@ -133,7 +132,6 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     struct mpr_insights_reading *g = arg;
     const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
-    if (g->next.event) g->next.event(g->next.arg, r, t, e);
     if (e->op == MPF_OP_PUSH) g->pushed_ns = r->now;
     if (e->op != MPF_OP_SAMPLE_RSS) return;
     look_at_peak(g, r);
@@ -151,10 +149,8 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
 {
     struct mpr_insights_reading *g = mpr_alloc(1, sizeof *g);
     *out = (struct mpr_insights){ .family = NULL };
-    *g = (struct mpr_insights_reading){
-        .out = out, .path = path, .alone = alone, .next = reader->replay.watch
-    };
-    reader->replay.watch = (struct mpr_watch){ see, g };
+    *g = (struct mpr_insights_reading){ .out = out, .path = path, .alone = alone };
+    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, g });
     mpr_clock_begin(&reader->replay,
                     &(struct mpr_clock){ .tick = tick, .arg = g, .every = TICK_NS });
     if (!alone) {
@@ -163,10 +159,7 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
     }
     g->breakdown = mpr_breakdown_watch(reader);
     g->instances = mpr_instances_begin(NULL);
-    if (!reader->repeats) {
-        reader->repeats = mpr_repeats_new();
-        mpr_repeats_watch(reader->repeats, &reader->replay);
-    }
+    if (!reader->repeats) reader->repeats = mpr_repeats_watch(&reader->replay);
     mpr_instances_watch(g->instances, reader);
     mpr_survivors_begin(&g->survivors, &reader->replay);
     return g;
@@ -433,8 +426,7 @@ static void read_breakdown(struct mpr_insights *out, const char *path, bool alon
     if (mpr_reader_open(&reader, path, MPR_GROUP_PLACE, at, &none) != 0) return;
     struct mpr_breakdown_reading *b = mpr_breakdown_watch(&reader);
     reader.replay.options.without_malloc = alone;
-    reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader.repeats, &reader.replay);
+    reader.repeats = mpr_repeats_watch(&reader.replay);
     out->has_breakdown = mpr_reader_replay(&reader, path, progress, &none) == 0;
     if (out->has_breakdown) {
         struct mpr_projection projection;

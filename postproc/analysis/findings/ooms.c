@@ -333,7 +333,8 @@ static int replay(struct mpr_reader *reader, const struct mpr_ooms *ooms, enum m
 {
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
     reader->replay.options.backward_of = ooms->backward_of;
-    reader->replay.watch = (struct mpr_watch){ second ? see_second : see_first, reading };
+    mpr_watch_begin(&reader->replay,
+                    (struct mpr_watch){ second ? see_second : see_first, reading });
     if (second) {
         reader->replay.gpu.window = reading->window;
         reader->replay.gpu.windows = reading->windows;

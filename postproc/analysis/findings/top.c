@@ -54,8 +54,7 @@ struct mpr_live {
 static int start(struct mpr_live *l, enum mpr_group by, struct mpr_error *error)
 {
     if (mpr_reader_follow(&l->reader, l->path, by, error) != 0) return -1;
-    l->reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(l->reader.repeats, &l->reader.replay);
+    l->reader.repeats = mpr_repeats_watch(&l->reader.replay);
     return 0;
 }
 

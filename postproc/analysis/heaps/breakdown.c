@@ -36,8 +36,7 @@ struct device {
     uint64_t made; /* blocks so far */
 };
 
-/* Zero it before the first event. */
-struct lives {
+struct mpr_breakdown_reading {
     struct mpr_training training;
     struct life *live; /* in no order */
     uint32_t count, cap;
@@ -55,7 +54,8 @@ static const struct mpr_heap *heap_of(const struct mpr_replay *r, unsigned devic
 
 /* Takes the new instant if it has moved.  It is the state after the event, or the state before it
  * if the event made a block that is not in it. */
-static void update_instant(struct lives *l, const struct mpr_replay *r, unsigned device, bool made)
+static void update_instant(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
+                           unsigned device, bool made)
 {
     const struct mpr_heap *heap = heap_of(r, device);
     struct device *d = &l->device[device];
@@ -67,8 +67,8 @@ static void update_instant(struct lives *l, const struct mpr_replay *r, unsigned
     d->count = 0;
 }
 
-static void end_life(struct lives *l, const struct mpr_replay *r, const struct mpr_thread *t,
-                     uint32_t place)
+static void end_life(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
+                     const struct mpr_thread *t, uint32_t place)
 {
     struct life *life = &l->live[place];
     const uint64_t addr = life->block.addr;
@@ -92,8 +92,8 @@ static void end_life(struct lives *l, const struct mpr_replay *r, const struct m
     if (place < l->count) mpr_index_set(&l->place_of, life->block.addr, place + 1);
 }
 
-static void on_alloc(struct lives *l, const struct mpr_replay *r, const struct mpr_thread *t,
-                     const struct mpf_event *e)
+static void on_alloc(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
+                     const struct mpr_thread *t, const struct mpf_event *e)
 {
     const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, e->addr);
     const uint32_t known = mpr_index_get(&l->place_of, e->addr);
@@ -115,7 +115,8 @@ static void on_alloc(struct lives *l, const struct mpr_replay *r, const struct m
 }
 
 /* Ends the lives of blocks that were freed with their context. */
-static void sweep(struct lives *l, const struct mpr_replay *r, const struct mpr_thread *t)
+static void sweep(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
+                  const struct mpr_thread *t)
 {
     for (uint32_t i = l->count; i-- > 0;) {
         const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, l->live[i].block.addr);
@@ -128,7 +129,7 @@ static void sweep(struct lives *l, const struct mpr_replay *r, const struct mpr_
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
-    struct lives *l = arg;
+    struct mpr_breakdown_reading *l = arg;
     const bool of_torch = mpr_gpu_of_torch(e);
     for (unsigned i = 0; !of_torch && i < l->devices; i++) update_instant(l, r, i, false);
     mpr_training_see(&l->training, r, t, e);
@@ -144,12 +145,22 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     end_life(l, r, t, known - 1);
 }
 
-static void lives_free(struct lives *l)
+struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
+{
+    struct mpr_breakdown_reading *l = mpr_alloc(1, sizeof *l);
+    reader->replay.options.backward_beside = true; /* names blocks of a backward pass by their
+                                                      module */
+    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, l });
+    return l;
+}
+
+void mpr_breakdown_reading_free(struct mpr_breakdown_reading *l)
 {
     for (unsigned i = 0; i < MPF_GPUS; i++) free(l->device[i].gone);
     free(l->live);
     mpr_index_free(&l->place_of);
     mpr_training_free(&l->training);
+    free(l);
 }
 
 /* ---- roles */
@@ -163,8 +174,8 @@ struct piece {
 };
 
 /* Returns the blocks of the device's instant; the caller frees them. */
-static struct piece *blocks_of(struct lives *l, const struct mpr_replay *r, unsigned device,
-                               size_t *count)
+static struct piece *blocks_of(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
+                               unsigned device, size_t *count)
 {
     struct device *d = &l->device[device];
     update_instant(l, r, device, false);
@@ -244,7 +255,7 @@ static void reject_repeated(struct piece *piece, size_t count)
     free(kept);
 }
 
-static void find_roles(struct lives *l, const struct mpr_replay *r, bool broken_off,
+static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay *r, bool broken_off,
                        struct piece *piece, size_t count)
 {
     const struct mpr_moment *now = &l->training.now;
@@ -333,7 +344,7 @@ static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
     share->row = row;
 }
 
-static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
+static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_reading *lives,
                       const struct mpr_reader *reader, unsigned device)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -374,33 +385,10 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct lives *lives,
 
 /* ---- readings */
 
-struct mpr_breakdown_reading {
-    struct lives lives;
-    struct mpr_watch next; /* the next observer */
-};
-
-static void see_all(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                    const struct mpf_event *e)
-{
-    struct mpr_breakdown_reading *b = arg;
-    see(&b->lives, r, t, e);
-    if (b->next.event) b->next.event(b->next.arg, r, t, e);
-}
-
-struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
-{
-    struct mpr_breakdown_reading *b = mpr_alloc(1, sizeof *b);
-    reader->replay.options.backward_beside = true; /* names blocks of a backward pass by their
-                                                      module */
-    b->next = reader->replay.watch;
-    reader->replay.watch = (struct mpr_watch){ see_all, b };
-    return b;
-}
-
-void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading *b,
+void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading *lives,
                         const struct mpr_reader *reader, const char *path)
 {
-    const struct mpr_moment *now = &b->lives.training.now;
+    const struct mpr_moment *now = &lives->training.now;
     *out = (struct mpr_breakdown){ .at = reader->replay.options.at };
     mpr_reader_summary(reader, path, &out->arena, &out->summary);
     out->steps = now->steps;
@@ -408,13 +396,7 @@ void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading 
     out->ran = now->phase != MPR_PHASE_SETUP;
     out->heap = mpr_arena_alloc(&out->arena, MPF_GPUS * sizeof *out->heap);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (heap_of(&reader->replay, i)->allocations) fill_heap(out, &b->lives, reader, i);
-}
-
-void mpr_breakdown_reading_free(struct mpr_breakdown_reading *reading)
-{
-    lives_free(&reading->lives);
-    free(reading);
+        if (heap_of(&reader->replay, i)->allocations) fill_heap(out, lives, reader, i);
 }
 
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
@@ -424,13 +406,13 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error) != 0) return -1;
     reader.replay.options.without_malloc = without_malloc;
-    struct mpr_breakdown_reading *b = mpr_breakdown_watch(&reader);
+    struct mpr_breakdown_reading *lives = mpr_breakdown_watch(&reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        mpr_breakdown_take(breakdown, b, &reader, path);
+        mpr_breakdown_take(breakdown, lives, &reader, path);
         breakdown->at = at;
         mpr_reader_close(&reader);
     }
-    mpr_breakdown_reading_free(b);
+    mpr_breakdown_reading_free(lives);
     return status;
 }

@@ -302,8 +302,7 @@ static int open_by(struct mpr_reader *reader, const struct mpr_peaks_options *o,
 static int replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
-    reader->repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader->repeats, &reader->replay);
+    reader->repeats = mpr_repeats_watch(&reader->replay);
     return mpr_reader_replay(reader, path, progress, error);
 }
 

@@ -23,7 +23,7 @@ static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct 
                                 .thread = t->number,
                                 .node = t->node,
                                 .inner = t->node };
-    f->begins(f->arg, r, &new);
+    if (f->begins) f->begins(f->arg, r, &new);
     if (mpr_follow_is_full(f)) f->left_out++;
     else f->open[f->count++] = new;
 }
@@ -50,8 +50,8 @@ static void end_thread(struct mpr_follow *f, const struct mpr_replay *r, uint64_
         if (f->open[i].thread == thread) take_out(f, r, i, true);
 }
 
-void mpr_follow_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                    const struct mpf_event *e)
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
 {
     struct mpr_follow *f = arg;
     if (e->op != MPF_OP_PUSH && e->op != MPF_OP_POP && e->op != MPF_OP_THREAD_END) return;
@@ -60,6 +60,11 @@ void mpr_follow_see(void *arg, const struct mpr_replay *r, const struct mpr_thre
     else if (e->op == MPF_OP_POP && t->popped) pop(f, r, t);
     else if (e->op == MPF_OP_THREAD_END) end_thread(f, r, e->addr);
     move_on(f, t);
+}
+
+void mpr_follow_begin(struct mpr_follow *f, struct mpr_replay *r)
+{
+    mpr_watch_begin(r, (struct mpr_watch){ see, f });
 }
 
 void mpr_follow_end(struct mpr_follow *f, const struct mpr_replay *r)

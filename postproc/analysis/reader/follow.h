@@ -22,7 +22,7 @@ struct mpr_follow {
     uint32_t (*what)(void *arg, const struct mpr_replay *r, uint32_t node);
     /* Called before each range event, while `open` is as since the previous one; or NULL. */
     void (*before)(void *arg, const struct mpr_replay *r);
-    /* Sets `number` of a new instance. */
+    /* Sets `number` of a new instance; or NULL. */
     void (*begins)(void *arg, const struct mpr_replay *r, struct mpr_followed *f);
     /* @ended: false if the log ends before the instance. */
     void (*ends)(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended);
@@ -38,9 +38,8 @@ static inline bool mpr_follow_is_full(const struct mpr_follow *f)
     return f->count == MPR_FOLLOW_MAX;
 }
 
-/* For struct mpr_watch (replay.h); @arg: the struct mpr_follow. */
-void mpr_follow_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                    const struct mpf_event *e);
+/* Makes it a watch of the replay. Call it before the first event. */
+void mpr_follow_begin(struct mpr_follow *f, struct mpr_replay *r);
 /* Call it after the last event. */
 void mpr_follow_end(struct mpr_follow *f, const struct mpr_replay *r);
 

@@ -141,7 +141,7 @@ static int find_instance(struct mpr_reader *reader, const char *path,
     struct search s = { .wanted = *wanted };
     mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
     s.follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = &s };
-    reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &s.follow };
+    mpr_follow_begin(&s.follow, &reader->replay);
     int status = mpr_reader_replay(reader, path, progress, error);
     if (status == 0) {
         mpr_follow_end(&s.follow, &reader->replay);

@@ -233,25 +233,16 @@ static void before(void *arg, const struct mpr_replay *r)
     }
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
-{
-    struct mpr_repeats *s = arg;
-    mpr_follow_see(&s->follow, r, t, e);
-    if (s->next.event) s->next.event(s->next.arg, r, t, e);
-}
-
 struct mpr_repeats *mpr_repeats_new(void) { return mpr_alloc(1, sizeof(struct mpr_repeats)); }
 
-void mpr_repeats_watch(struct mpr_repeats *s, struct mpr_replay *r)
+struct mpr_repeats *mpr_repeats_watch(struct mpr_replay *r)
 {
-    s->follow.what = what;
-    s->follow.before = before;
-    s->follow.begins = begins;
-    s->follow.ends = ends;
-    s->follow.arg = s;
-    s->next = r->watch;
-    r->watch = (struct mpr_watch){ see, s };
+    struct mpr_repeats *s = mpr_repeats_new();
+    s->follow = (struct mpr_follow){
+        .what = what, .before = before, .begins = begins, .ends = ends, .arg = s
+    };
+    mpr_follow_begin(&s->follow, r);
+    return s;
 }
 
 void mpr_repeats_end(struct mpr_repeats *s, const struct mpr_replay *r)

@@ -34,7 +34,6 @@ struct mpr_repeats_moment {
 
 struct mpr_repeats {
     struct mpr_follow follow;
-    struct mpr_watch next; /* the next observer, which also gets all events */
     struct mpr_arena arena;
     struct mpr_repeat *repeat; /* from 1 */
     uint32_t repeats, cap;
@@ -52,10 +51,9 @@ struct mpr_repeats {
     bool thinned; /* only the outermost repeated range has all instances */
 };
 
+/* Return new ones: only for names, or as a watch of a replay before the first event. */
 struct mpr_repeats *mpr_repeats_new(void);
-/* Makes it an additional observer of a replay before the first event. Without this call it only
- * serves names. */
-void mpr_repeats_watch(struct mpr_repeats *repeats, struct mpr_replay *r);
+struct mpr_repeats *mpr_repeats_watch(struct mpr_replay *r);
 /* Call it after the last event. */
 void mpr_repeats_end(struct mpr_repeats *repeats, const struct mpr_replay *r);
 void mpr_repeats_free(struct mpr_repeats *repeats); /* may be NULL */

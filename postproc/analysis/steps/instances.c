@@ -36,7 +36,6 @@ struct measured {
 
 struct mpr_instances_reading {
     struct mpr_follow follow; /* its `what` is 1 + the place of the range in `range` */
-    struct mpr_watch next;    /* the next observer */
     struct mpr_heap_rises rises;
     struct mpr_repeats *repeats;
     const char *name;              /* the range that was asked for, or NULL */
@@ -347,22 +346,13 @@ struct mpr_instances_reading *mpr_instances_begin(const char *range)
     return b;
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
-{
-    struct mpr_instances_reading *b = arg;
-    mpr_follow_see(&b->follow, r, t, e);
-    if (b->next.event) b->next.event(b->next.arg, r, t, e);
-}
-
 void mpr_instances_watch(struct mpr_instances_reading *b, struct mpr_reader *reader)
 {
     b->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
     };
     if (!b->name) b->repeats = reader->repeats;
-    b->next = reader->replay.watch;
-    reader->replay.watch = (struct mpr_watch){ see, b };
+    mpr_follow_begin(&b->follow, &reader->replay);
     mpr_heap_rises_watch(&b->rises, &reader->replay);
 }
 
@@ -417,10 +407,7 @@ static int measure(struct mpr_instances_reading *b, const char *path,
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    if (!b->name) {
-        reader.repeats = mpr_repeats_new();
-        mpr_repeats_watch(reader.repeats, &reader.replay);
-    }
+    if (!b->name) reader.repeats = mpr_repeats_watch(&reader.replay);
     mpr_instances_watch(b, &reader);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status != 0) return status;

@@ -44,11 +44,6 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
     return mpr_named_ranges_which(&g->named, r, node);
 }
 
-static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
-{
-    (void)arg, (void)r, (void)f;
-}
-
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct reading *g = arg;
@@ -73,8 +68,8 @@ static void begin(struct reading *g, struct mpr_reader *reader)
     /* blocks are missing from the thinned part of a log */
     g->history.from = &mpr_log_status(reader->log)->fold.until_ns;
     if (g->out->every) return;
-    g->follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = g };
-    reader->replay.watch = (struct mpr_watch){ mpr_follow_see, &g->follow };
+    g->follow = (struct mpr_follow){ .what = what, .ends = ends, .arg = g };
+    mpr_follow_begin(&g->follow, &reader->replay);
 }
 
 /* ---- sites that only load */
@@ -549,8 +544,7 @@ static int read_log(struct mpr_leaks *out, const struct mpr_choice *known, const
         mpr_own_peaks_begin(&own[0], &reader.replay, choice->by);
         mpr_own_peaks_begin(&own[1], &reader.replay, known->calls);
     }
-    reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader.repeats, &reader.replay);
+    reader.repeats = mpr_repeats_watch(&reader.replay);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
         mpr_history_end(&g.history);

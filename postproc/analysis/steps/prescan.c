@@ -28,8 +28,7 @@ static int scan(struct mpr_prescan *out, struct mpr_arena *arena, const char *pa
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     if (may_leave_out) reader.look_ahead = leave_out_blocks;
-    reader.repeats = mpr_repeats_new();
-    mpr_repeats_watch(reader.repeats, &reader.replay);
+    reader.repeats = mpr_repeats_watch(&reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     *out = (struct mpr_prescan){ .choice = mpr_choose(&reader),
                                  .range = mpr_repeats_outermost_name_with(reader.repeats, arena,

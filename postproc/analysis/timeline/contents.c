@@ -290,7 +290,7 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
     *contents = (struct mpr_contents){ .heaps = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_ALL, MPR_INSTANT_PEAK, error) != 0) return -1;
     r.reader.replay.ledger = &r.ledger;
-    r.reader.replay.watch = (struct mpr_watch){ see, &r };
+    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ see, &r });
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
         fill(&r, path);

@@ -22,7 +22,6 @@ struct newest {
 
 struct mpr_lanes {
     struct mpr_follow follow;
-    struct mpr_watch next; /* the previous watch, which also gets all events */
     struct mpr_repeats *repeats;
     struct mpr_heap_rises rises;
     struct mpr_range_growth taken; /* by box */
@@ -166,14 +165,6 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     mpr_range_growth_end(&l->taken, r, (size_t)f->number);
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
-{
-    struct mpr_lanes *l = arg;
-    mpr_follow_see(&l->follow, r, t, e);
-    if (l->next.event) l->next.event(l->next.arg, r, t, e);
-}
-
 struct mpr_lanes *mpr_lanes_new(size_t limit)
 {
     struct mpr_lanes *l = mpr_alloc(1, sizeof *l);
@@ -199,8 +190,7 @@ void mpr_lanes_watch(struct mpr_lanes *l, struct mpr_repeats *repeats, struct mp
     };
     mpr_heap_rises_watch(&l->rises, r);
     l->taken.rises = &l->rises;
-    l->next = r->watch;
-    r->watch = (struct mpr_watch){ see, l };
+    mpr_follow_begin(&l->follow, r);
 }
 
 void mpr_lanes_end(struct mpr_lanes *l, const struct mpr_replay *r)

@@ -105,7 +105,7 @@ int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options 
     struct reading r = { .options = options, .open = { .ends = on_pop, .arg = &r } };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     r.reader.replay.options.without_malloc = true;
-    r.reader.replay.watch = (struct mpr_watch){ see, &r };
+    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ see, &r });
     if (options->step) mpr_named_ranges_begin(&r.named, options->step, NULL);
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {

@@ -236,9 +236,8 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
         r->large = o->large = mpr_large_new(&r->accounts);
         r->flows = o->flows = mpr_alloc_free_matrix_new();
         o->annotations = mpr_annotations_new();
-        r->watch = (struct mpr_watch){ mpr_annotations_see, o->annotations };
-        reader->repeats = mpr_repeats_new();
-        mpr_repeats_watch(reader->repeats, r);
+        mpr_watch_begin(r, (struct mpr_watch){ mpr_annotations_see, o->annotations });
+        reader->repeats = mpr_repeats_watch(r);
         o->lanes = mpr_lanes_new(options->boxes);
         mpr_lanes_watch(o->lanes, reader->repeats, r);
     }
