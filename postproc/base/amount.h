@@ -9,6 +9,18 @@
 /* Compares two numbers for qsort, the smaller one first. */
 static inline int mpr_compare(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
+static inline int mpr_compare_signed(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
+
+/* Defines a function for qsort. @order: compares two elements, *a and *b; several comparisons are
+ * joined by ?:. */
+#define MPR_COMPARE(name, type, order)                                                             \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        type const *a = left;                                                                      \
+        type const *b = right;                                                                     \
+        return order;                                                                              \
+    }
+
 /* Sorts an array of uint64_t with qsort. */
 static inline int mpr_compare_numbers(const void *left, const void *right)
 {

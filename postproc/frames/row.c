@@ -38,6 +38,12 @@ int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b)
     return mpr_frame_compare_paths(a->path, b->path);
 }
 
+int mpr_row_by_bytes(const void *left, const void *right)
+{
+    return mpr_compare(((const struct mpr_row *)right)->bytes,
+                       ((const struct mpr_row *)left)->bytes);
+}
+
 /* ---- lines */
 
 struct mpr_line mpr_line_of(const struct mpr_row *row)

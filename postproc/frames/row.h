@@ -54,6 +54,8 @@ extern const char *const mpr_order_name[MPR_ORDERS_COUNT];
 uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order);
 /* Largest first; equal ones by bytes, then by their own peaks. */
 int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order);
+/* Sorts rows with qsort, the one with most bytes first. */
+int mpr_row_by_bytes(const void *left, const void *right);
 /* Order of rows by their paths. */
 int mpr_row_by_path(const struct mpr_row *a, const struct mpr_row *b);
 

@@ -241,16 +241,7 @@ void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *are
 
 /* ---- owners of blocks */
 
-static int by_key(const void *left, const void *right)
-{
-    return mpr_compare(((const struct mpr_cell *)left)->key, ((const struct mpr_cell *)right)->key);
-}
-
-static int by_row_bytes(const void *left, const void *right)
-{
-    return mpr_compare(((const struct mpr_row *)right)->bytes,
-                       ((const struct mpr_row *)left)->bytes);
-}
+MPR_COMPARE(by_key, struct mpr_cell, mpr_compare(a->key, b->key))
 
 const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
                                             const struct mpr_reader *reader,
@@ -275,7 +266,7 @@ const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
         newest->blocks++;
     }
     free(cell);
-    qsort(row, *rows, sizeof *row, by_row_bytes);
+    qsort(row, *rows, sizeof *row, mpr_row_by_bytes);
     return row;
 }
 
@@ -297,11 +288,7 @@ const struct mpr_row *mpr_device_torch_rows(struct mpr_arena *arena,
     return row;
 }
 
-static int by_comm_bytes(const void *left, const void *right)
-{
-    return mpr_compare(((const struct mpr_comm_row *)right)->bytes,
-                       ((const struct mpr_comm_row *)left)->bytes);
-}
+MPR_COMPARE(by_comm_bytes, struct mpr_comm_row, mpr_compare(b->bytes, a->bytes))
 
 static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
                        const struct mpr_replay *r, const struct mpr_device_snapshot *p)
@@ -428,13 +415,9 @@ static void collect_all(struct collection *c, unsigned device, struct mpr_segmen
 }
 
 /* At the same time an out-of-memory event precedes a peak, and a peak a spread instant. */
-static int by_time(const void *left, const void *right)
-{
-    const struct mpr_account_instant *a = &((const struct entry *)left)->instant,
-                                     *b = &((const struct entry *)right)->instant;
-    const int order = mpr_compare(a->time, b->time);
-    return order ? order : mpr_compare(b->kind, a->kind);
-}
+MPR_COMPARE(by_time, struct entry,
+            mpr_compare(a->instant.time, b->instant.time)
+                ?: mpr_compare(b->instant.kind, a->instant.kind))
 
 /* Fills the bytes of one use at all instants.  Returns false if they are always 0. */
 static bool fill_part(const struct collection *c, enum mpr_use use, struct mpr_account_part *out)

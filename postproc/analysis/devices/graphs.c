@@ -82,11 +82,8 @@ static void add_executables(struct mpr_graphs *g, const struct mpr_reader *reade
     }
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct mpr_graph_row *a = left, *b = right;
-    return a->time != b->time ? mpr_compare(a->time, b->time) : mpr_compare(a->capture, b->capture);
-}
+MPR_COMPARE(by_time, struct mpr_graph_row,
+            mpr_compare(a->time, b->time) ?: mpr_compare(a->capture, b->capture))
 
 /* ---- bursts */
 

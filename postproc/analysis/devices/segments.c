@@ -196,17 +196,11 @@ static void add_segment(struct making *m, const struct mpr_walked_segment *walke
     }
 }
 
-static int by_key_and_segment(const void *left, const void *right)
-{
-    const struct held *a = left, *b = right;
-    return a->key != b->key ? mpr_compare(a->key, b->key) : mpr_compare(a->segment, b->segment);
-}
+MPR_COMPARE(by_key_and_segment, struct held,
+            mpr_compare(a->key, b->key) ?: mpr_compare(a->segment, b->segment))
 
-static int by_pinned(const void *left, const void *right)
-{
-    const struct mpr_segment_pin *a = left, *b = right;
-    return a->free != b->free ? mpr_compare(b->free, a->free) : mpr_compare(b->bytes, a->bytes);
-}
+MPR_COMPARE(by_pinned, struct mpr_segment_pin,
+            mpr_compare(b->free, a->free) ?: mpr_compare(b->bytes, a->bytes))
 
 static void fill_pins(struct making *m)
 {
@@ -250,17 +244,10 @@ static void count_outside(struct mpr_segments_device *d, const struct mpr_device
     d->outside_blocks = blocks;
 }
 
-static int by_free(const void *left, const void *right)
-{
-    const struct mpr_segment *a = left, *b = right;
-    return a->free != b->free ? mpr_compare(b->free, a->free) : mpr_compare(a->addr, b->addr);
-}
+MPR_COMPARE(by_free, struct mpr_segment,
+            mpr_compare(b->free, a->free) ?: mpr_compare(a->addr, b->addr))
 
-static int by_pool_bytes(const void *left, const void *right)
-{
-    return mpr_compare(((const struct mpr_segment_pool *)right)->bytes,
-                       ((const struct mpr_segment_pool *)left)->bytes);
-}
+MPR_COMPARE(by_pool_bytes, struct mpr_segment_pool, mpr_compare(b->bytes, a->bytes))
 
 static void fill_device(struct mpr_segments *result, const struct mpr_reader *reader,
                         const struct mpr_device_snapshot *p)

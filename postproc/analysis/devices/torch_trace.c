@@ -344,11 +344,7 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
 
 /* ---- the state at the end */
 
-static int by_address(const void *left, const void *right)
-{
-    return mpr_compare(((const struct mpr_gpu_block *)left)->addr,
-                       ((const struct mpr_gpu_block *)right)->addr);
-}
+MPR_COMPARE(by_address, struct mpr_gpu_block, mpr_compare(a->addr, b->addr))
 
 /* Returns the live blocks by address; the caller frees them. */
 static struct mpr_gpu_block *live_blocks(const struct reading *r, size_t *count)

@@ -231,12 +231,9 @@ static void find_gradients(struct piece *piece, size_t count)
     free(size);
 }
 
-static int by_stack(const void *left, const void *right)
-{
-    const struct piece *a = *(struct piece *const *)left, *b = *(struct piece *const *)right;
-    return a->key != b->key ? mpr_compare(a->key, b->key)
-                            : mpr_compare(a->life.block.size, b->life.block.size);
-}
+MPR_COMPARE(by_stack, struct piece *,
+            mpr_compare((*a)->key, (*b)->key)
+                ?: mpr_compare((*a)->life.block.size, (*b)->life.block.size))
 
 /* Rejects workspaces that the same calls made more than once. */
 static void reject_repeated(struct piece *piece, size_t count)
@@ -312,17 +309,8 @@ static struct piece *split_asleep(struct piece *piece, size_t *pieces,
 
 /* ---- the result */
 
-static int by_role_and_key(const void *left, const void *right)
-{
-    const struct piece *a = left, *b = right;
-    return a->role != b->role ? mpr_compare(a->role, b->role) : mpr_compare(a->key, b->key);
-}
-
-static int by_bytes(const void *left, const void *right)
-{
-    return mpr_compare(((const struct mpr_row *)right)->bytes,
-                       ((const struct mpr_row *)left)->bytes);
-}
+MPR_COMPARE(by_role_and_key, struct piece,
+            mpr_compare(a->role, b->role) ?: mpr_compare(a->key, b->key))
 
 /* @piece: pieces of one role, by key. */
 static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
@@ -340,7 +328,7 @@ static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
         share->bytes += piece[i].bytes;
         share->blocks += piece[i].blocks;
     }
-    qsort(row, share->rows, sizeof *row, by_bytes);
+    qsort(row, share->rows, sizeof *row, mpr_row_by_bytes);
     share->row = row;
 }
 

@@ -223,12 +223,8 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     fill_touched(&r->samples.at_peak[code], mpr_log_status(reader->log), code, out);
 }
 
-static int by_peak(const void *left, const void *right)
-{
-    const struct mpr_heap_peak *a = left, *b = right;
-    const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
-    return order ? order : mpr_heap_by_name(a->heap, b->heap);
-}
+MPR_COMPARE(by_peak, struct mpr_heap_peak,
+            mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
 static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
                        struct mpr_log_peaks *out)
@@ -412,12 +408,8 @@ const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint
 
 /* ---- the process tree */
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mpr_log_peaks *a = left, *b = right;
-    const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
-    return order ? order : strcmp(a->summary.path, b->summary.path);
-}
+MPR_COMPARE(by_size, struct mpr_log_peaks,
+            mpr_compare(b->peak_bytes, a->peak_bytes) ?: strcmp(a->summary.path, b->summary.path))
 
 void mpr_peaks_find_processes(struct mpr_peaks *peaks)
 {

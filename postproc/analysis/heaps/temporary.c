@@ -95,12 +95,8 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_soon);
 }
 
-static int by_heap(const void *left, const void *right)
-{
-    const struct mpr_temporary_heap *a = left, *b = right;
-    const int order = mpr_compare(b->all.soon, a->all.soon);
-    return order ? order : mpr_heap_by_name(a->heap, b->heap);
-}
+MPR_COMPARE(by_heap, struct mpr_temporary_heap,
+            mpr_compare(b->all.soon, a->all.soon) ?: mpr_heap_by_name(a->heap, b->heap))
 
 static void fill_heaps(struct gathering *g, const struct mpr_reader *reader)
 {

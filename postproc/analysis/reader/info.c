@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "amount.h"
 #include "labels.h"
 #include "reader.h"
 #include "replay.h"
@@ -54,12 +55,9 @@ static const char *heap_name(struct mpr_arena *arena, const struct mpr_replay *r
     }
 }
 
-static int by_peak(const void *left, const void *right)
-{
-    const struct mpr_info_nvtx *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return (a->allocations < b->allocations) - (a->allocations > b->allocations);
-}
+MPR_COMPARE(by_peak, struct mpr_info_nvtx,
+            mpr_compare(b->peak_bytes, a->peak_bytes)
+                ?: mpr_compare(b->allocations, a->allocations))
 
 static struct mpr_info_nvtx heap_of(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t i)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "log.h"
 #include "names.h"
 #include "ranges.h"
@@ -46,12 +47,8 @@ static int compare_objects(const struct mpr_module *a, const struct mpr_module *
                              : strcmp(a->path, b->path);
 }
 
-static int in_order(const void *left, const void *right)
-{
-    const struct call *a = left, *b = right;
-    const int order = compare_objects(a->module, b->module);
-    return order ? order : (a->offset > b->offset) - (a->offset < b->offset);
-}
+MPR_COMPARE(in_order, struct call,
+            compare_objects(a->module, b->module) ?: mpr_compare(a->offset, b->offset))
 
 /* Each once. */
 static struct call *list_calls(const struct mpr_sites *s, size_t *count)

@@ -486,11 +486,7 @@ struct subject {
     uint64_t bytes;
 };
 
-static int by_pattern(const void *left, const void *right)
-{
-    const struct subject *a = left, *b = right;
-    return strcmp(a->pattern, b->pattern);
-}
+MPR_COMPARE(by_pattern, struct subject, strcmp(a->pattern, b->pattern))
 
 /* Merges equal patterns, and drops those without a hundredth of the heap.  Returns their number. */
 static size_t keep_large(struct subject *subject, size_t subjects, const struct mpr_heap_peak *heap)
@@ -530,10 +526,7 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
     }
 }
 
-static int by_text(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
+MPR_COMPARE(by_text, char *, strcmp(*a, *b))
 
 /* Suggests limits on lines that are in no range, because each range has a limit.
  * @ranges: the same heap by ranges. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "labels.h"
 #include "named_ranges.h"
 #include "range_growth.h"
@@ -214,11 +215,7 @@ static struct mpr_instance instance_of(const struct making *m, const struct entr
 
 /* ---- names: no two are alike */
 
-static int by_name(const void *left, const void *right)
-{
-    const struct mpr_instance *const *a = left, *const *b = right;
-    return strcmp((*a)->name, (*b)->name);
-}
+MPR_COMPARE(by_name, struct mpr_instance *, strcmp((*a)->name, (*b)->name))
 
 static bool some_are_alike(const struct mpr_instances *out)
 {
@@ -265,12 +262,8 @@ static void make_names_unique(const struct making *m)
 
 /* ---- heaps */
 
-static int by_peak(const void *left, const void *right)
-{
-    const struct mpr_instances_heap *a = left, *b = right;
-    if (a->peak_bytes != b->peak_bytes) return a->peak_bytes > b->peak_bytes ? -1 : 1;
-    return mpr_heap_by_name(a->heap, b->heap);
-}
+MPR_COMPARE(by_peak, struct mpr_instances_heap,
+            mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
 static void fill_heap(const struct making *m, uint8_t heap)
 {

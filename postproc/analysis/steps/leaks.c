@@ -139,9 +139,8 @@ struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_a
 static int by_growth(const void *left, const void *right)
 {
     const struct mpr_row *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    if (a->live_bytes != b->live_bytes) return a->live_bytes > b->live_bytes ? -1 : 1;
-    return mpr_row_by_path(a, b);
+    const int order = mpr_compare(b->bytes, a->bytes) ?: mpr_compare(b->live_bytes, a->live_bytes);
+    return order ? order : mpr_row_by_path(a, b);
 }
 
 /* Sites that grow, or levelled off. */

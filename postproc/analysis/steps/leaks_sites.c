@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "alloc_context.h"
+#include "amount.h"
 #include "labels.h"
 #include "lifetime_histogram.h"
 #include "numbered_lines.h"
@@ -44,12 +45,7 @@ static bool has_node(const struct mpr_replay *r, const struct mpr_cell *cell)
                          (by == MPR_GROUP_AUTO && !(cell->key & MPR_KEY_LIBRARY)));
 }
 
-static int by_key(const void *left, const void *right)
-{
-    const struct alike *a = left, *b = right;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    return a->cell < b->cell ? -1 : a->cell > b->cell;
-}
+MPR_COMPARE(by_key, struct alike, mpr_compare(a->key, b->key) ?: mpr_compare(a->cell, b->cell))
 
 static size_t gather(struct alike *to, struct mpr_repeats *repeats, const struct mpr_replay *r,
                      const bool *wanted)
@@ -184,12 +180,6 @@ struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_le
 
 /* ---- ages of blocks */
 
-static int by_time(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* The times of each cell's blocks. */
 struct times {
     const uint32_t *to; /* by cell of the births: its cell in the projection; or NULL */
@@ -235,7 +225,7 @@ void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *l
         out[i] = (struct mpr_ages){ .blocks = 0 };
         if (cell[i] >= t.cells || !t.of[cell[i]].blocks) continue;
         const struct of_cell *of = &t.of[cell[i]];
-        qsort(of->made, of->blocks, sizeof *of->made, by_time);
+        qsort(of->made, of->blocks, sizeof *of->made, mpr_compare_numbers);
         out[i] = (struct mpr_ages){ of->made, of->blocks };
     }
     free(t.of);
@@ -251,6 +241,6 @@ struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ag
         if (ages[i].blocks) memcpy(made + blocks, ages[i].made, ages[i].blocks * sizeof *made);
         blocks += ages[i].blocks;
     }
-    if (blocks) qsort(made, blocks, sizeof *made, by_time);
+    if (blocks) qsort(made, blocks, sizeof *made, mpr_compare_numbers);
     return (struct mpr_ages){ made, blocks };
 }

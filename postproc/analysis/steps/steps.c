@@ -17,12 +17,8 @@ struct ranked {
     size_t instance;
 };
 
-static int by_value(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-    if (a->value != b->value) return a->value < b->value ? -1 : 1;
-    return a->instance < b->instance ? -1 : 1;
-}
+MPR_COMPARE(by_value, struct ranked,
+            mpr_compare_signed(a->value, b->value) ?: mpr_compare(a->instance, b->instance))
 
 struct middle {
     int64_t median, far; /* far: three times the distance from the median to the third quartile */
@@ -187,11 +183,7 @@ static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap
     return next;
 }
 
-static int by_path(const void *left, const void *right)
-{
-    const struct mpr_steps_row *a = left, *b = right;
-    return mpr_frame_compare_paths(a->path, b->path);
-}
+MPR_COMPARE(by_path, struct mpr_steps_row, mpr_frame_compare_paths(a->path, b->path))
 
 static int by_difference(const void *left, const void *right)
 {

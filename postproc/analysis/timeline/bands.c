@@ -58,11 +58,7 @@ static uint32_t find_unit(struct making *m, uint32_t index)
     return m->units - 1;
 }
 
-static int by_from(const void *left, const void *right)
-{
-    const struct mpr_excerpt_series *a = left, *b = right;
-    return mpr_compare(a->from, b->from);
-}
+MPR_COMPARE(by_from, struct mpr_excerpt_series, mpr_compare(a->from, b->from))
 
 static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts, uint8_t heap)
 {
@@ -91,12 +87,8 @@ static void weigh_units(struct making *m, const struct mpr_series *s)
     }
 }
 
-static int by_largest(const void *left, const void *right)
-{
-    const struct unit *a = *(struct unit *const *)left, *b = *(struct unit *const *)right;
-    return a->largest != b->largest ? mpr_compare(b->largest, a->largest)
-                                    : mpr_compare(a->cell, b->cell);
-}
+MPR_COMPARE(by_largest, struct unit *,
+            mpr_compare((*b)->largest, (*a)->largest) ?: mpr_compare((*a)->cell, (*b)->cell))
 
 static void rank_units(struct making *m, const struct mpr_series *s, uint8_t heap)
 {

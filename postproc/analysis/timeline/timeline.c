@@ -16,12 +16,8 @@
 
 /* ---- heaps */
 
-static int by_peak(const void *left, const void *right)
-{
-    const struct mpr_heap_timeline *a = left, *b = right;
-    const int order = mpr_compare(b->peak_bytes, a->peak_bytes);
-    return order ? order : mpr_heap_by_name(a->heap, b->heap);
-}
+MPR_COMPARE(by_peak, struct mpr_heap_timeline,
+            mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
 static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
                        const struct mpr_levels *levels)
@@ -77,12 +73,8 @@ static int by_birth(const void *left, const void *right)
     return order ? order : mpr_compare(a->to, b->to);
 }
 
-static int by_from(const void *left, const void *right)
-{
-    const struct mpr_lifetime *a = left, *b = right;
-    const int order = mpr_compare(a->from, b->from);
-    return order ? order : mpr_compare(a->addr, b->addr);
-}
+MPR_COMPARE(by_from, struct mpr_lifetime,
+            mpr_compare(a->from, b->from) ?: mpr_compare(a->addr, b->addr))
 
 /* Fills the blocks of a heap that are large at some time. */
 static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
