@@ -50,7 +50,7 @@ static const struct mpr_column heaps[] = {
 
 /* ---- owners: ranges, threads, call stacks */
 
-#define OF_THREAD(member) MPR_FIELD(mpr_content_thread, member)
+#define OF_THREAD(member) MPR_FIELD(mpr_info_thread, member)
 
 static const struct mpr_column threads[] = {
     { .key = "thread_id", .type = MPR_COUNT, OF_THREAD(number) },

@@ -149,22 +149,22 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
 /* ---- threads of the log */
 
 static const struct mpr_column life_columns[] = {
-    { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_thread_life, name) },
-    { .key = "number", .type = MPR_COUNT, MPR_FIELD(mpr_thread_life, number) },
+    { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name) },
+    { .key = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number) },
     { .key = "tid",
       .type = MPR_COUNT,
-      MPR_FIELD(mpr_thread_life, tid),
+      MPR_FIELD(mpr_info_thread, tid),
       .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "first_ns", .type = MPR_TIME, MPR_FIELD(mpr_thread_life, first_ns) },
+    { .key = "first_ns", .type = MPR_TIME, MPR_FIELD(mpr_info_thread, first_ns) },
     { .key = "ended_ns",
       .type = MPR_TIME,
-      MPR_FIELD(mpr_thread_life, ended_ns),
+      MPR_FIELD(mpr_info_thread, ended_ns),
       .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "allocated", .type = MPR_FLAG, MPR_FIELD(mpr_thread_life, allocated) },
+    { .key = "allocated", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, allocated) },
 };
 
 /* Number 0 is not a thread: it has the blocks whose thread is not recorded. */
-static bool is_idle(const struct mpr_thread_life *t) { return t->tid && !t->allocated; }
+static bool is_idle(const struct mpr_info_thread *t) { return t->tid && !t->allocated; }
 
 static void threads(struct mpr_document *doc, const struct mpr_thread_use *use)
 {

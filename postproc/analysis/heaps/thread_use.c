@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "cell_totals.h"
-#include "labels.h"
 #include "lifetime_histogram.h"
 #include "mpf/sample.h"
 #include "reader.h"
@@ -12,20 +12,6 @@ struct gathering {
     struct mpr_thread_use *out;
     struct mpr_lifetime_histogram lasting;
 };
-
-static struct mpr_thread_life life_of(struct mpr_arena *arena, const struct mpr_replay *r,
-                                      uint32_t number)
-{
-    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
-    struct mpr_thread_life life = { .name = mpr_label_thread(arena, r, number),
-                                    .number = number,
-                                    .ended_ns = UINT64_MAX };
-    if (!t) return life;
-    life.tid = t->tid;
-    life.first_ns = t->first_ns;
-    if (t->ended) life.ended_ns = t->ended_ns;
-    return life;
-}
 
 static struct mpr_thread_row *fill_rows(struct gathering *g, const struct mpr_replay *r,
                                         const struct mpr_heap_peak *heap)
@@ -37,7 +23,7 @@ static struct mpr_thread_row *fill_rows(struct gathering *g, const struct mpr_re
         const uint32_t cell = heap->row[i].cell;
         const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(&g->lasting, cell);
         row[i] = (struct mpr_thread_row){
-            .life = life_of(arena, r, (uint32_t)r->accounts.cell[cell].key),
+            .life = mpr_info_thread(arena, r, (uint32_t)r->accounts.cell[cell].key),
             .end_blocks = held[cell].now_blocks,
             .all_bytes = all.births && !held[cell].estimated ? all.bytes : MPF_UNKNOWN,
         };
@@ -48,18 +34,15 @@ static struct mpr_thread_row *fill_rows(struct gathering *g, const struct mpr_re
 
 static void fill_threads(struct mpr_thread_use *out, const struct mpr_replay *r)
 {
-    out->thread = mpr_arena_alloc(&out->peaks.arena, r->threads.count * sizeof *out->thread);
-    size_t *place = mpr_arena_alloc(&out->peaks.arena, r->threads.count * sizeof *place);
-    for (uint32_t i = 0; i < r->threads.count; i++) {
-        if (!r->threads.at[i]) continue;
-        place[i] = out->threads;
-        out->thread[out->threads++] = life_of(&out->peaks.arena, r, i);
-    }
+    bool *allocated = mpr_alloc(r->threads.count, sizeof *allocated); /* by number */
+    out->thread = mpr_info_threads(&out->peaks.arena, r, &out->threads);
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
-        const uint64_t number = r->accounts.cell[i].key;
-        if (r->accounts.cell[i].allocations && number < r->threads.count && r->threads.at[number])
-            out->thread[place[number]].allocated = true;
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (cell->key < r->threads.count) allocated[cell->key] |= cell->allocations != 0;
     }
+    for (size_t i = 0; i < out->threads; i++)
+        out->thread[i].allocated = allocated[out->thread[i].number];
+    free(allocated);
 }
 
 int mpr_thread_use_read(struct mpr_thread_use *out, const char *path,

@@ -5,19 +5,12 @@
 #ifndef MPR_THREAD_USE_H
 #define MPR_THREAD_USE_H
 
+#include "info.h"
 #include "peaks.h"
-
-struct mpr_thread_life {
-    const char *name; /* with the kernel's number */
-    uint64_t number, tid;
-    uint64_t first_ns, ended_ns; /* ended_ns: UINT64_MAX if it lived at the end, or if its end
-                                    is unknown */
-    bool allocated;              /* in any heap */
-};
 
 /* One thread in one heap. */
 struct mpr_thread_row {
-    struct mpr_thread_life life;
+    struct mpr_info_thread life;
     uint64_t end_blocks;
     uint64_t all_bytes; /* sum of all blocks that it allocated, or MPF_UNKNOWN if memory is counted
                            by pages or known from samples */
@@ -26,7 +19,7 @@ struct mpr_thread_row {
 struct mpr_thread_use {
     struct mpr_peaks peaks;         /* one log, by thread */
     struct mpr_thread_row **of;     /* for each heap of that log, and each of the heap's rows */
-    struct mpr_thread_life *thread; /* all threads of the log, by number */
+    struct mpr_info_thread *thread; /* all threads of the log, by number */
     size_t threads;
 };
 

@@ -30,16 +30,29 @@ static void fill_counts(const struct mpr_replay *r, struct mpr_info *info)
     }
 }
 
-static void fill_threads(const struct mpr_replay *r, struct mpr_info *info)
+struct mpr_info_thread mpr_info_thread(struct mpr_arena *arena, const struct mpr_replay *r,
+                                       uint32_t number)
 {
-    info->thread = mpr_arena_alloc(&info->arena, r->threads.count * sizeof *info->thread);
-    for (uint32_t i = 0; i < r->threads.count; i++) {
-        const struct mpr_thread *t = r->threads.at[i];
-        if (!t) continue;
-        info->thread[info->threads++] =
-            (struct mpr_info_thread){ i, mpr_label_thread(&info->arena, r, i), t->first_ns,
-                                      t->ended };
-    }
+    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
+    struct mpr_info_thread thread = { .name = mpr_label_thread(arena, r, number),
+                                      .number = number,
+                                      .ended_ns = UINT64_MAX };
+    if (!t) return thread;
+    thread.tid = t->tid;
+    thread.first_ns = t->first_ns;
+    thread.ended = t->ended;
+    if (t->ended) thread.ended_ns = t->ended_ns;
+    return thread;
+}
+
+struct mpr_info_thread *mpr_info_threads(struct mpr_arena *arena, const struct mpr_replay *r,
+                                         size_t *threads)
+{
+    struct mpr_info_thread *thread = mpr_arena_alloc(arena, r->threads.count * sizeof *thread);
+    *threads = 0;
+    for (uint32_t i = 0; i < r->threads.count; i++)
+        if (r->threads.at[i]) thread[(*threads)++] = mpr_info_thread(arena, r, i);
+    return thread;
 }
 
 /* ---- heaps that libraries registered with NVTX */
@@ -137,7 +150,7 @@ int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_prog
     mpr_reader_summary(&reader, path, &info->arena, &info->summary);
     fill_header(mpr_log_header(reader.log), info);
     fill_counts(r, info);
-    fill_threads(r, info);
+    info->thread = mpr_info_threads(&info->arena, r, &info->threads);
     info->heap = nvtx_heaps(&info->arena, r, &info->heaps);
     info->region = nvtx_regions(&info->arena, r, &info->regions);
     info->names = r->ranges.names.count;

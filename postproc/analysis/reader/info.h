@@ -11,6 +11,7 @@
 #include "summary.h"
 
 struct mpr_error;
+struct mpr_replay;
 
 struct mpr_info_pair {
     const char *key, *value;
@@ -20,10 +21,11 @@ struct mpr_info_count {
     uint64_t events;
 };
 struct mpr_info_thread {
-    uint32_t number;
-    const char *name;
-    uint64_t first_ns;
-    bool ended;
+    const char *name;     /* with the kernel's number */
+    uint64_t number, tid; /* tid: the kernel's number, or 0 if unknown */
+    uint64_t first_ns, ended_ns;
+    bool ended;     /* if not, or if its end is unknown, ended_ns is UINT64_MAX */
+    bool allocated; /* in any heap; only thread_use.h has it */
 };
 
 /* Heaps that libraries registered with NVTX: sums by heap name, and by region name within. */
@@ -55,5 +57,11 @@ struct mpr_info {
 int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error);
 void mpr_info_free(struct mpr_info *info);
+
+/* Return one thread, and all threads of a log that was read, by number; in the arena. */
+struct mpr_info_thread mpr_info_thread(struct mpr_arena *arena, const struct mpr_replay *r,
+                                       uint32_t number);
+struct mpr_info_thread *mpr_info_threads(struct mpr_arena *arena, const struct mpr_replay *r,
+                                         size_t *threads);
 
 #endif

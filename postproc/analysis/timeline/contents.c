@@ -194,21 +194,6 @@ static void fill_ranges(struct reading *r)
     }
 }
 
-static void fill_threads(struct mpr_contents *out, const struct mpr_replay *r)
-{
-    out->thread = mpr_arena_alloc(&out->arena, r->threads.count * sizeof *out->thread);
-    for (uint32_t i = 0; i < r->threads.count; i++) {
-        const struct mpr_thread *t = r->threads.at[i];
-        if (!t) continue;
-        out->thread[out->threads++] =
-            (struct mpr_content_thread){ .number = i,
-                                         .tid = t->tid,
-                                         .first_ns = t->first_ns,
-                                         .ended_ns = t->ended ? t->ended_ns : UINT64_MAX,
-                                         .name = mpr_label_maker(&out->arena, r, i) };
-    }
-}
-
 static void fill_calls(struct mpr_contents *out, const struct mpr_numbering *n)
 {
     size_t count = 0;
@@ -268,7 +253,9 @@ static void fill(struct reading *r, const char *path)
     fill_heaps(out, &reader->replay);
     fill_uses(out, &reader->replay);
     fill_ranges(r);
-    fill_threads(out, &reader->replay);
+    out->thread = mpr_info_threads(&out->arena, &reader->replay, &out->threads);
+    if (out->threads && !out->thread->number)
+        out->thread->name = mpr_label_maker(&out->arena, &reader->replay, 0);
     fill_sites(out, reader, r->options->user_frames);
     mpr_segments_fill_worst(&out->segments, reader);
     mpr_graphs_fill(&out->graphs, reader);

@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "device.h"
 #include "graphs.h"
+#include "info.h"
 #include "progress.h"
 #include "reading.h"
 #include "segments.h"
@@ -79,11 +80,6 @@ struct mpr_content_range {
     struct mpr_path path; /* outermost first */
 };
 
-struct mpr_content_thread {
-    uint64_t number, tid, first_ns, ended_ns; /* tid: 0 if unknown; ended_ns: UINT64_MAX if alive */
-    const char *name;
-};
-
 /* A pair of call stacks, 0 if unknown.  name: one line for both; caller: "" if it has no name. */
 struct mpr_content_site {
     uint64_t number, native, python;
@@ -106,7 +102,7 @@ struct mpr_contents {
     struct mpr_content_heap *heap;
     struct mpr_content_use *use;
     struct mpr_content_range *range;
-    struct mpr_content_thread *thread;
+    struct mpr_info_thread *thread;
     struct mpr_content_site *site;
     struct mpr_content_call *call;
     struct mpr_content_frame *frame;
