@@ -11,21 +11,19 @@
  * each two. */
 enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096 };
 
+/* Nodes of marks and instances are those of replay until the result is filled. */
 struct mark {
-    enum mpr_mark_kind kind;
-    uint64_t time, bytes, free;
-    uint32_t node, thread, name, domain;
-    uint8_t heap;
-    const char *text; /* instead of a name in the log, or NULL */
+    struct mpr_mark mark;
+    uint32_t name, domain; /* of its text, if that is NULL; texts may be recorded later */
 };
 
 struct instance {
-    uint64_t push, from, to;
-    uint32_t node, thread;
+    uint64_t push;
+    struct mpr_range_instance instance;
 };
 
 struct track {
-    uint64_t time[POINTS], value[POINTS];
+    struct mpr_track_point point[POINTS];
     size_t points, stride, waiting;
     uint64_t limit;
 };
@@ -75,13 +73,14 @@ static struct mark *add_mark(struct mpr_annotations *a, const struct mpr_thread 
         a->marks_left_out++;
         return NULL;
     }
-    a->mark[a->marks] = (struct mark){ .kind = kind,
-                                       .time = e->time,
-                                       .bytes = bytes,
-                                       .node = t->node,
-                                       .thread = t->number,
-                                       .heap = e->heap,
-                                       .free = MPF_UNKNOWN };
+    a->mark[a->marks].mark = (struct mpr_mark){ .kind = kind,
+                                                .time = e->time,
+                                                .bytes = bytes,
+                                                .free_bytes = MPF_UNKNOWN,
+                                                .node = t->node,
+                                                .thread = t->number,
+                                                .heap = e->heap,
+                                                .text = kind == MPR_MARK_NVTX ? NULL : "" };
     return &a->mark[a->marks++];
 }
 
@@ -102,7 +101,7 @@ static void see_window(struct mpr_annotations *a, const struct mpr_thread *t,
         a->marks_left_out++;
         return;
     }
-    add_mark(a, t, e, MPR_MARK_NVTX, 0)->text =
+    add_mark(a, t, e, MPR_MARK_NVTX, 0)->mark.text =
         e->addr ? "(capture window opens)" : "(capture window closes)";
 }
 
@@ -128,7 +127,7 @@ static void see_refusal(struct mpr_annotations *a, const struct mpr_replay *r,
 {
     keep_excerpt(r, e, MPR_EXCERPT_FAILURE);
     struct mark *mark = add_mark(a, t, e, kind, e->addr);
-    if (mark) mark->free = value_of(e, free);
+    if (mark) mark->mark.free_bytes = value_of(e, free);
 }
 
 /* ---- instances of ranges */
@@ -141,7 +140,7 @@ static void see_push(struct mpr_annotations *a, const struct mpr_replay *r,
     if (a->of_path[t->node] >= limit || a->instances >= INSTANCES) return;
     a->of_path[t->node]++;
     a->instance[a->instances++] =
-        (struct instance){ r->count[MPF_OP_PUSH], e->time, UINT64_MAX, t->node, t->number };
+        (struct instance){ r->count[MPF_OP_PUSH], { e->time, UINT64_MAX, t->node, t->number } };
 }
 
 static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
@@ -154,7 +153,7 @@ static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
         else high = middle;
     }
     if (t->popped && low < a->instances && a->instance[low].push == t->popped)
-        a->instance[low].to = e->time;
+        a->instance[low].instance.to = e->time;
 }
 
 /* ---- tracks */
@@ -162,11 +161,8 @@ static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
 /* Joins each two points to the larger one. */
 static void halve(struct track *t)
 {
-    for (size_t i = 0; i < POINTS / 2; i++) {
-        const size_t from = t->value[2 * i] >= t->value[2 * i + 1] ? 2 * i : 2 * i + 1;
-        t->time[i] = t->time[from];
-        t->value[i] = t->value[from];
-    }
+    for (size_t i = 0; i < POINTS / 2; i++)
+        t->point[i] = t->point[2 * i + (t->point[2 * i].value < t->point[2 * i + 1].value)];
     t->points = POINTS / 2;
     t->stride *= 2;
 }
@@ -184,14 +180,13 @@ static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, 
     if (limit != MPF_UNKNOWN) t->limit = limit;
     if (t->waiting < t->stride) {
         t->waiting++;
-        if (value <= t->value[t->points - 1]) return;
+        if (value <= t->point[t->points - 1].value) return;
         t->points--;
     } else {
         t->waiting = 1;
         if (t->points == POINTS) halve(t);
     }
-    t->time[t->points] = time;
-    t->value[t->points++] = value;
+    t->point[t->points++] = (struct mpr_track_point){ time, value };
 }
 
 static uint64_t resident(const struct mpf_event *e)
@@ -239,19 +234,10 @@ void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr
 
 static struct mpr_mark mark_of(struct mpr_numbering *n, const struct mark *m)
 {
-    const char *text = m->text;
-    if (!text)
-        text = m->kind == MPR_MARK_NVTX
-                   ? mpr_label_name(n->arena, &n->reader->replay, m->name, m->domain)
-                   : "";
-    return (struct mpr_mark){ .kind = m->kind,
-                              .time = m->time,
-                              .bytes = m->bytes,
-                              .free_bytes = m->free,
-                              .node = mpr_numbering_node(n, m->node),
-                              .thread = m->thread,
-                              .heap = m->heap,
-                              .text = text };
+    struct mpr_mark mark = m->mark;
+    mark.node = mpr_numbering_node(n, mark.node);
+    if (!mark.text) mark.text = mpr_label_name(n->arena, &n->reader->replay, m->name, m->domain);
+    return mark;
 }
 
 static struct mpr_mark mark_of_graph(struct mpr_numbering *n, const struct mpr_graph_row *row)
@@ -277,7 +263,8 @@ static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
     const size_t shown = graphs.rows < MARKS ? graphs.rows : MARKS;
     out->mark = mpr_arena_alloc(&out->arena, (a->marks + shown) * sizeof *out->mark);
     for (size_t i = 0, k = 0; i < a->marks || k < shown;) {
-        const bool graph = i == a->marks || (k < shown && graphs.row[k].time < a->mark[i].time);
+        const bool graph =
+            i == a->marks || (k < shown && graphs.row[k].time < a->mark[i].mark.time);
         out->mark[out->marks++] =
             graph ? mark_of_graph(n, &graphs.row[k++]) : mark_of(n, &a->mark[i++]);
     }
@@ -291,20 +278,17 @@ void mpr_annotations_fill(const struct mpr_annotations *a, struct mpr_numbering 
     fill_marks(a, n, out);
     out->instance = mpr_arena_alloc(&out->arena, a->instances * sizeof *out->instance);
     for (; out->instances < a->instances; out->instances++) {
-        const struct instance *i = &a->instance[out->instances];
-        out->instance[out->instances] =
-            (struct mpr_range_instance){ i->from,
-                                         i->to == UINT64_MAX ? n->reader->replay.now : i->to,
-                                         mpr_numbering_node(n, i->node), i->thread };
+        struct mpr_range_instance *i = &out->instance[out->instances];
+        *i = a->instance[out->instances].instance;
+        i->node = mpr_numbering_node(n, i->node);
+        if (i->to == UINT64_MAX) i->to = n->reader->replay.now;
     }
     for (unsigned i = 0; i < MPR_TRACKS; i++) {
         const struct track *t = a->track[i];
-        struct mpr_track_line *line = &out->track[i];
         if (!t) continue;
-        line->point = mpr_arena_alloc(&out->arena, t->points * sizeof *line->point);
-        for (; line->points < t->points; line->points++)
-            line->point[line->points] =
-                (struct mpr_track_point){ t->time[line->points], t->value[line->points] };
-        line->limit = t->limit;
+        const size_t bytes = t->points * sizeof *t->point;
+        out->track[i] =
+            (struct mpr_track_line){ memcpy(mpr_arena_alloc(&out->arena, bytes), t->point, bytes),
+                                     t->points, t->limit };
     }
 }
