@@ -223,13 +223,13 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     size_t sites;
     uint64_t bytes = 0;
     bool about = false;
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growings * sizeof *row);
-    for (size_t i = 0; i < h->growings; i++) {
-        row[i] = h->growing[i].row;
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growing.rows * sizeof *row);
+    for (size_t i = 0; i < h->growing.rows; i++) {
+        row[i] = h->growing.row[i].row;
         bytes += row[i].bytes;
         about |= row[i].estimated;
     }
-    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), h->by, row, h->growings, &sites);
+    mpr_naming_merge(&doc->arena, mpr_report_naming(doc), h->by, row, h->growing.rows, &sites);
     mpr_doc_add_plain(doc, "; ");
     if (mpr_startup_is_short(l)) {
         struct mpr_number span;
@@ -249,7 +249,7 @@ static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
 {
     const bool sampled = l->peaks.log[0].summary.recording.blocks == MPR_RECORDED_SAMPLE &&
                          h->live->heap == MPF_HEAP_HOST;
-    return !h->growings && (h->grows ? h->fews || sampled : h->fews && h->live->inside);
+    return !h->growing.rows && (h->grows ? h->few.rows || sampled : h->few.rows && h->live->inside);
 }
 
 /* "7 at most, of load (srv.py:12)": the number of samples that gives the error of the growth. */
@@ -287,7 +287,7 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
     if (has_few(l, h)) {
         mpr_doc_add_plain(doc, h->grows ? ", by too few samples to tell at which sites"
                                         : "; too few samples to tell what grows");
-        if (h->fews) say_few(doc, h->few);
+        if (h->few.rows) say_few(doc, h->few.row);
     } else if (h->grows) mpr_doc_add_plain(doc, ", no site by itself");
     else if (jumped(h))
         mpr_doc_add_plain(doc,
@@ -304,7 +304,7 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                       mpr_doc_size(doc, h->live->peak_bytes), about,
                       mpr_doc_count(doc, h->live->peak_blocks),
                       h->live->peak_blocks == 1 ? "" : "s");
-    if (is_known(l) && h->growings) say_growth(doc, l, h);
+    if (is_known(l) && h->growing.rows) say_growth(doc, l, h);
     else if (is_known(l)) say_no_site(doc, l, h);
     mpr_report_inside(doc, h->live->inside);
     mpr_doc_end_wrapped(doc, 2);
@@ -335,12 +335,12 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     part(doc, l, h->live->heap, h->by,
          &(struct part){ "growing", "grown_bytes", is_short ? "larger at the end" : "growing",
                          is_short ? "grew by" : unit(doc, l), is_short ? 1 : mpr_leaks_steps(l) },
-         h->growing, h->growings);
+         h->growing.row, h->growing.rows);
     part(doc, l, h->live->heap, h->by,
-         &(struct part){ "levelled_off", "grown_bytes", "levelled off", "grew by", 1 }, h->levelled,
-         h->levelleds);
+         &(struct part){ "levelled_off", "grown_bytes", "levelled off", "grew by", 1 },
+         h->levelled.row, h->levelled.rows);
     part(doc, l, h->live->heap, h->by, &(struct part){ "may_grow", "grown_bytes", NULL, NULL, 1 },
-         h->few, h->fews);
+         h->few.row, h->few.rows);
     part(doc, l, h->live->heap, by, &(struct part){ "live", "bytes", NULL, NULL, 1 }, living, live);
     if (h->live->peak_bytes)
         mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,
@@ -453,16 +453,16 @@ static const struct mpr_column fields[] = {
 static void use_grown(struct mpr_document *doc, struct mpr_heap_peak *live,
                       const struct mpr_leaks_heap *h)
 {
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growings * sizeof *row);
+    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growing.rows * sizeof *row);
     uint64_t bytes = 0;
-    for (size_t i = 0; i < h->growings; i++) {
-        row[i] = h->growing[i].row;
+    for (size_t i = 0; i < h->growing.rows; i++) {
+        row[i] = h->growing.row[i].row;
         row[i].bytes = row[i].live_bytes;
         bytes += row[i].bytes;
     }
     if (bytes <= live->peak_bytes) return;
     live->row = row;
-    live->rows = h->growings;
+    live->rows = h->growing.rows;
     live->peak_bytes = bytes;
 }
 

@@ -66,7 +66,7 @@ static void look_at_growth(struct fixture *f, const char *const *path, size_t de
     struct mpr_heap_peak heap = { .heap = MPF_HEAP_HOST, .peak_bytes = 200 * MIB };
     struct mpr_leaks_row row = { .row = { .bytes = 100 * MIB,
                                           .path = path_of(&f->out.arena, path, depth, true) } };
-    struct mpr_leaks_heap grown = { .live = &heap, .growing = &row, .growings = 1 };
+    struct mpr_leaks_heap grown = { .live = &heap, .growing = { &row, 1 } };
     f->log.heap = &heap;
     f->log.heaps = 1;
     const struct mpr_leaks leaks = { .peaks = { .log = &f->log },
@@ -103,10 +103,10 @@ static void leaks_leaves_out_imports(void **state)
         { .row = { .bytes = 9 * MIB, .path = path_of(&arena, import, 3, true) } },
         { .row = { .bytes = 2 * MIB, .path = path_of(&arena, handle, 2, true) } }
     };
-    struct mpr_leaks_heap h = { .growing = row, .growings = 2 };
+    struct mpr_leaks_heap h = { .growing = { row, 2 } };
     mpr_startup_leave_out(&h);
-    assert_int_equal(h.growings, 1);
-    assert_int_equal(h.growing[0].row.bytes, 2 * MIB);
+    assert_int_equal(h.growing.rows, 1);
+    assert_int_equal(h.growing.row[0].row.bytes, 2 * MIB);
     mpr_arena_free(&arena);
 }
 

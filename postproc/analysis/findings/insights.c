@@ -363,14 +363,15 @@ static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
     const size_t heaps = out->leaks.peaks.log[0].heaps;
     uint64_t all = 0;
     for (size_t i = 0; i < heaps && h->live->heap != f->heap; i++) h++;
-    if (h == out->leaks.heap + heaps || !h->growings || !h->growing[0].row.path.depth) return;
-    for (size_t i = 0; i < h->growings; i++) all += h->growing[i].row.bytes;
-    f->path = h->growing[0].row.path;
-    if (h->growings < 2 || !all) return;
+    if (h == out->leaks.heap + heaps || !h->growing.rows || !h->growing.row[0].row.path.depth)
+        return;
+    for (size_t i = 0; i < h->growing.rows; i++) all += h->growing.row[i].row.bytes;
+    f->path = h->growing.row[0].row.path;
+    if (h->growing.rows < 2 || !all) return;
     mpr_finding_detail(f, (struct mpr_fact){ .key = "place_bytes",
                                              .type = MPR_FACT_BYTES,
-                                             .estimated = h->growing[0].row.estimated,
-                                             .value = h->growing[0].row.bytes });
+                                             .estimated = h->growing.row[0].row.estimated,
+                                             .value = h->growing.row[0].row.bytes });
     mpr_finding_detail(
         f, (struct mpr_fact){ .key = "sites_bytes", .type = MPR_FACT_BYTES, .value = all });
 }

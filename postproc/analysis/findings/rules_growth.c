@@ -146,8 +146,8 @@ struct growth {
 static struct growth growth_of(const struct mpr_leaks_heap *h)
 {
     struct growth g = { .sites = 0 };
-    for (size_t i = 0; i < h->growings; i++) {
-        const struct mpr_leaks_row *r = &h->growing[i];
+    for (size_t i = 0; i < h->growing.rows; i++) {
+        const struct mpr_leaks_row *r = &h->growing.row[i];
         if (mpr_startup_loads(&r->row)) continue;
         if (!g.sites++) g.row = &r->row;
         g.bytes += r->row.bytes;
@@ -173,7 +173,7 @@ static bool is_loading(const struct mpr_evidence *e, const struct growth *g)
 static bool grows_inside(const struct mpr_leaks *l, uint8_t heap)
 {
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++)
-        if (l->heap[i].growings && l->heap[i].live->inside == heap) return true;
+        if (l->heap[i].growing.rows && l->heap[i].live->inside == heap) return true;
     return false;
 }
 

@@ -104,9 +104,9 @@ bool mpr_startup_loads(const struct mpr_row *row)
 void mpr_startup_leave_out(struct mpr_leaks_heap *h)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < h->growings; i++)
-        if (!mpr_startup_loads(&h->growing[i].row)) h->growing[kept++] = h->growing[i];
-    h->growings = kept;
+    for (size_t i = 0; i < h->growing.rows; i++)
+        if (!mpr_startup_loads(&h->growing.row[i].row)) h->growing.row[kept++] = h->growing.row[i];
+    h->growing.rows = kept;
 }
 
 /* ---- ages */
@@ -143,39 +143,19 @@ static int by_growth(const void *left, const void *right)
     return order ? order : mpr_row_by_path(a, b);
 }
 
-/* Sites that grow, or levelled off. */
-struct found {
-    struct mpr_leaks_sites sites;
-    struct mpr_leaks_heap *heap[MPR_HEAPS]; /* by code, or NULL if it is not reported */
-};
-
-/* Returns the list for the rows of a site, which depends on its trend, and its length. */
-static struct mpr_leaks_row **list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t,
-                                      size_t **rows)
+/* Returns the list for the rows of a site, which depends on its trend. */
+static struct mpr_leaks_rows *list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t)
 {
     switch (t->as) {
-    case MPR_TREND_GROWS: *rows = &heap->growings; return &heap->growing;
-    case MPR_TREND_LEVELLED: *rows = &heap->levelleds; return &heap->levelled;
-    default: *rows = &heap->fews; return &heap->few;
-    }
-}
-
-static void find(struct found *f, const struct making *m)
-{
-    bool wanted[MPR_HEAPS];
-    for (int i = 0; i < MPR_HEAPS; i++) wanted[i] = f->heap[i] != NULL;
-    mpr_leaks_sites_find(&f->sites, &m->view, m->reading->named.repeats, m->reader, wanted);
-    for (size_t i = 0; i < f->sites.count; i++) {
-        const struct mpr_leaks_site *site = &f->sites.at[i];
-        size_t *rows;
-        if (list_of(f->heap[site->heap], &site->trend, &rows)) ++*rows;
+    case MPR_TREND_GROWS: return &heap->growing;
+    case MPR_TREND_LEVELLED: return &heap->levelled;
+    default: return &heap->few;
     }
 }
 
 /* Returns the ages by site. */
-static const struct mpr_ages *ages_of(const struct making *m, const struct found *f)
+static const struct mpr_ages *ages_of(const struct making *m, const struct mpr_leaks_sites *s)
 {
-    const struct mpr_leaks_sites *s = &f->sites;
     struct mpr_arena *arena = &m->out->arena;
     struct mpr_ages *of_cell = mpr_arena_alloc(arena, s->cells * sizeof *of_cell),
                     *made = mpr_arena_alloc(arena, s->count * sizeof *made);
@@ -188,11 +168,11 @@ static const struct mpr_ages *ages_of(const struct making *m, const struct found
     return made;
 }
 
-static struct mpr_row row_of(const struct making *m, const struct found *f,
+static struct mpr_row row_of(const struct making *m, const struct mpr_leaks_sites *s,
                              const struct mpr_leaks_site *site)
 {
     const struct mpr_replay *r = &m->reader->replay;
-    const uint32_t *cell = &f->sites.cell[site->first];
+    const uint32_t *cell = &s->cell[site->first];
     struct mpr_row row = { .bytes = site->trend.by.bytes,
                            .blocks = site->trend.by.blocks,
                            .live_bytes = site->live.bytes,
@@ -201,41 +181,37 @@ static struct mpr_row row_of(const struct making *m, const struct found *f,
         row.estimated |=
             mpr_history_is_estimate(&m->view, cell[i]) ||
             mpr_counted_totals_is(&r->totals, &r->accounts, &r->accounts.cell[cell[i]]);
-    row.path =
-        mpr_leaks_site_path(&m->out->arena, &f->sites, site, m->reading->named.repeats, m->reader);
+    row.path = mpr_leaks_site_path(&m->out->arena, s, site, m->reading->named.repeats, m->reader);
     return row;
 }
 
-static void fill_rows(const struct making *m, const struct found *f)
+/* Fills the lists of sites. @heap_of: by code of the heap, or NULL if it is not reported. */
+static void fill_rows(const struct making *m, struct mpr_leaks_heap *const *heap_of)
 {
-    const struct mpr_ages *made = ages_of(m, f);
-    for (size_t i = 0; i < f->sites.count; i++) {
-        const struct mpr_leaks_site *site = &f->sites.at[i];
-        struct mpr_leaks_heap *heap = f->heap[site->heap];
-        size_t *rows;
-        struct mpr_leaks_row **list = list_of(heap, &site->trend, &rows),
-                             *row = &(*list)[(*rows)++];
-        row->row = row_of(m, f, site);
-        row->error = (uint64_t)site->trend.error;
-        row->made = made[i];
-        row->age = mpr_leaks_age(m->out, &made[i]);
+    struct mpr_leaks_sites s;
+    bool wanted[MPR_HEAPS];
+    for (int i = 0; i < MPR_HEAPS; i++) wanted[i] = heap_of[i] != NULL;
+    mpr_leaks_sites_find(&s, &m->view, m->reading->named.repeats, m->reader, wanted);
+    const struct mpr_ages *made = ages_of(m, &s);
+    for (size_t i = 0; i < s.count; i++) list_of(heap_of[s.at[i].heap], &s.at[i].trend)->rows++;
+    for (size_t i = 0; i < s.count; i++) {
+        const struct mpr_leaks_site *site = &s.at[i];
+        struct mpr_leaks_rows *list = list_of(heap_of[site->heap], &site->trend);
+        if (!list->row) {
+            list->row = mpr_arena_alloc(&m->out->arena, list->rows * sizeof *list->row);
+            list->rows = 0;
+        }
+        list->row[list->rows++] = (struct mpr_leaks_row){ .row = row_of(m, &s, site),
+                                                          .error = (uint64_t)site->trend.error,
+                                                          .made = made[i],
+                                                          .age = mpr_leaks_age(m->out, &made[i]) };
     }
+    mpr_leaks_sites_free(&s);
 }
 
-/* Allocates the lists, whose lengths are known, and empties them. */
-static void make_room(struct mpr_arena *arena, struct mpr_leaks_heap *heap)
+static void sort(struct mpr_leaks_rows *list)
 {
-    heap->growing = mpr_arena_alloc(arena, heap->growings * sizeof *heap->growing);
-    heap->levelled = mpr_arena_alloc(arena, heap->levelleds * sizeof *heap->levelled);
-    heap->few = mpr_arena_alloc(arena, heap->fews * sizeof *heap->few);
-    heap->growings = heap->levelleds = heap->fews = 0;
-}
-
-static void sort_rows(struct mpr_leaks_heap *heap)
-{
-    if (heap->growings) qsort(heap->growing, heap->growings, sizeof *heap->growing, by_growth);
-    if (heap->levelleds) qsort(heap->levelled, heap->levelleds, sizeof *heap->levelled, by_growth);
-    if (heap->fews) qsort(heap->few, heap->fews, sizeof *heap->few, by_growth);
+    if (list->rows) qsort(list->row, list->rows, sizeof *list->row, by_growth);
 }
 
 /* Fills the values of a heap at instants that are at least @distance ns apart. */
@@ -271,18 +247,19 @@ static void fill_heaps(const struct making *m)
 {
     const struct mpr_leaks *out = m->out;
     const size_t heaps = out->peaks.log[0].heaps;
-    struct found found = { .heap = { NULL } };
+    struct mpr_leaks_heap *heap_of[MPR_HEAPS] = { NULL };
     for (size_t i = 0; i < heaps; i++) {
         const unsigned code = out->heap[i].live->heap;
-        found.heap[code] = &out->heap[i];
+        heap_of[code] = &out->heap[i];
         fill_growth(&out->heap[i], &m->reading->history, code,
                     code == MPF_HEAP_HOST && m->reader->replay.totals.told);
     }
-    find(&found, m);
-    for (size_t i = 0; i < heaps; i++) make_room(&m->out->arena, &out->heap[i]);
-    fill_rows(m, &found);
-    for (size_t i = 0; i < heaps; i++) sort_rows(&out->heap[i]);
-    mpr_leaks_sites_free(&found.sites);
+    fill_rows(m, heap_of);
+    for (size_t i = 0; i < heaps; i++) {
+        sort(&out->heap[i].growing);
+        sort(&out->heap[i].levelled);
+        sort(&out->heap[i].few);
+    }
 }
 
 /* Copies the ends of instances up to the last instant that is kept. */
@@ -481,20 +458,8 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
  * is the site that levelled off. */
 static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
 {
-    if (calls->growings) return calls->growing[0].row.path.depth;
-    return !heap->growings && calls->levelleds && calls->levelled[0].row.path.depth;
-}
-
-static void take_rows(struct mpr_leaks_heap *to, const struct mpr_leaks_heap *calls,
-                      enum mpr_group by)
-{
-    to->by = by;
-    to->growing = calls->growing;
-    to->growings = calls->growings;
-    to->levelled = calls->levelled;
-    to->levelleds = calls->levelleds;
-    to->few = calls->few;
-    to->fews = calls->fews;
+    if (calls->growing.rows) return calls->growing.row[0].row.path.depth;
+    return !heap->growing.rows && calls->levelled.rows && calls->levelled.row[0].row.path.depth;
 }
 
 static const struct mpr_leaks_heap *heap_of(const struct mpr_leaks *l, uint8_t heap)
@@ -520,8 +485,13 @@ static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_read
     fill(l, g, reader, path, &choice);
     out->calls = l;
     for (size_t i = 0; i < out->peaks.log[0].heaps; i++) {
-        const struct mpr_leaks_heap *heap = heap_of(l, out->heap[i].live->heap);
-        if (heap && names_more(heap, &out->heap[i])) take_rows(&out->heap[i], heap, calls);
+        struct mpr_leaks_heap *to = &out->heap[i];
+        const struct mpr_leaks_heap *by_calls = heap_of(l, to->live->heap);
+        if (!by_calls || !names_more(by_calls, to)) continue;
+        to->by = calls;
+        to->growing = by_calls->growing;
+        to->levelled = by_calls->levelled;
+        to->few = by_calls->few;
     }
 }
 

@@ -53,17 +53,19 @@ struct mpr_leaks_row {
     uint64_t error;           /* the standard error of row.bytes, or 0 if that is exact */
 };
 
+struct mpr_leaks_rows {
+    struct mpr_leaks_row *row; /* the largest first */
+    size_t rows;
+};
+
 struct mpr_leaks_heap {
     const struct mpr_heap_peak *live;  /* at the instant */
     enum mpr_group by;                 /* grouping of the sites below */
     int64_t grown_bytes, grown_blocks; /* growth of the whole heap since the warm-up */
     bool grows;                        /* the whole heap grows, by the rule for sites */
-    struct mpr_leaks_row *growing;     /* since the warm-up, the largest first */
-    size_t growings;
-    struct mpr_leaks_row *levelled; /* since the first instant, before */
-    size_t levelleds;
-    struct mpr_leaks_row *few; /* sites that may grow, with too few samples to decide */
-    size_t fews;
+    struct mpr_leaks_rows growing;     /* since the warm-up */
+    struct mpr_leaks_rows levelled;    /* they grew since the first instant, but not any more */
+    struct mpr_leaks_rows few;         /* sites that may grow, with too few samples to decide */
 };
 
 struct mpr_leaks {
