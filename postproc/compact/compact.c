@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "bisect.h"
 #include "file.h"
 #include "folded.h"
 #include "frames.h"
@@ -69,14 +70,8 @@ static bool read_frame(const struct subject *s, size_t i, uint64_t *seq, uint64_
 /* Returns the first frame that ends at @from or later; frames are in order of time. */
 static size_t first_at_time(const struct subject *s, size_t last, uint64_t from)
 {
-    size_t low = 0, high = last;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        uint64_t seq, mono;
-        if (read_frame(s, middle, &seq, &mono) && mono < from) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    uint64_t seq, mono;
+    return MPR_COUNT_FIRST(i, last, read_frame(s, i, &seq, &mono) && mono < from);
 }
 
 /* Returns the first frame that stays whole.  Only slots and an end can follow the last frame of

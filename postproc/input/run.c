@@ -9,6 +9,7 @@
 
 #include "amount.h"
 #include "basename.h"
+#include "bisect.h"
 #include "file.h"
 
 #define NAME      "memprof.run"
@@ -157,15 +158,10 @@ static bool has_log(const char *line, const char *host, const struct mpr_run_pro
     const uint64_t pid = number(line, "pid"), mono = number(line, "mono"),
                    real = number(line, "real"), lived = mono - number(line, "began");
     const uint64_t began = real > lived ? real - lived : 0;
-    size_t low = 0, high = count;
-    while (low < high) { /* the first one with that number */
-        const size_t middle = low + (high - low) / 2;
-        if (known[middle].pid < pid) low = middle + 1;
-        else high = middle;
-    }
-    for (; low < count && known[low].pid == pid; low++)
-        if (is(host, known[low].host) && known[low].start + START_STEP_NS >= began &&
-            known[low].start <= real)
+    for (size_t k = MPR_COUNT_FIRST(i, count, known[i].pid < pid); k < count && known[k].pid == pid;
+         k++)
+        if (is(host, known[k].host) && known[k].start + START_STEP_NS >= began &&
+            known[k].start <= real)
             return true;
     return false;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "bisect.h"
 #include "utf8.h"
 
 #define ELLIPSIS "…"
@@ -64,13 +65,7 @@ struct text {
  */
 static size_t letter_at(const struct text *t, const char *at)
 {
-    size_t low = 0, high = t->letters;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (t->letter[middle].at < at) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    return MPR_COUNT_FIRST(i, t->letters, t->letter[i].at < at);
 }
 
 static void raise_to(const struct text *t, struct mpr_piece piece, uint32_t worth)

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "alloc_context.h"
+#include "bisect.h"
 
 static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index)
 {
@@ -43,13 +44,9 @@ void mpr_forward_block(struct mpr_thread *t)
 /* Returns the last mark with at most this number, or NULL. */
 static const struct mpr_forward_mark *find(struct mpr_forward *f, uint64_t number)
 {
-    uint64_t low = f->first, high = f->end;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (mark_at(f, middle)->number <= number) low = middle + 1;
-        else high = middle;
-    }
-    return low > f->first ? mark_at(f, low - 1) : NULL;
+    const size_t marks =
+        MPR_COUNT_FIRST(i, f->end - f->first, mark_at(f, f->first + i)->number <= number);
+    return marks ? mark_at(f, f->first + marks - 1) : NULL;
 }
 
 /* ---- paths */

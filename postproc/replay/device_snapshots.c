@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "bisect.h"
 #include "gpu.h"
 
 struct instant {
@@ -62,13 +63,7 @@ void mpr_device_snapshots_keep(struct mpr_device_snapshots *in, const struct mpr
 /* Returns the index of the first instant that saw the block. */
 static size_t first_to_see(const struct mpr_device_snapshots *in, uint64_t birth)
 {
-    size_t low = 0, high = in->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (in->at[middle].births < birth) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    return MPR_COUNT_FIRST(i, in->count, in->at[i].births < birth);
 }
 
 /* Drops the blocks that no kept instant has seen. */

@@ -7,6 +7,7 @@
 #include "alloc_context.h"
 #include "amount.h"
 #include "backward.h"
+#include "bisect.h"
 #include "block_observers.h"
 #include "gpu.h"
 
@@ -228,12 +229,7 @@ void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 /* Returns true if the address is in one of the segments, which are sorted by address. */
 static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_t addr)
 {
-    size_t low = 0;
-    while (low < count) {
-        const size_t middle = low + (count - low) / 2;
-        if (segment[middle].addr <= addr) low = middle + 1;
-        else count = middle;
-    }
+    const size_t low = MPR_COUNT_FIRST(i, count, segment[i].addr <= addr);
     return low && addr - segment[low - 1].addr < segment[low - 1].size;
 }
 

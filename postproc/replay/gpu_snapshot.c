@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "bisect.h"
 #include "gpu.h"
 
 /* ---- begin */
@@ -148,12 +149,7 @@ static void find_gaps(struct gaps *g, const struct mpr_device_snapshot *p,
 /* Returns the bytes of gaps at addresses below this one. */
 static uint64_t gap_bytes(const struct gaps *g, uint64_t address)
 {
-    size_t low = 0, high = g->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->at[middle].from < address) low = middle + 1;
-        else high = middle;
-    }
+    const size_t low = MPR_COUNT_FIRST(i, g->count, g->at[i].from < address);
     if (!low) return 0;
     const struct gap *last = &g->at[low - 1];
     return last->before + ((address < last->to ? address : last->to) - last->from);
@@ -202,12 +198,7 @@ static void put(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
  * may live on without one. */
 static bool was_removed(const struct mpr_device_snapshot *p, uint64_t birth)
 {
-    size_t low = 0, high = p->removals;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (p->removed[middle].birth < birth) low = middle + 1;
-        else high = middle;
-    }
+    const size_t low = MPR_COUNT_FIRST(i, p->removals, p->removed[i].birth < birth);
     return low < p->removals && p->removed[low].birth == birth;
 }
 

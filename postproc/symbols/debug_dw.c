@@ -15,6 +15,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "bisect.h"
 #include "debug.h"
 #include "libdw.h"
 #include "map.h"
@@ -331,12 +332,7 @@ static void sort_spans(struct spans *s)
 
 static bool die_at(const struct mpr_debug *d, const struct spans *s, Dwarf_Addr pc, Dwarf_Die *die)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (s->span[middle].low <= pc) low = middle + 1;
-        else high = middle;
-    }
+    const size_t low = MPR_COUNT_FIRST(i, s->count, s->span[i].low <= pc);
     if (!low || pc >= s->span[low - 1].high) return false;
     return mpr_dw.dwarf_offdie(d->dwarf, s->span[low - 1].die, die) != NULL;
 }
@@ -389,12 +385,7 @@ static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
 static const struct spans *functions_of(struct mpr_debug *d, Dwarf_Die *cu)
 {
     const Dwarf_Off die = mpr_dw.dwarf_dieoffset(cu);
-    size_t low = 0, high = d->units;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (d->unit[middle].die < die) low = middle + 1;
-        else high = middle;
-    }
+    const size_t low = MPR_COUNT_FIRST(i, d->units, d->unit[i].die < die);
     if (low < d->units && d->unit[low].die == die) return &d->unit[low].functions;
     MPR_GROW(d->unit, d->units, d->cap);
     struct unit *u = &d->unit[low];
@@ -528,12 +519,7 @@ static void read_table(struct mpr_debug *d)
 static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
 {
     if (!d->table_read) read_table(d);
-    size_t low = 0, high = d->entries;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (d->table[middle].low <= pc) low = middle + 1;
-        else high = middle;
-    }
+    size_t low = MPR_COUNT_FIRST(i, d->entries, d->table[i].low <= pc);
     while (low > 1 && d->table[low - 2].low == d->table[low - 1].low) low--;
     const struct entry *e = low ? &d->table[low - 1] : NULL;
     return e && (pc < e->high || e->low == e->high) ? e->name : NULL;

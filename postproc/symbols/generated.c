@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "bisect.h"
 #include "perf_map.h"
 #include "store.h"
 
@@ -100,13 +101,8 @@ char *mpr_generated_name(const struct mpr_generated *g, uint64_t address)
 {
     const struct function *last = NULL;
     unsigned others = 0, searched = 0;
-    uint32_t low = 0, high = g->functions; /* those that begin at or below the address */
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (g->function[middle].from <= address) low = middle + 1;
-        else high = middle;
-    }
-    for (uint32_t i = low;
+    /* those that begin at or below the address */
+    for (size_t i = MPR_COUNT_FIRST(k, g->functions, g->function[k].from <= address);
          i-- > 0 && g->function[i].reach > address && searched++ < SEARCHED_MAX;) {
         const struct function *f = &g->function[i];
         if (address >= f->to) continue;

@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "bisect.h"
 #include "gpu.h"
 #include "labels.h"
 #include "mpf/sample.h"
@@ -22,12 +23,8 @@ bool mpr_is_torch_segment(const struct mpr_device_snapshot *p, const struct mpr_
 {
     if (mpf_heap_code(block->heap) != MPF_HEAP_DEVICE || !block->addr) return false;
     if (block->segment) return true;
-    size_t low = 0, high = p->torches;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (p->torch[middle].addr + p->torch[middle].size <= block->addr) low = middle + 1;
-        else high = middle;
-    }
+    const size_t low =
+        MPR_COUNT_FIRST(i, p->torches, p->torch[i].addr + p->torch[i].size <= block->addr);
     return low < p->torches && p->torch[low].addr < block->addr + block->size;
 }
 

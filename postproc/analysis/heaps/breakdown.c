@@ -11,6 +11,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "bisect.h"
 #include "gpu.h"
 #include "index.h"
 #include "labels.h"
@@ -199,13 +200,8 @@ static struct piece *blocks_of(struct mpr_breakdown_reading *l, const struct mpr
 static bool has_size(const uint64_t *size, size_t sizes, uint64_t wanted)
 {
     const uint64_t slack = wanted > UINT64_C(1) << 20 ? (UINT64_C(1) << 20) - 1 : 0;
-    size_t low = 0, high = sizes;
-    while (low < high) { /* to the first that is not too small */
-        const size_t middle = low + (high - low) / 2;
-        if (size[middle] + slack < wanted) low = middle + 1;
-        else high = middle;
-    }
-    return low < sizes && size[low] <= wanted + slack;
+    const size_t too_small = MPR_COUNT_FIRST(i, sizes, size[i] + slack < wanted);
+    return too_small < sizes && size[too_small] <= wanted + slack;
 }
 
 /* Separates gradients, which are as large as a parameter, from workspaces, among the blocks that a

@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "bisect.h"
 #include "error.h"
 #include "history.h"
 #include "leaks_sites.h"
@@ -114,13 +115,8 @@ void mpr_startup_leave_out(struct mpr_leaks_heap *h)
 /* Returns the instances that ended at that time or later, up to the last instant. */
 static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
 {
-    size_t low = 0, high = l->endings;
-    while (low < high) { /* finds the first of them */
-        const size_t middle = low + (high - low) / 2;
-        if (l->ended[middle] < time) low = middle + 1;
-        else high = middle;
-    }
-    return *l->range ? l->endings - low : MPR_NO_AGE;
+    const size_t earlier = MPR_COUNT_FIRST(i, l->endings, l->ended[i] < time);
+    return *l->range ? l->endings - earlier : MPR_NO_AGE;
 }
 
 struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_ages *made)

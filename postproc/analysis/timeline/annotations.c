@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "bisect.h"
 #include "graphs.h"
 #include "labels.h"
 #include "mpf/gpu.h"
@@ -146,12 +147,7 @@ static void see_push(struct mpr_annotations *a, const struct mpr_replay *r,
 static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
                     const struct mpf_event *e)
 {
-    size_t low = 0, high = a->instances;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (a->instance[middle].push < t->popped) low = middle + 1;
-        else high = middle;
-    }
+    const size_t low = MPR_COUNT_FIRST(i, a->instances, a->instance[i].push < t->popped);
     if (t->popped && low < a->instances && a->instance[low].push == t->popped)
         a->instance[low].instance.to = e->time;
 }
