@@ -158,9 +158,8 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
         mpr_own_peaks_begin(&g->by_python, &reader->replay, MPR_GROUP_PYTHON);
     }
     g->breakdown = mpr_breakdown_watch(reader);
-    g->instances = mpr_instances_begin(NULL);
     if (!reader->repeats) reader->repeats = mpr_repeats_watch(&reader->replay);
-    mpr_instances_watch(g->instances, reader);
+    g->instances = mpr_instances_watch(reader, NULL);
     mpr_survivors_begin(&g->survivors, &reader->replay);
     return g;
 }
@@ -220,7 +219,6 @@ static void end(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 static void take_instances(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
     const uint32_t repeat = mpr_repeats_outermost_with(reader->repeats, MPR_STEPS_LEAST);
-    mpr_instances_finish(g->instances, reader);
     if (!repeat) return;
     g->look.range = mpr_repeats_name(reader->repeats, &g->out->arena, repeat);
     g->measured = mpr_instances_none;

@@ -310,6 +310,7 @@ static void fill(const struct making *m, uint8_t only)
     struct mpr_instances *out = m->out;
     struct measured *range = m->range;
     struct mpr_repeats *repeats = m->reading->repeats;
+    mpr_follow_end(&m->reading->follow, &m->reader->replay);
     out->range = mpr_arena_text(&out->arena, m->name);
     out->path = mpr_repeats_path(&out->arena, repeats,
                                  mpr_repeats_of(repeats, &m->reader->replay, range->entry[0].node));
@@ -327,31 +328,22 @@ static void fill(const struct making *m, uint8_t only)
 
 const struct mpr_instances mpr_instances_none = { .range = "", .each = 1 };
 
-struct mpr_instances_reading *mpr_instances_begin(const char *range)
+struct mpr_instances_reading *mpr_instances_watch(struct mpr_reader *reader, const char *range)
 {
     struct mpr_instances_reading *b = mpr_alloc(1, sizeof *b);
     b->name = range;
+    b->repeats = reader->repeats;
     if (range) {
         mpr_named_ranges_begin(&b->named, range, NULL);
         b->repeats = b->named.repeats;
         add_range(b, 0);
     }
-    return b;
-}
-
-void mpr_instances_watch(struct mpr_instances_reading *b, struct mpr_reader *reader)
-{
     b->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
     };
-    if (!b->name) b->repeats = reader->repeats;
     mpr_follow_begin(&b->follow, &reader->replay);
     mpr_heap_rises_watch(&b->rises, &reader->replay);
-}
-
-void mpr_instances_finish(struct mpr_instances_reading *b, const struct mpr_reader *reader)
-{
-    mpr_follow_end(&b->follow, &reader->replay);
+    return b;
 }
 
 bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_reading *b,
@@ -369,18 +361,6 @@ bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_r
     return true;
 }
 
-int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *b,
-                       const struct mpr_reader *reader, const char *path, uint8_t heap,
-                       struct mpr_error *error)
-{
-    mpr_reader_summary(reader, path, &out->arena, &out->summary);
-    if (!b->range[0].count)
-        return mpr_fail(error, "%s: no range %s%s", path, b->name,
-                        mpr_named_ranges_hint(&b->named, &out->arena));
-    fill(&(struct making){ b, &b->range[0], b->name, reader, out }, heap);
-    return 0;
-}
-
 void mpr_instances_end(struct mpr_instances_reading *b)
 {
     if (!b) return;
@@ -391,29 +371,31 @@ void mpr_instances_end(struct mpr_instances_reading *b)
     free(b);
 }
 
-/* Measures the ranges of the reading. Sets *range to the name of the outermost range that repeats
- * if that was not measured. */
-static int measure(struct mpr_instances_reading *b, const char *path,
-                   const struct mpr_instances_options *options, struct mpr_choice *choice,
-                   const char **range, const struct mpr_progress *progress,
+/* Reads the log and measures the range with that name, or if it is NULL the outermost one that
+ * repeats. Sets *again to the name of that if it was not measured. */
+static int measure(const char *range, const char *path, uint8_t heap, struct mpr_choice *choice,
+                   const char **again, const struct mpr_progress *progress,
                    struct mpr_instances *out, struct mpr_error *error)
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    if (!b->name) reader.repeats = mpr_repeats_watch(&reader.replay);
-    mpr_instances_watch(b, &reader);
+    if (!range) reader.repeats = mpr_repeats_watch(&reader.replay);
+    struct mpr_instances_reading *b = mpr_instances_watch(&reader, range);
     int status = mpr_reader_replay(&reader, path, progress, error);
-    if (status != 0) return status;
-    mpr_instances_finish(b, &reader);
-    *choice = mpr_choose(&reader);
-    if (b->name) status = mpr_instances_take(out, b, &reader, path, options->heap, error);
-    else {
-        const uint32_t repeat = mpr_repeats_outermost(reader.repeats);
+    if (status == 0) {
+        *choice = mpr_choose(&reader);
+        const uint32_t repeat = range ? 0 : mpr_repeats_outermost(reader.repeats);
+        if (repeat && !mpr_instances_take_repeat(out, b, &reader, path, repeat, heap))
+            *again = mpr_repeats_name(reader.repeats, &out->arena, repeat);
         if (!repeat) mpr_reader_summary(&reader, path, &out->arena, &out->summary);
-        else if (!mpr_instances_take_repeat(out, b, &reader, path, repeat, options->heap))
-            *range = mpr_repeats_name(reader.repeats, &out->arena, repeat);
+        if (range && b->range[0].count)
+            fill(&(struct making){ b, &b->range[0], range, &reader, out }, heap);
+        else if (range)
+            status = mpr_fail(error, "%s: no range %s%s", path, range,
+                              mpr_named_ranges_hint(&b->named, &out->arena));
+        mpr_reader_close(&reader);
     }
-    mpr_reader_close(&reader);
+    mpr_instances_end(b);
     return status;
 }
 
@@ -421,15 +403,11 @@ int mpr_instances_read(struct mpr_instances *out, struct mpr_choice *choice, con
                        const struct mpr_instances_options *options,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const char *range = options->range;
-    int status;
+    const char *range = NULL;
     *out = mpr_instances_none;
-    do {
-        struct mpr_instances_reading *b = mpr_instances_begin(range);
-        range = NULL;
-        status = measure(b, path, options, choice, &range, progress, out, error);
-        mpr_instances_end(b);
-    } while (status == 0 && range);
+    int status = measure(options->range, path, options->heap, choice, &range, progress, out, error);
+    if (status == 0 && range)
+        status = measure(range, path, options->heap, choice, &range, progress, out, error);
     out->gaps = status == 0 && !options->range && have_gaps(out);
     if (status != 0) mpr_instances_free(out);
     return status;

@@ -77,22 +77,11 @@ void mpr_instances_free(struct mpr_instances *instances);
 /* The same for a caller that replays the log for other analyses as well. */
 struct mpr_reader;
 struct mpr_instances_reading;
-/* @range: the name of the range, or NULL to measure each one that may be the outermost range that
- * repeats. */
-struct mpr_instances_reading *mpr_instances_begin(const char *range);
-/* Before the first event: attaches it to the reader. If @range is NULL, mpr_repeats_watch has been
- * called for reader->repeats. */
-void mpr_instances_watch(struct mpr_instances_reading *reading, struct mpr_reader *reader);
-/* After the last event, and before the two functions below. */
-void mpr_instances_finish(struct mpr_instances_reading *reading, const struct mpr_reader *reader);
-/* Fills the result for the named range. Returns 0, or -1 with *error filled: the range does not
- * exist.
- */
-int mpr_instances_take(struct mpr_instances *out, struct mpr_instances_reading *reading,
-                       const struct mpr_reader *reader, const char *path, uint8_t heap,
-                       struct mpr_error *error);
-/* Fills the result for a range by its number in reader->repeats. Returns false if it has not been
- * measured, or if its name is also that of other ranges. */
+/* Attaches a reading to the reader before the first event. @range: the name of the range, or NULL
+ * to measure each one that may be the outermost range that repeats; reader->repeats is set then. */
+struct mpr_instances_reading *mpr_instances_watch(struct mpr_reader *reader, const char *range);
+/* Fills the result for a range by its number in reader->repeats, after the last event. Returns
+ * false if it has not been measured, or if its name is also that of other ranges. */
 bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_reading *reading,
                                const struct mpr_reader *reader, const char *path, uint32_t repeat,
                                uint8_t heap);
