@@ -28,7 +28,7 @@ struct reading {
     struct mpr_follow follow;
 };
 
-/* A result by one grouping. */
+/* The sources of sites by one grouping. */
 struct making {
     struct mpr_leaks *out;
     struct reading *reading;
@@ -53,13 +53,6 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     mpr_history_take(&g->history, r->now);
     MPR_GROW(g->ended, g->endings, g->cap);
     g->ended[g->endings++] = r->now;
-}
-
-static void release(struct reading *g)
-{
-    mpr_history_free(&g->history);
-    free(g->ended);
-    mpr_named_ranges_free(&g->named);
 }
 
 static void begin(struct reading *g, struct mpr_reader *reader)
@@ -239,79 +232,109 @@ static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h
     heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
 }
 
-static void fill_heaps(const struct making *m)
-{
-    const struct mpr_leaks *out = m->out;
-    const size_t heaps = out->peaks.log[0].heaps;
-    struct mpr_leaks_heap *heap_of[MPR_HEAPS] = { NULL };
-    for (size_t i = 0; i < heaps; i++) {
-        const unsigned code = out->heap[i].live->heap;
-        heap_of[code] = &out->heap[i];
-        fill_growth(&out->heap[i], &m->reading->history, code,
-                    code == MPF_HEAP_HOST && m->reader->replay.totals.told);
-    }
-    fill_rows(m, heap_of);
-    for (size_t i = 0; i < heaps; i++) {
-        sort(&out->heap[i].growing);
-        sort(&out->heap[i].levelled);
-        sort(&out->heap[i].few);
-    }
-}
-
-/* Copies the ends of instances up to the last instant that is kept. */
-static void fill_endings(struct mpr_leaks *out, const struct reading *g)
-{
-    const size_t endings = *out->range ? out->last_number : 0;
-    uint64_t *ended = mpr_arena_alloc(&out->arena, endings * sizeof *ended);
-    if (endings) memcpy(ended, g->ended, endings * sizeof *ended);
-    out->ended = ended;
-    out->endings = endings;
-}
-
 /* Returns true if no range and no --every says when growth is measured. */
 static bool is_default_clock(const struct mpr_leaks *out)
 {
     return !*out->range && !out->options.every;
 }
 
-static void fill_instants(struct mpr_leaks *out, const struct mpr_history *h)
+/* Fills the sites of heaps from the finished replay, by a grouping that it has been projected to.
+ * @heap: as out->heap. */
+static void fill_sites(struct mpr_leaks *out, struct reading *g, const struct mpr_reader *reader,
+                       const struct mpr_projection *projection, struct mpr_leaks_heap *heap)
 {
+    struct making m = { out, g, reader, projection, { .history = NULL } };
+    struct mpr_leaks_heap *heap_of[MPR_HEAPS] = { NULL };
+    const size_t heaps = out->peaks.log[0].heaps;
+    for (size_t i = 0; i < heaps; i++) heap_of[heap[i].live->heap] = &heap[i];
+    mpr_history_view(&m.view, &g->history, projection);
+    fill_rows(&m, heap_of);
+    mpr_history_view_free(&m.view);
+    for (size_t i = 0; i < heaps; i++) {
+        sort(&heap[i].growing);
+        sort(&heap[i].levelled);
+        sort(&heap[i].few);
+        if (is_default_clock(out)) mpr_startup_leave_out(&heap[i]);
+    }
+}
+
+/* Fills the instants, and the ends of instances up to the last one. */
+static void fill_instants(struct mpr_leaks *out, const struct reading *g)
+{
+    const struct mpr_history *h = &g->history;
     const size_t warm = mpr_trend_warm(h->count);
+    out->instants = h->taken;
+    out->kept = h->count;
+    if (h->count < MPR_LEAKS_LEAST) return;
     out->warm_number = h->at[warm].number;
     out->warm_ns = h->at[warm].time;
     out->last_number = h->at[h->count - 1].number;
     out->last_ns = h->at[h->count - 1].time;
     out->is_too_short = is_default_clock(out) && out->last_ns - out->warm_ns < MPR_STARTUP_NS;
+    if (!*out->range) return;
+    uint64_t *ended = mpr_arena_alloc(&out->arena, out->last_number * sizeof *ended);
+    if (out->last_number) memcpy(ended, g->ended, out->last_number * sizeof *ended);
+    out->ended = ended;
+    out->endings = out->last_number;
 }
 
-/* Fills a result from the finished replay, by a grouping that it can be projected to. */
+static bool has_growth(const struct mpr_leaks *out)
+{
+    return out->kept >= MPR_LEAKS_LEAST && !out->is_too_short;
+}
+
+/* Fills the result from the finished replay. */
 static void fill(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
                  const char *path, const struct mpr_choice *choice)
 {
     struct mpr_projection projection;
-    struct making m = { out, g, reader, &projection, { .history = NULL } };
-    const struct mpr_history *h = &g->history;
     mpr_peaks_init(&out->peaks, &(struct mpr_peaks_options){ .by = out->options.by,
                                                              .heap = out->options.heap,
                                                              .at = out->options.at });
     mpr_projection_begin(&projection, &reader->replay, choice->by, NULL);
     mpr_peaks_take(&out->peaks, reader, path, choice);
+    fill_instants(out, g);
     const struct mpr_log_peaks *log = &out->peaks.log[0];
     out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
-    out->instants = h->taken;
-    out->kept = h->count;
-    for (size_t i = 0; i < log->heaps; i++)
+    for (size_t i = 0; i < log->heaps; i++) {
+        const uint8_t code = log->heap[i].heap;
         out->heap[i] = (struct mpr_leaks_heap){ .live = &log->heap[i], .by = choice->by };
-    if (h->count >= MPR_LEAKS_LEAST) fill_instants(out, h);
-    if (h->count >= MPR_LEAKS_LEAST && !out->is_too_short) {
-        mpr_history_view(&m.view, h, &projection);
-        fill_endings(out, g);
-        fill_heaps(&m);
-        mpr_history_view_free(&m.view);
-        for (size_t i = 0; is_default_clock(out) && i < log->heaps; i++)
-            mpr_startup_leave_out(&out->heap[i]);
+        if (has_growth(out))
+            fill_growth(&out->heap[i], &g->history, code,
+                        code == MPF_HEAP_HOST && reader->replay.totals.told);
     }
+    if (has_growth(out)) fill_sites(out, g, reader, &projection, out->heap);
     mpr_projection_end(&projection, &reader->replay);
+}
+
+/* Returns true if call stacks name the site that grew most. If no site grows by any grouping, that
+ * is the site that levelled off. */
+static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
+{
+    if (calls->growing.rows) return calls->growing.row[0].row.path.depth;
+    return !heap->growing.rows && calls->levelled.rows && calls->levelled.row[0].row.path.depth;
+}
+
+/* A range shows which step grows, and a line of code shows why. If each step has another range,
+ * none of these grows by itself. So if the log has call stacks of blocks that ranges name, growing
+ * sites are named by their call stacks. */
+static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
+                       enum mpr_group calls)
+{
+    const size_t heaps = out->peaks.log[0].heaps;
+    struct mpr_leaks_heap *heap = mpr_arena_alloc(&out->arena, heaps * sizeof *heap);
+    struct mpr_projection projection;
+    if (!has_growth(out)) return;
+    for (size_t i = 0; i < heaps; i++) {
+        heap[i] = out->heap[i];
+        heap[i].by = calls;
+        heap[i].growing = heap[i].levelled = heap[i].few = (struct mpr_leaks_rows){ NULL, 0 };
+    }
+    mpr_projection_begin(&projection, &reader->replay, calls, NULL);
+    fill_sites(out, g, reader, &projection, heap);
+    mpr_projection_end(&projection, &reader->replay);
+    for (size_t i = 0; i < heaps; i++)
+        if (names_more(&heap[i], &out->heap[i])) out->heap[i] = heap[i];
 }
 
 /* ---- the end of a program */
@@ -448,48 +471,7 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
                     mpr_units_time(&time, o->at.from));
 }
 
-/* ---- by call stacks */
-
-/* Returns true if call stacks name the site that grew most. If no site grows by any grouping, that
- * is the site that levelled off. */
-static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
-{
-    if (calls->growing.rows) return calls->growing.row[0].row.path.depth;
-    return !heap->growing.rows && calls->levelled.rows && calls->levelled.row[0].row.path.depth;
-}
-
-static const struct mpr_leaks_heap *heap_of(const struct mpr_leaks *l, uint8_t heap)
-{
-    for (size_t i = 0; i < l->peaks.log[0].heaps; i++)
-        if (l->heap[i].live->heap == heap) return &l->heap[i];
-    return NULL;
-}
-
-/* A range shows which step grows, and a line of code shows why. If each step has another range,
- * none of these grows by itself. So if the log has call stacks of blocks that ranges name, growing
- * sites are named by their call stacks. */
-static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
-                       const char *path, enum mpr_group calls)
-{
-    const struct mpr_choice choice = { .by = calls, .source = "" };
-    if (out->kept < MPR_LEAKS_LEAST || out->is_too_short) return;
-    struct mpr_leaks *l = mpr_alloc(1, sizeof *l);
-    *l = (struct mpr_leaks){
-        .options = out->options, .range = out->range, .every = out->every, .until = out->until
-    };
-    l->options.by = calls;
-    fill(l, g, reader, path, &choice);
-    out->calls = l;
-    for (size_t i = 0; i < out->peaks.log[0].heaps; i++) {
-        struct mpr_leaks_heap *to = &out->heap[i];
-        const struct mpr_leaks_heap *by_calls = heap_of(l, to->live->heap);
-        if (!by_calls || !names_more(by_calls, to)) continue;
-        to->by = calls;
-        to->growing = by_calls->growing;
-        to->levelled = by_calls->levelled;
-        to->few = by_calls->few;
-    }
-}
+/* ---- reading */
 
 static int read_log(struct mpr_leaks *out, const struct mpr_choice *known, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
@@ -499,27 +481,26 @@ static int read_log(struct mpr_leaks *out, const struct mpr_choice *known, const
     const struct mpr_choice asked = { .by = out->options.by, .source = "" },
                             *choice = is_auto ? known : &asked;
     struct reading g = { .out = out };
-    struct mpr_own_peaks own[2];
+    struct mpr_own_peaks own;
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, by_calls ? MPR_GROUP_PLACE : choice->by, out->options.at,
                         error) != 0)
         return -1;
     begin(&g, &reader);
-    if (by_calls) {
-        mpr_own_peaks_begin(&own[0], &reader.replay, choice->by);
-        mpr_own_peaks_begin(&own[1], &reader.replay, known->calls);
-    }
+    if (by_calls) mpr_own_peaks_begin(&own, &reader.replay, choice->by);
     reader.repeats = mpr_repeats_watch(&reader.replay);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
         mpr_history_end(&g.history);
         if (out->options.range && !g.history.taken) status = no_instance(out, &g, path, error);
         else fill(out, &g, &reader, path, choice);
-        if (status == 0 && by_calls) fill_calls(out, &g, &reader, path, known->calls);
+        if (status == 0 && by_calls) fill_calls(out, &g, &reader, known->calls);
         mpr_reader_close(&reader);
     }
-    for (size_t i = 0; by_calls && i < 2; i++) mpr_own_peaks_free(&own[i]);
-    release(&g);
+    if (by_calls) mpr_own_peaks_free(&own);
+    mpr_history_free(&g.history);
+    mpr_named_ranges_free(&g.named);
+    free(g.ended);
     return status;
 }
 
@@ -543,8 +524,6 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
 
 void mpr_leaks_free(struct mpr_leaks *leaks)
 {
-    if (leaks->calls) mpr_leaks_free(leaks->calls);
-    free(leaks->calls);
     mpr_peaks_free(&leaks->peaks);
     mpr_arena_free(&leaks->arena);
 }

@@ -84,8 +84,6 @@ struct mpr_leaks {
     const uint64_t *ended; /* ns: ends of the range's instances, up to the last one in use */
     size_t endings;
     struct mpr_leaks_heap *heap; /* as peaks.log->heap */
-    struct mpr_leaks *calls; /* the same grouped by call stacks, from which some heaps have rows;
-                                may be NULL */
 };
 
 /* Returns 0, or -1 with *error filled. */
