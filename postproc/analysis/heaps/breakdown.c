@@ -16,7 +16,7 @@
 #include "index.h"
 #include "labels.h"
 #include "mpf/gpu.h"
-#include "roles.h"
+#include "training.h"
 
 void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }
 

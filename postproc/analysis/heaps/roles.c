@@ -1,5 +1,5 @@
 /* One function for each phase in which blocks are made.  They follow the rules in `roles`. */
-#include "roles.h"
+#include "training.h"
 
 #include <string.h>
 

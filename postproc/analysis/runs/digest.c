@@ -6,7 +6,6 @@
 #include "alloc.h"
 #include "basename.h"
 #include "insights.h"
-#include "log_identity.h"
 #include "numbered_names.h"
 #include "ooms.h"
 #include "timeline.h"
@@ -342,6 +341,9 @@ static void fill_ooms(struct mpr_digest *d, const struct mpr_ooms_log *log)
     d->oom = mpr_arena_alloc(&d->arena, MPR_DIGEST_OOMS * sizeof *d->oom);
     d->process->ooms_hard = log->hard;
     d->process->ooms_soft = log->soft;
+    if (log->summary.oom != MPR_FATE_NO_OOM) d->process->failed_ns = log->summary.duration_ns;
+    for (size_t i = log->stories; i-- > 0;)
+        if (log->story[i].hard) d->process->failed_ns = log->story[i].time;
     for (size_t i = first; i < log->stories; i++) {
         const struct mpr_oom_event *s = &log->story[i];
         d->oom[d->ooms++] = (struct mpr_digest_oom){ .time_ns = s->time,
@@ -359,11 +361,7 @@ static void fill_ooms(struct mpr_digest *d, const struct mpr_ooms_log *log)
 static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
-    struct mpr_log_outcome end;
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
-    if (mpr_log_outcome_read(&end, path, MPF_HEAP_NONE, progress, error) != 0) return -1;
-    if (end.failed != MPR_NEVER && end.failed >= d->process->start_ns)
-        d->process->failed_ns = end.failed - d->process->start_ns;
     const int status = mpr_ooms_add(&ooms, path, progress, error);
     for (size_t i = 0; i < ooms.logs; i++) fill_ooms(d, &ooms.log[i]);
     mpr_ooms_free(&ooms);

@@ -13,7 +13,6 @@
 #include "arena.h"
 #include "frame.h"
 #include "heap_names.h"
-#include "instance_heap.h"
 #include "progress.h"
 #include "row.h"
 #include "summary.h"
@@ -38,6 +37,15 @@ struct mpr_instance {
     const char *thread;
     uint64_t begin_ns, end_ns;
     bool unended; /* the log ends before it does */
+};
+
+/* A heap in an entry. Bytes are requested bytes. */
+struct mpr_instance_heap {
+    uint64_t peak_bytes, peak_time;
+    uint64_t peak_number;            /* number of the instance with the peak */
+    uint64_t begin_bytes, end_bytes; /* live bytes at the begin and at the end: the instance kept
+                                        the difference */
+    uint64_t allocations;
 };
 
 struct mpr_instances_heap {

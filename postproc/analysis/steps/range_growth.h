@@ -5,10 +5,10 @@
  * an observer of range events learns the maxima before each of them, gives them to the open
  * instances, and forgets them. Its observers own the numbering of entries; an entry is one instance
  * or several. */
-#ifndef MPR_TAKEN_H
-#define MPR_TAKEN_H
+#ifndef MPR_RANGE_GROWTH_H
+#define MPR_RANGE_GROWTH_H
 
-#include "instance_heap.h"
+#include "instances.h"
 #include "replay.h"
 
 /* The maxima since the previous range event. */

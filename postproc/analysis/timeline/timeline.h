@@ -14,7 +14,7 @@
 #include "arena.h"
 #include "device.h"
 #include "heap_names.h"
-#include "instance_heap.h"
+#include "instances.h"
 #include "progress.h"
 #include "row.h"
 #include "segments.h"
