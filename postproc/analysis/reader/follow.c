@@ -28,28 +28,6 @@ static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct 
     else f->open[f->count++] = new;
 }
 
-/* Most often the newest instance ends first. */
-static void pop(struct mpr_follow *f, const struct mpr_replay *r, const struct mpr_thread *t)
-{
-    for (size_t i = f->count; i-- > 0;)
-        if (f->open[i].push == t->popped) {
-            take_out(f, r, i, true);
-            return;
-        }
-}
-
-static void move_on(struct mpr_follow *f, const struct mpr_thread *t)
-{
-    for (size_t i = 0; i < f->count; i++)
-        if (f->open[i].thread == t->number) f->open[i].inner = t->node;
-}
-
-static void end_thread(struct mpr_follow *f, const struct mpr_replay *r, uint64_t thread)
-{
-    for (size_t i = f->count; i-- > 0;)
-        if (f->open[i].thread == thread) take_out(f, r, i, true);
-}
-
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
@@ -57,9 +35,16 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     if (e->op != MPF_OP_PUSH && e->op != MPF_OP_POP && e->op != MPF_OP_THREAD_END) return;
     if (f->before) f->before(f->arg, r);
     if (e->op == MPF_OP_PUSH) push(f, r, t, e);
-    else if (e->op == MPF_OP_POP && t->popped) pop(f, r, t);
-    else if (e->op == MPF_OP_THREAD_END) end_thread(f, r, e->addr);
-    move_on(f, t);
+    /* most often the newest instance ends first */
+    for (size_t i = e->op == MPF_OP_POP && t->popped ? f->count : 0; i-- > 0;)
+        if (f->open[i].push == t->popped) {
+            take_out(f, r, i, true);
+            break;
+        }
+    for (size_t i = e->op == MPF_OP_THREAD_END ? f->count : 0; i-- > 0;)
+        if (f->open[i].thread == e->addr) take_out(f, r, i, true);
+    for (size_t i = 0; i < f->count; i++)
+        if (f->open[i].thread == t->number) f->open[i].inner = t->node;
 }
 
 void mpr_follow_begin(struct mpr_follow *f, struct mpr_replay *r)
@@ -115,12 +100,6 @@ static void close_instance(struct mpr_open_ranges *o, uint32_t place, uint64_t t
     o->ends(o->arg, &gone, to, ended);
 }
 
-static void close_popped(struct mpr_open_ranges *o, const struct mpr_thread *t, uint64_t time)
-{
-    const uint32_t number = t->popped ? mpr_index_get(&o->number, t->popped) : 0;
-    if (number) close_instance(o, number - 1, time, true);
-}
-
 static void close_thread(struct mpr_open_ranges *o, uint64_t thread, uint64_t to, bool ended)
 {
     if (thread >= o->threads) return;
@@ -132,8 +111,11 @@ void mpr_open_ranges_see(void *arg, const struct mpr_replay *r, const struct mpr
 {
     struct mpr_open_ranges *o = arg;
     if (e->op == MPF_OP_PUSH) open_instance(o, r, t, e);
-    else if (e->op == MPF_OP_POP) close_popped(o, t, e->time);
     else if (e->op == MPF_OP_THREAD_END) close_thread(o, e->addr, e->time, true);
+    else if (e->op == MPF_OP_POP) {
+        const uint32_t number = t->popped ? mpr_index_get(&o->number, t->popped) : 0;
+        if (number) close_instance(o, number - 1, e->time, true);
+    }
 }
 
 void mpr_open_ranges_end(struct mpr_open_ranges *o, const struct mpr_replay *r)

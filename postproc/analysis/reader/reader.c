@@ -8,14 +8,6 @@
 #include "repeats.h"
 #include "replay_options.h"
 
-/* Names may be recorded a little later than they are used, because frames are written every 100 ms.
- */
-static bool is_after_instants(const struct mpr_replay *r)
-{
-    enum { LATER_NS = 500000000 };
-    return r->pinned && mpr_saturating_sub(r->now, r->options.at.to) > LATER_NS;
-}
-
 /* Totals and samples also describe the time before them. */
 void mpr_reader_end_early(struct mpr_reader *reader)
 {
@@ -26,9 +18,14 @@ void mpr_reader_end_early(struct mpr_reader *reader)
 
 static bool has_enough(const struct mpr_reader *reader)
 {
+    enum {
+        LATER_NS = 500000000
+    }; /* frames are written every 100 ms, so names may be recorded a
+          little later than they are used */
     const struct mpr_replay *r = &reader->replay;
     if (reader->until_heap && r->accounts.heap[reader->until_heap].used) return true;
-    if (reader->ends_early && is_after_instants(r)) return true;
+    if (reader->ends_early && r->pinned && mpr_saturating_sub(r->now, r->options.at.to) > LATER_NS)
+        return true;
     return reader->enough && reader->enough(r);
 }
 
@@ -67,31 +64,21 @@ int mpr_reader_read(struct mpr_reader *reader, const char *path,
     return enough ? 1 : (int)count;
 }
 
-static int replay_all(struct mpr_reader *reader, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
-{
-    const int status = mpr_reader_read(reader, path, progress, error);
-    if (status < 0 || (status > 0 && !reader->ends_early)) return status;
-    mpr_replay_finish(&reader->replay);
-    if (reader->repeats) mpr_repeats_end(reader->repeats, &reader->replay);
-    return 0;
-}
-
 /* Prepares the reader of an open log. */
 static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by,
                   struct mpr_instant at)
 {
-    reader->look_ahead = NULL;
-    reader->enough = NULL;
-    reader->until_heap = 0;
-    reader->ends_early = false;
-    reader->repeats = NULL;
     const struct mpr_header *header = mpr_log_header(reader->log);
     struct mpr_replay_options options = { .by = by, .at = at };
     mpr_replay_options_read(&options, header);
     options.pools_exact = mpr_log_status(reader->log)->minor >= 11;
     mpr_alloc_set_path(path);
     mpr_replay_init(&reader->replay, &options);
+    reader->look_ahead = NULL;
+    reader->enough = NULL;
+    reader->until_heap = 0;
+    reader->ends_early = false;
+    reader->repeats = NULL;
     reader->names = mpr_names_new(path, header->id);
 }
 
@@ -114,9 +101,12 @@ int mpr_reader_follow(struct mpr_reader *reader, const char *path, enum mpr_grou
 int mpr_reader_replay(struct mpr_reader *reader, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const int status = replay_all(reader, path, progress, error);
+    const int status = mpr_reader_read(reader, path, progress, error);
     if (status < 0) mpr_reader_close(reader);
-    return status;
+    if (status < 0 || (status > 0 && !reader->ends_early)) return status;
+    mpr_replay_finish(&reader->replay);
+    if (reader->repeats) mpr_repeats_end(reader->repeats, &reader->replay);
+    return 0;
 }
 
 int mpr_reader_run(struct mpr_reader *reader, const char *path, enum mpr_group by,

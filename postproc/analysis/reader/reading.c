@@ -45,18 +45,13 @@ uint64_t mpr_reading_held_until(const struct mpr_sample *sample, uint64_t next)
     return until > sample->time ? until : sample->time;
 }
 
-/* @next: the sample after it, which is not valid at the end of the log. */
-static uint64_t held_until(const struct mpr_sample *sample, const struct mpr_sample *next)
-{
-    return mpr_reading_held_until(sample, next->valid ? next->time : UINT64_MAX);
-}
-
 struct mpr_reading mpr_reading_at_peak(const struct mpr_sample_track *track, uint8_t heap,
                                        uint64_t instant)
 {
     const struct mpr_sample *before = &track->before[heap], *after = &track->after[heap];
-    const uint64_t older = before->valid ? mpr_saturating_sub(instant, held_until(before, after))
-                                         : UINT64_MAX,
+    const uint64_t next = after->valid ? after->time : UINT64_MAX,
+                   held = mpr_reading_held_until(before, next),
+                   older = before->valid ? mpr_saturating_sub(instant, held) : UINT64_MAX,
                    newer = after->valid ? mpr_saturating_sub(after->time, instant) : UINT64_MAX;
     if (older > MPR_READING_BEAT_NS && newer > MPR_READING_BEAT_NS)
         return (struct mpr_reading){ .valid = false };

@@ -36,19 +36,14 @@ static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_r
     return new;
 }
 
-static uint32_t rank_of(const struct mpr_replay *r, uint32_t domain)
-{
-    if (!domain) return 0;
-    return strcmp(mpr_ranges_domain(&r->ranges, domain), "torch") == 0 ? 1 : 2;
-}
-
 /* ---- repeated ranges by node */
 
 static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node,
                         uint32_t parent)
 {
     const struct mpr_repeats_text text = name_of(s, r, node);
-    const char *name = text.unnumbered;
+    const struct mpr_node *n = &r->ranges.node[node];
+    const char *name = text.unnumbered, *domain = mpr_ranges_domain(&r->ranges, n->domain);
     const uint64_t hash = mpr_hash(text.hash + parent);
     uint32_t number;
     for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (number = mpr_probe_next(&p));)
@@ -58,8 +53,10 @@ static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint3
     MPR_REACH(s->repeat, s->repeats, s->cap);
     s->repeat[s->repeats] = (struct mpr_repeat){ .name = name,
                                                  .parent = parent,
-                                                 .depth = r->ranges.node[node].depth,
-                                                 .rank = rank_of(r, r->ranges.node[node].domain) };
+                                                 .depth = n->depth,
+                                                 .rank = !n->domain                     ? 0
+                                                         : strcmp(domain, "torch") == 0 ? 1
+                                                                                        : 2 };
     mpr_index_add(&s->number, hash, s->repeats);
     return s->repeats++;
 }
@@ -280,12 +277,10 @@ bool mpr_repeats_span(uint64_t covered_ns, uint64_t longest_ns, uint64_t whole_n
     return covered_ns - longest_ns >= (whole_ns - longest_ns) / 2;
 }
 
-static bool spans(const struct mpr_repeat *r)
+static bool is_step(const struct mpr_repeat *r)
 {
-    return mpr_repeats_span(r->covered_ns, r->longest_ns, r->last_ns - r->first_ns);
+    return !r->rank || mpr_repeats_span(r->covered_ns, r->longest_ns, r->last_ns - r->first_ns);
 }
-
-static bool is_step(const struct mpr_repeat *r) { return !r->rank || spans(r); }
 
 bool mpr_repeats_is_optimizer(const struct mpr_repeat *r)
 {

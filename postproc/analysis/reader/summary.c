@@ -132,12 +132,6 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
     out->fate_status = s->run.status;
 }
 
-static const char *loss_reason(unsigned reason)
-{
-    const char *text = mpf_loss_text(reason);
-    return text ? text : "unknown reason";
-}
-
 static_assert(MPF_LOSS_CODES <= sizeof((struct mpr_replay *)0)->lost_by / sizeof(uint64_t),
               "each reason has its count");
 /* Losses without a LOST event, because the log itself could not be written, have no reason. */
@@ -145,8 +139,10 @@ static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_
 {
     const size_t reasons = sizeof out->loss / sizeof *out->loss;
     for (unsigned i = 0; i < sizeof r->lost_by / sizeof *r->lost_by && out->losses < reasons; i++) {
+        const char *text = mpf_loss_text(i);
         if (r->lost_by[i])
-            out->loss[out->losses++] = (struct mpr_loss_row){ loss_reason(i), r->lost_by[i] };
+            out->loss[out->losses++] =
+                (struct mpr_loss_row){ text ? text : "unknown reason", r->lost_by[i] };
     }
     out->lost_events = r->lost > in_all ? r->lost : in_all;
 }
@@ -190,27 +186,23 @@ static void fill_repairs(const struct mpr_accounts *accounts, struct mpr_summary
     }
 }
 
-static void fill_resident(const struct mpr_samples *samples, struct mpr_summary *out)
-{
-    out->anonymous = mpr_reading_high(samples, MPF_RSS_ANON);
-    out->alone = mpr_saturating_sub(mpr_reading_high(samples, MPF_RSS_PRIVATE_DIRTY),
-                                    mpr_reading_high(samples, MPF_RSS_MEMPROF));
-}
-
 void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
                         struct mpr_summary *out)
 {
     const struct mpr_log_status *status = mpr_log_status(reader->log);
+    const struct mpr_header *header = mpr_log_header(reader->log);
+    const struct mpr_samples *samples = &reader->replay.samples;
     *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
-    mpr_reader_process(mpr_log_header(reader->log), arena, &out->process);
-    out->recording = recording(mpr_log_header(reader->log));
-    fill_windows(mpr_log_header(reader->log), &reader->replay, arena, &out->recording);
-    out->allocator =
-        mpr_arena_text(arena, mpr_header_get(mpr_log_header(reader->log), "allocator"));
-    out->unseen_malloc = unseen_malloc(mpr_log_header(reader->log), arena);
+    mpr_reader_process(header, arena, &out->process);
+    out->recording = recording(header);
+    fill_windows(header, &reader->replay, arena, &out->recording);
+    out->allocator = mpr_arena_text(arena, mpr_header_get(header, "allocator"));
+    out->unseen_malloc = unseen_malloc(header, arena);
     fill_state(status, arena, out);
     fill_fate(status, out);
-    fill_resident(&reader->replay.samples, out);
+    out->anonymous = mpr_reading_high(samples, MPF_RSS_ANON);
+    out->alone = mpr_saturating_sub(mpr_reading_high(samples, MPF_RSS_PRIVATE_DIRTY),
+                                    mpr_reading_high(samples, MPF_RSS_MEMPROF));
     fill_losses(&reader->replay, status->lost, out);
     fill_unwritten(reader, out);
     fill_repairs(&reader->replay.accounts, out);
