@@ -5,20 +5,22 @@
 
 /* The blocks that a heap's sampled blocks represent, without the samples. */
 struct unseen {
-    uint64_t then, now, then_blocks, now_blocks, allocations, samples;
-    double variance;
+    struct mpr_cell_totals sum;
     struct {
         double then, now, then_blocks, now_blocks, allocations;
     } lack; /* mpr_estimates_whole */
-    bool any;
 };
 
-static uint64_t own_peak(const struct mpr_replay *r, const struct mpr_cell_totals *held,
-                         const struct mpr_estimate *e, uint8_t heap)
+static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
 {
-    const uint64_t whole = r->accounts.heap[heap].peak_bytes,
-                   most = e->own_peak > held->own_peak ? e->own_peak : held->own_peak;
-    return mpr_instant_is_peak(r->options.at) && most > whole ? whole : most;
+    to->then += more->then;
+    to->then_blocks += more->then_blocks;
+    to->now += more->now;
+    to->now_blocks += more->now_blocks;
+    to->allocations += more->allocations;
+    to->samples += more->samples;
+    to->variance += more->variance;
+    to->estimated = true;
 }
 
 static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32_t cell,
@@ -26,41 +28,30 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
 {
     const struct mpr_estimates *e = &r->estimates;
     const struct mpr_estimate *of = &e->cell[cell];
+    struct mpr_cell_totals more = { .samples = 0 };
     const struct mpr_represented at_peak =
-        mpr_estimates_at_peak(e, &r->accounts, cell, &held->samples);
-    const uint64_t then =
-                       mpr_estimates_whole((double)at_peak.bytes * excess->bytes, &all->lack.then),
-                   now = mpr_estimates_whole((double)of->now.bytes * excess->end, &all->lack.now),
-                   blocks =
-                       mpr_estimates_whole(at_peak.blocks * excess->blocks, &all->lack.then_blocks),
-                   now_blocks = mpr_estimates_whole(of->now.blocks * excess->end_blocks,
-                                                    &all->lack.now_blocks),
-                   allocations = mpr_estimates_whole(of->allocations * excess->allocations,
-                                                     &all->lack.allocations);
-    held->variance = mpr_estimates_variance(e, &r->accounts, cell) * excess->bytes * excess->bytes;
-    held->then += then;
-    held->then_blocks += blocks;
-    held->now += now;
-    held->now_blocks += now_blocks;
-    held->allocations += allocations;
-    held->own_peak = own_peak(r, held, of, r->accounts.cell[cell].heap);
-    held->estimated = true;
-    all->then += then;
-    all->then_blocks += blocks;
-    all->now += now;
-    all->now_blocks += now_blocks;
-    all->allocations += allocations;
-    all->samples += held->samples;
-    all->variance += held->variance;
-    all->any = true;
+        mpr_estimates_at_peak(e, &r->accounts, cell, &more.samples);
+    more.then = mpr_estimates_whole((double)at_peak.bytes * excess->bytes, &all->lack.then);
+    more.now = mpr_estimates_whole((double)of->now.bytes * excess->end, &all->lack.now);
+    more.then_blocks = mpr_estimates_whole(at_peak.blocks * excess->blocks, &all->lack.then_blocks);
+    more.now_blocks =
+        mpr_estimates_whole(of->now.blocks * excess->end_blocks, &all->lack.now_blocks);
+    more.allocations =
+        mpr_estimates_whole(of->allocations * excess->allocations, &all->lack.allocations);
+    more.variance = mpr_estimates_variance(e, &r->accounts, cell) * excess->bytes * excess->bytes;
+    plus(held, &more);
+    plus(&all->sum, &more);
+    const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;
+    if (of->own_peak > held->own_peak) held->own_peak = of->own_peak;
+    if (mpr_instant_is_peak(r->options.at) && held->own_peak > whole) held->own_peak = whole;
 }
 
-static void take_from(struct mpr_cell_totals *rest, const struct unseen *all)
+static void take_from(struct mpr_cell_totals *rest, const struct mpr_cell_totals *all)
 {
     rest->now = mpr_saturating_sub(rest->now, all->now);
     rest->now_blocks = mpr_saturating_sub(rest->now_blocks, all->now_blocks);
     rest->allocations = mpr_saturating_sub(rest->allocations, all->allocations);
-    rest->estimated = all->any;
+    rest->estimated = all->estimated;
     if (!all->samples) return;
     rest->variance = all->variance;
     rest->then = mpr_saturating_sub(rest->then, all->then);
@@ -82,26 +73,21 @@ static void add_blocks(struct mpr_cell_totals *held, const struct mpr_replay *r,
     held->estimated = true;
 }
 
-static const struct mpr_cell *rest_of(const struct mpr_replay *r, uint8_t heap)
-{
-    for (uint32_t i = 0; i < r->accounts.cells; i++) {
-        const struct mpr_cell *cell = &r->accounts.cell[i];
-        if (cell->heap == heap && mpr_replay_is_represented(r, cell)) return cell;
-    }
-    return NULL;
-}
-
 static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)
 {
     const struct mpr_estimates *e = &r->estimates;
-    const struct mpr_cell nobody = { .heap = heap }, *const rest = rest_of(r, heap);
+    const struct mpr_cell nobody = { .heap = heap }, *rest = NULL;
+    for (uint32_t i = 0; !rest && i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (cell->heap == heap && mpr_replay_is_represented(r, cell)) rest = cell;
+    }
     const struct mpr_overestimate excess =
         mpr_estimates_overestimate(e, &r->accounts, rest ? rest : &nobody);
-    struct unseen all = { 0 };
+    struct unseen all = { .sum = { 0 } };
     for (uint32_t i = 0; i < r->accounts.cells && i < e->cells; i++)
         if (r->accounts.cell[i].heap == heap && e->cell[i].samples)
             add(&held[i], r, i, &excess, &all);
-    if (rest) take_from(&held[rest - r->accounts.cell], &all);
+    if (rest) take_from(&held[rest - r->accounts.cell], &all.sum);
 }
 
 static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)
