@@ -275,9 +275,8 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
 
 /* ---- the instant */
 
-/* Fills all devices.  @oom: NULL, or the event that replaces the peak of its device. */
-static void fill_devices(struct mpr_segments *result, const struct mpr_reader *reader,
-                         const struct mpr_oom *oom)
+void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader,
+                       const struct mpr_oom *oom)
 {
     result->device = mpr_arena_alloc(&result->arena, MPF_GPUS * sizeof *result->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
@@ -293,16 +292,6 @@ static void fill_one(struct mpr_segments *result, const struct mpr_reader *reade
 {
     result->device = mpr_arena_alloc(&result->arena, sizeof *result->device);
     fill_device(result, reader, snapshot);
-}
-
-void mpr_segments_fill(struct mpr_segments *result, const struct mpr_reader *reader)
-{
-    fill_devices(result, reader, NULL);
-}
-
-void mpr_segments_fill_worst(struct mpr_segments *result, const struct mpr_reader *reader)
-{
-    fill_devices(result, reader, mpr_oom_newest(&reader->replay.gpu));
 }
 
 bool mpr_segments_fill_oom(struct mpr_segments *result, const struct mpr_reader *reader)
@@ -326,7 +315,7 @@ int mpr_segments_read(struct mpr_segments *segments, const char *path,
     mpr_reader_summary(&reader, path, &segments->arena, &segments->summary);
     if (*which == MPR_SEGMENTS_AT_WORST)
         *which = mpr_oom_newest(&reader.replay.gpu) ? MPR_SEGMENTS_AT_OOM : MPR_SEGMENTS_AT_PEAK;
-    if (*which != MPR_SEGMENTS_AT_OOM) mpr_segments_fill(segments, &reader);
+    if (*which != MPR_SEGMENTS_AT_OOM) mpr_segments_fill(segments, &reader, NULL);
     else if (!mpr_segments_fill_oom(segments, &reader)) status = mpr_no_oom(path, error);
     mpr_reader_close(&reader);
     if (status != 0) mpr_segments_free(segments);

@@ -17,6 +17,7 @@
 struct mpr_error;
 struct mpr_gpu_block;
 struct mpr_device_snapshot;
+struct mpr_oom;
 struct mpr_reader;
 struct mpr_sites;
 
@@ -117,12 +118,12 @@ struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
 
 /* ---- segments of a log that was read; for analyses */
 
-/* Fills all devices at their peaks. */
-void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader);
-/* The same, but the device that ran out of memory at that instant. */
-void mpr_segments_fill_worst(struct mpr_segments *segments, const struct mpr_reader *reader);
-/* Fills only that device.  Returns false if no device ran out of memory, or the program recovered.
+/* Fills all devices at their peaks.  @oom: an event that replaces the peak of its device, or NULL.
  */
+void mpr_segments_fill(struct mpr_segments *segments, const struct mpr_reader *reader,
+                       const struct mpr_oom *oom);
+/* Fills only the device that ran out of memory, at that instant.  Returns false if no device ran
+ * out of memory, or the program recovered. */
 bool mpr_segments_fill_oom(struct mpr_segments *segments, const struct mpr_reader *reader);
 
 /* Segments of one device at one of several instants. */

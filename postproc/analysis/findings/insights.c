@@ -208,7 +208,7 @@ static void end(struct mpr_insights_reading *g, const struct mpr_reader *reader)
     fill_states(g, reader, oom);
     mpr_refusals_end(&g->refusals);
     g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
-    mpr_segments_fill_worst(&g->segments, reader);
+    mpr_segments_fill(&g->segments, reader, oom);
     mpr_prescan_take(&g->look, reader);
     count_lasting(g, mpr_log_status(reader->log)->end_ns, SECOND_NS);
     g->evidence.threads = threads(&reader->replay);

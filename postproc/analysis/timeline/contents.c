@@ -7,6 +7,7 @@
 #include "alloc_context.h"
 #include "cell_totals.h"
 #include "follow.h"
+#include "gpu.h"
 #include "labels.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
@@ -257,7 +258,7 @@ static void fill(struct reading *r, const char *path)
     if (out->threads && !out->thread->number)
         out->thread->name = mpr_label_maker(&out->arena, &reader->replay, 0);
     fill_sites(out, reader, r->options->user_frames);
-    mpr_segments_fill_worst(&out->segments, reader);
+    mpr_segments_fill(&out->segments, reader, mpr_oom_newest(&reader->replay.gpu));
     mpr_graphs_fill(&out->graphs, reader);
     out->device = mpr_devices_fill(&out->arena, reader, &out->devices);
     out->failures = reader->replay.gpu.ooms;

@@ -117,8 +117,8 @@ static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
 
 /* ---- the page */
 
-/* The observers of a reading.  Those of the page are NULL for other reports. */
-struct observers {
+/* The observers of a replay.  Those of the page are NULL for other reports. */
+struct mpr_timeline_reading {
     struct mpr_levels *levels;
     struct mpr_device_snapshots *instants;
     struct mpr_excerpts *excerpts;
@@ -177,7 +177,7 @@ static void fill_repeat(struct mpr_timeline *t, const struct mpr_repeats *s)
 }
 
 static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
-                      const struct observers *o)
+                      const struct mpr_timeline_reading *o)
 {
     struct mpr_numbering n;
     mpr_numbering_init(&n, &t->arena, reader);
@@ -198,16 +198,12 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     fill_repeat(t, reader->repeats);
     mpr_numbering_fill(&n, t);
     mpr_numbering_free(&n);
-    mpr_segments_fill(&t->segments, reader);
+    mpr_segments_fill(&t->segments, reader, NULL);
     mpr_segments_fill_oom(&t->at_oom, reader);
     fill_names(t, &reader->replay);
 }
 
 /* ---- reading */
-
-struct mpr_timeline_reading {
-    struct observers observers;
-};
 
 struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
                                                 struct mpr_reader *reader)
@@ -216,8 +212,7 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
     const struct mpr_levels_options levels = { options->from, options->to, options->buckets,
                                                LEVEL_CHANGES };
     struct mpr_replay *r = &reader->replay;
-    struct mpr_timeline_reading *reading = mpr_alloc(1, sizeof *reading);
-    struct observers *o = &reading->observers;
+    struct mpr_timeline_reading *o = mpr_alloc(1, sizeof *o);
     r->options.backward_of = options->backward_of;
     r->accounts.levels = o->levels = mpr_levels_new(&levels, &r->now);
     if (!options->heap && options->instants)
@@ -233,14 +228,13 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
         o->lanes = mpr_lanes_new(options->boxes);
         mpr_lanes_watch(o->lanes, reader->repeats, r);
     }
-    return reading;
+    return o;
 }
 
-void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *reading,
+void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *o,
                        const struct mpr_reader *reader, const char *path)
 {
     const struct mpr_replay *r = &reader->replay;
-    const struct observers *o = &reading->observers;
     mpr_levels_finish(o->levels, &r->accounts);
     if (o->excerpts) mpr_excerpts_finish(o->excerpts, &r->accounts);
     if (o->lanes) mpr_lanes_end(o->lanes, r);
@@ -261,9 +255,8 @@ void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *read
     if (o->annotations) fill_page(t, reader, o);
 }
 
-void mpr_timeline_end(struct mpr_timeline_reading *reading)
+void mpr_timeline_end(struct mpr_timeline_reading *o)
 {
-    struct observers *o = &reading->observers;
     mpr_levels_free(o->levels);
     mpr_device_snapshots_free(o->instants);
     mpr_excerpts_free(o->excerpts);
@@ -271,7 +264,7 @@ void mpr_timeline_end(struct mpr_timeline_reading *reading)
     mpr_large_free(o->large);
     mpr_lanes_free(o->lanes);
     mpr_alloc_free_matrix_free(o->flows);
-    free(reading);
+    free(o);
 }
 
 /* Reads the log by t->choice.by. */
