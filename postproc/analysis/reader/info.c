@@ -72,24 +72,6 @@ MPR_COMPARE(by_peak, struct mpr_info_nvtx,
             mpr_compare(b->peak_bytes, a->peak_bytes)
                 ?: mpr_compare(b->allocations, a->allocations))
 
-static struct mpr_info_nvtx heap_of(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t i)
-{
-    const struct mpr_nvtx_row *row = &r->nvtx.row[i];
-    struct mpr_info_nvtx sum = { .heap = heap_name(arena, r, row->name),
-                                 .heaps = row->heaps,
-                                 .resets = row->resets,
-                                 .size = row->most_bytes };
-    if (!r->nvtx.accounts) return sum; /* it had no region */
-    const struct mpr_heap *heap = &r->nvtx.accounts->heap[i + 1];
-    sum.peak_bytes = heap->peak_bytes;
-    sum.peak_blocks = heap->peak_blocks;
-    sum.peak_time = heap->peak_time;
-    sum.end_bytes = heap->bytes;
-    sum.end_blocks = heap->blocks;
-    sum.allocations = heap->allocations;
-    return sum;
-}
-
 /* The largest peak first. */
 static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const struct mpr_replay *r,
                                               size_t *count)
@@ -97,26 +79,23 @@ static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const str
     *count = r->nvtx.rows;
     if (!*count) return NULL;
     struct mpr_info_nvtx *sum = mpr_arena_alloc(arena, *count * sizeof *sum);
-    for (uint32_t i = 0; i < *count; i++) sum[i] = heap_of(arena, r, i);
+    for (uint32_t i = 0; i < *count; i++) {
+        const struct mpr_nvtx_row *row = &r->nvtx.row[i];
+        sum[i] = (struct mpr_info_nvtx){ .heap = heap_name(arena, r, row->name),
+                                         .heaps = row->heaps,
+                                         .resets = row->resets,
+                                         .size = row->most_bytes };
+        if (!r->nvtx.accounts) continue; /* it had no region */
+        const struct mpr_heap *heap = &r->nvtx.accounts->heap[i + 1];
+        sum[i].peak_bytes = heap->peak_bytes;
+        sum[i].peak_blocks = heap->peak_blocks;
+        sum[i].peak_time = heap->peak_time;
+        sum[i].end_bytes = heap->bytes;
+        sum[i].end_blocks = heap->blocks;
+        sum[i].allocations = heap->allocations;
+    }
     qsort(sum, *count, sizeof *sum, by_peak);
     return sum;
-}
-
-static struct mpr_info_nvtx region_of(struct mpr_arena *arena, const struct mpr_replay *r,
-                                      const struct mpr_cell *cell)
-{
-    const struct mpr_accounts *accounts = r->nvtx.accounts;
-    const uint32_t name = (uint32_t)cell->key;
-    return (struct mpr_info_nvtx){
-        .heap = heap_name(arena, r, r->nvtx.row[cell->heap - 1].name),
-        .region = name ? mpr_label_name(arena, r, name, 0) : "(no name)",
-        .peak_bytes = mpr_accounts_bytes_at_peak(accounts, cell),
-        .peak_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
-        .peak_time = accounts->heap[cell->heap].peak_time,
-        .end_bytes = cell->bytes,
-        .end_blocks = cell->blocks,
-        .allocations = cell->allocations,
-    };
 }
 
 /* Named regions, and the rest of heaps that have some; likewise. */
@@ -130,9 +109,21 @@ static const struct mpr_info_nvtx *nvtx_regions(struct mpr_arena *arena, const s
     for (uint32_t i = 0; i < accounts->cells; i++)
         if (accounts->cell[i].key != MPR_NVTX_UNNAMED) named[accounts->cell[i].heap] = true;
     struct mpr_info_nvtx *sum = mpr_arena_alloc(arena, accounts->cells * sizeof *sum);
-    for (uint32_t i = 0; i < accounts->cells; i++)
-        if (named[accounts->cell[i].heap] && accounts->cell[i].allocations)
-            sum[(*count)++] = region_of(arena, r, &accounts->cell[i]);
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
+        const uint32_t name = (uint32_t)cell->key;
+        if (!named[cell->heap] || !cell->allocations) continue;
+        sum[(*count)++] = (struct mpr_info_nvtx){
+            .heap = heap_name(arena, r, r->nvtx.row[cell->heap - 1].name),
+            .region = name ? mpr_label_name(arena, r, name, 0) : "(no name)",
+            .peak_bytes = mpr_accounts_bytes_at_peak(accounts, cell),
+            .peak_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
+            .peak_time = accounts->heap[cell->heap].peak_time,
+            .end_bytes = cell->bytes,
+            .end_blocks = cell->blocks,
+            .allocations = cell->allocations,
+        };
+    }
     qsort(sum, *count, sizeof *sum, by_peak);
     return sum;
 }

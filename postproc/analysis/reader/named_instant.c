@@ -91,31 +91,19 @@ static const char *list_literals(const struct search *s, struct mpr_arena *arena
     return s->literals > listed ? mpr_arena_format(arena, "%s, ...", text) : text;
 }
 
+/* Reports that there is no such instance. */
 static int not_found(const struct search *s, const char *path, struct mpr_error *error)
 {
     const struct mpr_instance_name *w = &s->wanted;
+    if (s->seen && !w->called)
+        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
+                        w->number, w->range, s->seen);
+    if (s->seen && w->number)
+        return mpr_fail(error, "%s: no instance %" PRIu64 " of %s is called %s: %" PRIu64 " found",
+                        path, w->number, w->range, w->literal, s->seen);
     struct mpr_arena arena = { 0 };
-    if (!s->seen)
-        mpr_fail(error, "%s: no range %s%s", path, w->called && !w->number ? w->literal : w->range,
-                 mpr_named_ranges_hint(&s->named, &arena));
-    else if (!w->called)
-        mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
-                 w->number, w->range, s->seen);
-    else if (w->number)
-        mpr_fail(error, "%s: no instance %" PRIu64 " of %s is called %s: %" PRIu64 " found", path,
-                 w->number, w->range, w->literal, s->seen);
-    else
-        mpr_fail(error, "%s: no range %s%s", path, w->literal,
-                 mpr_named_ranges_hint(&s->named, &arena));
-    mpr_arena_free(&arena);
-    return -1;
-}
-
-static int several(const struct search *s, const char *path, struct mpr_error *error)
-{
-    struct mpr_arena arena = { 0 };
-    mpr_fail(error, "%s: %" PRIu64 " instances are called %s: %s is wanted", path, s->literals,
-             s->wanted.literal, list_literals(s, &arena));
+    mpr_fail(error, "%s: no range %s%s", path, w->called && !w->number ? w->literal : w->range,
+             mpr_named_ranges_hint(&s->named, &arena));
     mpr_arena_free(&arena);
     return -1;
 }
@@ -125,7 +113,13 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
 {
     const struct mpr_instance_name *w = &s->wanted;
     if (!s->push) return not_found(s, path, error);
-    if (!w->number && s->literals > 1) return several(s, path, error);
+    if (!w->number && s->literals > 1) {
+        struct mpr_arena arena = { 0 };
+        mpr_fail(error, "%s: %" PRIu64 " instances are called %s: %s is wanted", path, s->literals,
+                 w->literal, list_literals(s, &arena));
+        mpr_arena_free(&arena);
+        return -1;
+    }
     if (w->end && !s->followed)
         return mpr_fail(error, "%s: the end of %s is not known: %d others were open when it began",
                         path, w->literal, MPR_FOLLOW_MAX);

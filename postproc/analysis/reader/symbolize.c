@@ -51,7 +51,7 @@ MPR_COMPARE(in_order, struct call,
             compare_objects(a->module, b->module) ?: mpr_compare(a->offset, b->offset))
 
 /* Each once. */
-static struct call *list_calls(const struct mpr_sites *s, size_t *count)
+static struct call *list_calls(const struct mpr_sites *s, uint64_t *count)
 {
     struct call *call = mpr_alloc(s->stacks.nodes, sizeof *call);
     size_t all = 0;
@@ -83,23 +83,16 @@ static const struct mpr_symbol *look(const struct storing *s, const struct call 
     return mpr_names_calls(s->names, s->sites, first->number, first->module->from + offset, count);
 }
 
-static bool has_names(const struct storing *s, const struct call *call, size_t count)
-{
-    size_t calls = 0;
-    for (size_t i = 0; i < count && !calls; i++) look(s, call, call[i].offset, &calls);
-    return calls > 0;
-}
-
 /* Those of one object.  Without any name it stays out, so that reports say that it is not here. */
 static void store_object(struct storing *s, const struct call *call, size_t count)
 {
     const struct mpr_module *m = call->module;
     const struct mpr_binary object = { m->path, m->build_id, m->build_id_bytes, m->from };
     uint64_t named = 0;
-    size_t stored = 0;
-    if (!has_names(s, call, count)) return;
+    size_t stored = 0, calls = 0;
+    for (size_t i = 0; i < count && !calls; i++) look(s, call, call[i].offset, &calls);
+    if (!calls) return;
     for (bool room = mpr_store_object(s->store, &object); room && stored < count; stored += room) {
-        size_t calls;
         const struct mpr_symbol *symbol = look(s, call, call[stored].offset, &calls);
         room = mpr_store_address(s->store, call[stored].offset, symbol, calls);
         named += room && calls;
@@ -109,24 +102,17 @@ static void store_object(struct storing *s, const struct call *call, size_t coun
     s->out->objects += named > 0;
 }
 
-static void store_all(struct storing *s, const struct call *call, size_t count)
-{
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && !compare_objects(call[i].module, call[next].module);)
-            next++;
-        store_object(s, &call[i], next - i);
-    }
-    s->out->calls = count;
-}
-
 static int store(struct mpr_symbolized *out, struct mpr_arena *arena, const struct mpr_sites *sites,
                  struct mpr_names *names, const uint8_t id[16], const char *path,
                  struct mpr_error *error)
 {
     struct storing s = { out, mpr_store_new(id), names, sites };
-    size_t calls;
-    struct call *call = list_calls(sites, &calls);
-    store_all(&s, call, calls);
+    struct call *call = list_calls(sites, &out->calls);
+    for (size_t i = 0, next; i < out->calls; i = next) {
+        next = i + 1;
+        while (next < out->calls && !compare_objects(call[i].module, call[next].module)) next++;
+        store_object(&s, &call[i], next - i);
+    }
     out->note = mpr_names_notes(names, arena, sites, &out->notes);
     const long bytes = out->named ? mpr_store_write(s.store, path, error) : 0;
     if (bytes > 0) out->bytes = (uint64_t)bytes;

@@ -96,12 +96,6 @@ static void thin(struct mpr_history *h)
     }
 }
 
-static void forget_touches(struct mpr_touched_cells *t)
-{
-    for (uint32_t i = 0; i < t->count; i++) t->is_touched[t->cell[i]] = false;
-    t->count = 0;
-}
-
 void mpr_history_take(struct mpr_history *h, uint64_t time)
 {
     struct mpr_touched_cells *t = &h->touches;
@@ -110,9 +104,12 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
     if (h->count == MPR_HISTORY_MAX) thin(h);
     if (h->taken % h->each) return;
     if (h->replay->accounts.cells) MPR_REACH(h->past, h->replay->accounts.cells - 1, h->cells);
-    for (uint32_t i = 0; i < t->count; i++) add_point(h, t->cell[i]);
+    for (uint32_t i = 0; i < t->count; i++) {
+        add_point(h, t->cell[i]);
+        t->is_touched[t->cell[i]] = false;
+    }
+    t->count = 0;
     for (int i = 0; i < MPR_HEAPS; i++) h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
-    forget_touches(t);
     mpr_lifetime_histogram_mark(&h->lasting);
     h->at[h->count].time = time;
     h->at[h->count++].number = h->taken;
@@ -186,16 +183,11 @@ static uint32_t cell_of(const struct mpr_history_view *v, uint32_t source)
     return v->projection && v->projection->to ? v->projection->to[source] : source;
 }
 
-/* Returns the number of cells of the history that can be seen by the grouping. */
-static uint32_t sources(const struct mpr_history_view *v)
-{
-    const uint32_t made = v->projection ? v->projection->cells : v->history->replay->accounts.cells;
-    return v->history->cells < made ? v->history->cells : made;
-}
-
 static void sort_sources(struct mpr_history_view *v)
 {
-    const uint32_t cells = v->history->replay->accounts.cells, count = sources(v);
+    const uint32_t cells = v->history->replay->accounts.cells,
+                   made = v->projection ? v->projection->cells : cells,
+                   count = v->history->cells < made ? v->history->cells : made;
     v->first = mpr_alloc((size_t)cells + 2, sizeof *v->first);
     v->source = mpr_alloc(count, sizeof *v->source);
     for (uint32_t i = 0; i < count; i++) v->first[cell_of(v, i) + 2]++;

@@ -397,11 +397,6 @@ static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned he
 
 /* ---- the instants of growth */
 
-static bool is_known(const struct mpr_leaks_options *o)
-{
-    return o->by != MPR_GROUP_AUTO && !o->at_end && (o->every || o->range);
-}
-
 /* Returns the reported heap with the largest peak. */
 static const struct mpr_prescan_heap *largest_heap(const struct mpr_leaks *out,
                                                    const struct mpr_prescan *known)
@@ -511,7 +506,8 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
     int status = 0;
     *out = (struct mpr_leaks){ .options = *options, .range = "" };
     if (options->known) known = *options->known;
-    else if (!is_known(options))
+    else if (options->by == MPR_GROUP_AUTO || options->at_end ||
+             !(options->every || options->range))
         status = mpr_prescan_read(&known, &out->arena, path, options->every, progress, error);
     out->options.known = NULL; /* it ends with this function */
     if (status == 0) {

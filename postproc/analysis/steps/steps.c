@@ -77,18 +77,15 @@ static void judge_peaks(const struct mpr_instances *in, struct mpr_steps_heap *h
     }
 }
 
-static int64_t kept_by(const struct mpr_instance_heap *h)
-{
-    return mpr_signed_difference(h->begin_bytes, h->end_bytes);
-}
-
 static void judge_kept(const struct mpr_instances *in, struct mpr_steps_heap *h,
                        struct ranked *ranked)
 {
     const struct mpr_instance_heap *of = h->heap->of;
     size_t count = 0;
     for (size_t i = 0; i < in->instances; i++)
-        if (!in->instance[i].unended) ranked[count++] = (struct ranked){ kept_by(&of[i]), i };
+        if (!in->instance[i].unended)
+            ranked[count++] =
+                (struct ranked){ mpr_signed_difference(of[i].begin_bytes, of[i].end_bytes), i };
     if (!count) return;
     const struct middle middle = middle_of(ranked, count);
     const int64_t bound = count < MPR_STEPS_LEAST
