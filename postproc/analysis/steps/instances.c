@@ -150,14 +150,13 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_instances_reading *b = arg;
-    mpr_heap_rises_learn(&b->rises, r);
+    mpr_heap_rises_take(&b->rises, r);
     for (size_t i = 0; b->rises.count && i < b->follow.count; i++) {
         const struct mpr_followed *f = &b->follow.open[i];
         struct measured *m = &b->range[f->what - 1];
         if (m->dropped) continue;
         mpr_range_growth_rise(&m->taken, entry_of(m, f->number), f->number);
     }
-    mpr_heap_rises_forget(&b->rises);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)

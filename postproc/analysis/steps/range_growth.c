@@ -12,17 +12,16 @@ void mpr_heap_rises_watch(struct mpr_heap_rises *s, struct mpr_replay *r)
     r->accounts.highs = &s->highs;
 }
 
-void mpr_heap_rises_learn(struct mpr_heap_rises *s, const struct mpr_replay *r)
+void mpr_heap_rises_take(struct mpr_heap_rises *s, const struct mpr_replay *r)
 {
     mpr_accounts_used(&r->accounts, &s->heaps);
     s->count = 0;
-    for (uint32_t i = 0; i < s->heaps.count; i++)
-        if (s->highs.heap[s->heaps.code[i]].bytes) s->code[s->count++] = s->heaps.code[i];
-}
-
-void mpr_heap_rises_forget(struct mpr_heap_rises *s)
-{
-    for (uint32_t i = 0; i < s->count; i++) s->highs.heap[s->code[i]].bytes = 0;
+    for (uint32_t i = 0; i < s->heaps.count; i++) {
+        struct mpr_heap_maximum *high = &s->highs.heap[s->heaps.code[i]];
+        if (!high->bytes) continue;
+        s->rise[s->count++] = (struct mpr_heap_rise){ *high, s->heaps.code[i] };
+        high->bytes = 0;
+    }
 }
 
 /* ---- entries */
@@ -57,9 +56,8 @@ static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, u
 void mpr_range_growth_rise(struct mpr_range_growth *t, size_t entry, uint64_t number)
 {
     for (uint32_t i = 0; i < t->rises->count; i++) {
-        const uint8_t code = t->rises->code[i];
-        const struct mpr_heap_maximum *high = &t->rises->highs.heap[code];
-        rise(entry_of(t, code, entry), number, high->bytes, high->time);
+        const struct mpr_heap_rise *r = &t->rises->rise[i];
+        rise(entry_of(t, r->code, entry), number, r->high.bytes, r->high.time);
     }
 }
 

@@ -2,27 +2,28 @@
  * Private to this layer.
  *
  * A heap's maximum since the previous range event belongs to all instances that were open then. So
- * an observer of range events learns the maxima before each of them, gives them to the open
- * instances, and forgets them. Its observers own the numbering of entries; an entry is one instance
- * or several. */
+ * an observer of range events takes the maxima before each of them, and gives them to the open
+ * instances. Its observers own the numbering of entries; an entry is one instance or several. */
 #ifndef MPR_RANGE_GROWTH_H
 #define MPR_RANGE_GROWTH_H
 
 #include "instances.h"
 #include "replay.h"
 
-/* The maxima since the previous range event. */
+/* The maxima between the two newest range events, of heaps that have risen. */
 struct mpr_heap_rises {
-    struct mpr_heap_maxima highs;
+    struct mpr_heap_maxima highs; /* since the newest one */
     struct mpr_used_heaps heaps;
-    uint8_t code[MPR_HEAPS]; /* heaps that have risen */
+    struct mpr_heap_rise {
+        struct mpr_heap_maximum high;
+        uint8_t code;
+    } rise[MPR_HEAPS];
     uint32_t count;
 };
 
 /* Call it before the first event; the replay uses the rises until its end. */
 void mpr_heap_rises_watch(struct mpr_heap_rises *rises, struct mpr_replay *r);
-void mpr_heap_rises_learn(struct mpr_heap_rises *rises, const struct mpr_replay *r);
-void mpr_heap_rises_forget(struct mpr_heap_rises *rises);
+void mpr_heap_rises_take(struct mpr_heap_rises *rises, const struct mpr_replay *r);
 
 struct mpr_range_growth {
     struct mpr_heap_rises *rises; /* may be shared by several */

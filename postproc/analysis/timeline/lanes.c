@@ -127,11 +127,10 @@ static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 static void before(void *arg, const struct mpr_replay *r)
 {
     struct mpr_lanes *l = arg;
-    mpr_heap_rises_learn(&l->rises, r);
+    mpr_heap_rises_take(&l->rises, r);
     for (size_t i = 0; i < l->follow.count; i++)
         if (l->follow.open[i].number != NONE)
             mpr_range_growth_rise(&l->taken, (size_t)l->follow.open[i].number, 0);
-    mpr_heap_rises_forget(&l->rises);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
