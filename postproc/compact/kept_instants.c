@@ -240,17 +240,12 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
 
 /* ---- instants that are whole */
 
-static int by_number(const void *left, const void *right)
-{
-    return mpr_compare(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 /* Sorts a list and removes numbers that are in it more than once. */
 static void sort(struct mpr_event_list *m)
 {
     size_t last = 0;
     if (!m->count) return;
-    qsort(m->at, m->count, sizeof *m->at, by_number);
+    qsort(m->at, m->count, sizeof *m->at, mpr_compare_numbers);
     for (size_t i = 1; i < m->count; i++)
         if (m->at[i] != m->at[last]) m->at[++last] = m->at[i];
     m->count = last + 1;
@@ -305,11 +300,8 @@ bool mpr_kept_coarsen(struct mpr_kept *kept)
 
 /* ---- levels and spans */
 
-static int by_event(const void *left, const void *right)
-{
-    const struct mpr_level *a = left, *b = right;
-    return a->after != b->after ? mpr_compare(a->after, b->after) : (int)a->how - (int)b->how;
-}
+MPR_COMPARE(by_event, struct mpr_level,
+            mpr_compare(a->after, b->after) ?: (int)a->how - (int)b->how)
 
 /* Sorts a list and keeps the first level after each event. */
 static void sort_levels(struct mpr_level_list *l)
@@ -353,11 +345,7 @@ static void add_span(struct finder *f, uint64_t moment, struct instance *const *
     add(busy, to);
 }
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct instance *const *a = left, *const *b = right;
-    return mpr_compare((*a)->begins, (*b)->begins);
-}
+MPR_COMPARE(by_begin, struct instance *, mpr_compare((*a)->begins, (*b)->begins))
 
 /* Keeps the instances of the repeating range, and the spans around the instants of `always`. */
 static void keep_instances_of(struct finder *f, uint32_t repeat)

@@ -105,11 +105,8 @@ static void put(struct writer *w, const struct mpf_event *e)
 
 /* ---- levels */
 
-static int by_event(const void *left, const void *right)
-{
-    const struct level *a = left, *b = right;
-    return a->after != b->after ? mpr_compare(a->after, b->after) : mpr_compare(a->heap, b->heap);
-}
+MPR_COMPARE(by_event, struct level,
+            mpr_compare(a->after, b->after) ?: mpr_compare(a->heap, b->heap))
 
 static void list_levels(struct writer *w)
 {

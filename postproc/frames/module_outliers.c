@@ -46,12 +46,7 @@ static int compare_places(const struct part *a, const struct part *b)
     return order ? order : memcmp(a->module, b->module, a->before);
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const struct part *a = left, *b = right;
-    const int order = compare_places(a, b);
-    return order ? order : mpr_compare(a->number, b->number);
-}
+MPR_COMPARE(by_place, struct part, compare_places(a, b) ?: mpr_compare(a->number, b->number))
 
 /* Parts of one subtree become one. */
 static void merge(struct parts *all)
@@ -101,12 +96,8 @@ static size_t add_outliers(struct mpr_arena *arena, const struct part *part, siz
     return added;
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mpr_module_outlier *a = left, *b = right;
-    const int order = mpr_compare(b->bytes, a->bytes);
-    return order ? order : strcmp(a->module, b->module);
-}
+MPR_COMPARE(by_bytes, struct mpr_module_outlier,
+            mpr_compare(b->bytes, a->bytes) ?: strcmp(a->module, b->module))
 
 struct mpr_module_outlier *mpr_module_outliers(struct mpr_arena *arena, const struct mpr_row *row,
                                                size_t rows, uint64_t whole, size_t *subtrees)

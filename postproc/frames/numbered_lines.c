@@ -152,12 +152,8 @@ static void join(struct mpr_arena *arena, struct item *i)
 
 /* ---- order */
 
-static int by_skeleton(const void *left, const void *right)
-{
-    const struct item *a = left, *b = right;
-    const int order = mpr_compare(a->places, b->places);
-    return order ? order : strcmp(a->skeleton, b->skeleton);
-}
+MPR_COMPARE(by_skeleton, struct item,
+            mpr_compare(a->places, b->places) ?: strcmp(a->skeleton, b->skeleton))
 
 static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
 {

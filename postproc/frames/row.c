@@ -82,12 +82,8 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     line->rows += other->rows;
 }
 
-static int by_text(const void *left, const void *right)
-{
-    const struct mpr_line *a = left, *b = right;
-    const int order = mpr_row_by_path(&a->row, &b->row);
-    return order ? order : strcmp(a->caller, b->caller);
-}
+MPR_COMPARE(by_text, struct mpr_line,
+            mpr_row_by_path(&a->row, &b->row) ?: strcmp(a->caller, b->caller))
 
 static int by_order(const void *left, const void *right, void *order)
 {

@@ -117,11 +117,8 @@ struct mpr_pending_event {
     uint32_t rank, slot; /* rank: the index of its chunk in the list of chunks */
 };
 
-static int by_thread(const void *left, const void *right)
-{
-    const struct mpr_pending_chunk *a = left, *b = right;
-    return a->thread != b->thread ? mpr_compare(a->thread, b->thread) : mpr_compare(a->seq, b->seq);
-}
+MPR_COMPARE(by_thread, struct mpr_pending_chunk,
+            mpr_compare(a->thread, b->thread) ?: mpr_compare(a->seq, b->seq))
 
 static int by_time(const void *left, const void *right)
 {

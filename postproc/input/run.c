@@ -146,11 +146,7 @@ struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *h
 
 /* ---- processes without a log */
 
-static int by_pid(const void *left, const void *right)
-{
-    const struct mpr_run_process *a = left, *b = right;
-    return mpr_compare(a->pid, b->pid);
-}
+MPR_COMPARE(by_pid, struct mpr_run_process, mpr_compare(a->pid, b->pid))
 
 static bool has_log(const char *line, const char *host, const struct mpr_run_process *known,
                     size_t count)

@@ -117,11 +117,7 @@ void mpr_html_details(FILE *out, const struct mpr_timeline *t,
 
 enum { SEGMENTS = 4096, PINS = 12 }; /* limits for one instant */
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mpr_segment *a = left, *b = right;
-    return mpr_compare(a->addr, b->addr);
-}
+MPR_COMPARE(by_address, struct mpr_segment, mpr_compare(a->addr, b->addr))
 
 /* Keeps the segments with most free bytes if there are too many.  They are in order of address
  * because most are the same at several instants, and gzip finds equal sequences. */

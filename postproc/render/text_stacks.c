@@ -55,12 +55,8 @@ struct short_name {
     const struct mpr_frame *frame;
 };
 
-static int by_name(const void *left, const void *right)
-{
-    const struct short_name *a = left, *b = right;
-    const int order = mpr_compare(a->parent, b->parent);
-    return order ? order : mpr_frame_compare(a->frame, b->frame);
-}
+MPR_COMPARE(by_name, struct short_name,
+            mpr_compare(a->parent, b->parent) ?: mpr_frame_compare(a->frame, b->frame))
 
 /* Returns the names of calls: short, but whole if two calls of one call would have the same name.
  */

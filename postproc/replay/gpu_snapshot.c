@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "bisect.h"
 #include "gpu.h"
 
@@ -66,12 +67,8 @@ void mpr_device_snapshot_free(struct mpr_device_snapshot *p)
 
 /* ---- removed blocks */
 
-static int by_birth(const void *left, const void *right)
-{
-    const struct mpr_gpu_block *a = left, *b = right;
-    if (a->birth != b->birth) return a->birth < b->birth ? -1 : 1;
-    return (a->addr == 0) - (b->addr == 0);
-}
+MPR_COMPARE(by_birth, struct mpr_gpu_block,
+            mpr_compare(a->birth, b->birth) ?: (a->addr == 0) - (b->addr == 0))
 
 /* Memory with a handle is removed from each of its addresses, and then itself. The entry with an
  * address is kept. */

@@ -6,6 +6,7 @@
 
 #include "accounts.h"
 #include "alloc.h"
+#include "amount.h"
 
 /* A heap may keep FREE_BIRTHS births, and one in ONE_IN of the births of all heaps. */
 enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
@@ -59,11 +60,7 @@ static void remove_at(struct mpr_large_heap *h, size_t place)
     mpr_index_set(&h->number, addr, 0);
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mpr_large_block *a = left, *b = right;
-    return a->size < b->size ? -1 : a->size > b->size;
-}
+MPR_COMPARE(by_size, struct mpr_large_block, mpr_compare(a->size, b->size))
 
 /* Drops the blocks that are no longer to be kept. */
 static void drop_ignored(struct mpr_large_heap *h)

@@ -319,11 +319,7 @@ static void add_ranges(struct spans *to, Dwarf_Die *die)
     }
 }
 
-static int by_low(const void *left, const void *right)
-{
-    const struct span *a = left, *b = right;
-    return mpr_compare(a->low, b->low);
-}
+MPR_COMPARE(by_low, struct span, mpr_compare(a->low, b->low))
 
 static void sort_spans(struct spans *s)
 {
@@ -487,11 +483,8 @@ static bool look_in_dwarf(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, mpr
 
 /* ---- the table of symbols */
 
-static int by_address(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    return a->low != b->low ? mpr_compare(a->low, b->low) : mpr_compare(a->local, b->local);
-}
+MPR_COMPARE(by_address, struct entry,
+            mpr_compare(a->low, b->low) ?: mpr_compare(a->local, b->local))
 
 /* Sorts the symbols: libdwfl would search the whole table for each address. */
 static void read_table(struct mpr_debug *d)

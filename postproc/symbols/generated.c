@@ -68,11 +68,8 @@ static bool read_lines(struct mpr_generated *g)
     return g->functions > 0;
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct function *a = left, *b = right;
-    return a->from != b->from ? mpr_compare(a->from, b->from) : mpr_compare(a->line, b->line);
-}
+MPR_COMPARE(by_address, struct function,
+            mpr_compare(a->from, b->from) ?: mpr_compare(a->line, b->line))
 
 struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_stored_state *found)
 {

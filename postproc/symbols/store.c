@@ -344,11 +344,7 @@ static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
     return true;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-    const struct address *a = left, *b = right;
-    return mpr_compare(a->offset, b->offset);
-}
+MPR_COMPARE(by_offset, struct address, mpr_compare(a->offset, b->offset))
 
 static bool is_sorted(const struct address *address, uint32_t addresses)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "basename.h"
 #include "gpu.h"
 #include "labels.h"
@@ -167,11 +168,7 @@ static void find_runs(struct mpr_processes *all)
     }
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct mpr_process *a = left, *b = right;
-    return mpr_process_tree_order(&a->summary, &b->summary);
-}
+MPR_COMPARE(by_start, struct mpr_process, mpr_process_tree_order(&a->summary, &b->summary))
 
 void mpr_processes_finish(struct mpr_processes *all)
 {
