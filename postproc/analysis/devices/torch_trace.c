@@ -240,15 +240,6 @@ static void block_allocated(struct reading *r, uint64_t addr, uint64_t size)
     if (span && span->start <= addr) r->piece[span->what].blocks++;
 }
 
-static void block_freed(struct reading *r, uint64_t addr)
-{
-    const struct mpr_position place = mpr_intervals_after(&r->pieces, addr);
-    const struct mpr_interval *span = mpr_intervals_at(&r->pieces, place);
-    if (!span || span->start > addr) return;
-    if (r->piece[span->what].blocks) r->piece[span->what].blocks--;
-    remove_if_over(r, place);
-}
-
 /* ---- events */
 
 static void on_driver_block(struct reading *r, const struct mpr_gpu_block *b)
@@ -299,13 +290,16 @@ static void on_free(void *arg, const struct mpr_ledger_entry *entry)
     if (r->closed) return;
     if (is_here(r, heap, MPF_HEAP_DEVICE)) drop_memory(r, addr, entry->size, false);
     if (!is_here(r, heap, MPF_HEAP_TORCH) || entry->size < r->options->min_bytes) return;
-    const struct mpr_interval *span = piece_after(r, addr);
+    const struct mpr_position place = mpr_intervals_after(&r->pieces, addr);
+    const struct mpr_interval *span = mpr_intervals_at(&r->pieces, place);
     report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_FREE,
                                         .addr = addr,
                                         .size = entry->size,
                                         .stream = span ? stream_of(r, r->piece[span->what].capture)
                                                        : 0 });
-    block_freed(r, addr);
+    if (!span || span->start > addr) return;
+    if (r->piece[span->what].blocks) r->piece[span->what].blocks--;
+    remove_if_over(r, place);
 }
 
 /* The device's free bytes are those that the driver reported when it refused memory, and those that

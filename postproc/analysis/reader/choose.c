@@ -9,20 +9,16 @@ struct found {
 };
 
 /* NCCL makes its ranges itself, without a request of the user. */
-static void look_at_range(const struct mpr_ranges *ranges, const struct mpr_node *n,
-                          struct found *f)
-{
-    const char *domain = mpr_ranges_domain(ranges, n->domain);
-    if (n->name >= MPR_FRAME_NAME) return;
-    if (strcmp(domain, "torch") == 0) f->torch = true;
-    else if (strncmp(domain, "NCCL", 4) != 0) f->application = true;
-}
-
 static struct found look(const struct mpr_replay *r)
 {
     struct found f = { false, false, false, false };
-    for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++)
-        look_at_range(&r->ranges, &r->ranges.node[i], &f);
+    for (uint32_t i = 1; i < r->ranges.nodes && !f.application; i++) {
+        const struct mpr_node *n = &r->ranges.node[i];
+        const char *domain = mpr_ranges_domain(&r->ranges, n->domain);
+        if (n->name >= MPR_FRAME_NAME) continue;
+        if (strcmp(domain, "torch") == 0) f.torch = true;
+        else f.application = strncmp(domain, "NCCL", 4) != 0;
+    }
     for (uint32_t i = 0; i < r->sites.sites; i++) {
         if (i + 1 == r->thinned_site || (r->totals.told && i + 1 == r->totals.site)) continue;
         f.python |= r->sites.site[i].python != 0;

@@ -15,34 +15,23 @@ int mpr_log_identity_read(struct mpr_process_info *who, struct mpr_arena *arena,
     return 0;
 }
 
-static uint64_t largest_peak(const struct mpr_accounts *accounts)
-{
-    uint64_t bytes = 0;
-    for (int i = 0; i < MPR_HEAPS; i++)
-        if (accounts->heap[i].peak_bytes > bytes) bytes = accounts->heap[i].peak_bytes;
-    return bytes;
-}
-
-static uint64_t first_failure(const struct mpr_gpu *gpu, const struct mpr_summary *s)
-{
-    for (uint32_t i = 0; i < gpu->ooms; i++)
-        if (gpu->oom[i].hard) return s->process.start_ns + gpu->oom[i].time;
-    return s->oom == MPR_FATE_NO_OOM ? MPR_NEVER : s->process.start_ns + s->duration_ns;
-}
-
 int mpr_log_outcome_read(struct mpr_log_outcome *end, const char *path, uint8_t heap,
                          const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     struct mpr_arena arena = { 0 };
-    struct mpr_summary summary;
+    struct mpr_summary s;
     if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
         return -1;
-    mpr_reader_summary(&reader, path, &arena, &summary);
-    const struct mpr_accounts *accounts = &reader.replay.accounts;
-    *end = (struct mpr_log_outcome){ .peak = largest_peak(accounts),
-                                     .lacks = heap && !accounts->heap[heap].used,
-                                     .failed = first_failure(&reader.replay.gpu, &summary) };
+    mpr_reader_summary(&reader, path, &arena, &s);
+    const struct mpr_heap *at = reader.replay.accounts.heap;
+    const struct mpr_gpu *gpu = &reader.replay.gpu;
+    *end = (struct mpr_log_outcome){ .lacks = heap && !at[heap].used, .failed = MPR_NEVER };
+    for (int i = 0; i < MPR_HEAPS; i++)
+        if (at[i].peak_bytes > end->peak) end->peak = at[i].peak_bytes;
+    if (s.oom != MPR_FATE_NO_OOM) end->failed = s.process.start_ns + s.duration_ns;
+    for (uint32_t i = gpu->ooms; i-- > 0;)
+        if (gpu->oom[i].hard) end->failed = s.process.start_ns + gpu->oom[i].time;
     mpr_reader_close(&reader);
     mpr_arena_free(&arena);
     return 0;

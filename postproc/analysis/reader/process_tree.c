@@ -89,23 +89,18 @@ static struct mpr_process_tree kin_of(const struct known *k, const struct mpr_su
     return (struct mpr_process_tree){ parent, lost ? root_of(k, s) : parent, MPR_NO_PROCESS };
 }
 
-/* A program that a root executes is the same process, so it is also a root. */
-static void remember_root(struct known *k, const struct mpr_summary *s, size_t at,
-                          const struct mpr_process_tree *kin)
-{
-    const uint64_t key = place_key(s);
-    const uint32_t known = mpr_index_get(&k->roots, key);
-    const bool same = !known || known - 1 == kin->image_of;
-    mpr_index_set(&k->roots, key, same ? (uint32_t)at + 1 : SEVERAL);
-}
-
 static void remember(struct known *k, const struct mpr_summary *s, size_t at,
                      const struct mpr_process_tree *kin)
 {
-    const struct mpr_process_info *who = &s->process;
-    if (s->recording.root) remember_root(k, s, at, kin);
-    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), (uint32_t)at + 1);
-    if (who->pid) mpr_index_set(&k->by_number, number_key(s, who->pid), (uint32_t)at + 1);
+    const uint32_t number = (uint32_t)at + 1;
+    if (s->recording.root) {
+        /* a program that a root executes is the same process, so it is also a root */
+        const uint32_t known = mpr_index_get(&k->roots, place_key(s));
+        const bool same = !known || known - 1 == kin->image_of;
+        mpr_index_set(&k->roots, place_key(s), same ? number : SEVERAL);
+    }
+    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), number);
+    if (s->process.pid) mpr_index_set(&k->by_number, number_key(s, s->process.pid), number);
 }
 
 void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,

@@ -503,8 +503,21 @@ static size_t keep_large(struct subject *subject, size_t subjects, const struct 
     return kept;
 }
 
-/* Suggests limits on outermost ranges.  The pattern may match more than the ranges it is made of.
- */
+/* Suggests limits on what the patterns match, which may be more than they are made of. */
+static void suggest_patterns(struct mpr_check *check, struct mpr_budget *budget,
+                             enum mpr_limit_of of, struct subject *subject, size_t subjects,
+                             const struct mpr_heap_peak *heap, double part)
+{
+    subjects = keep_large(subject, subjects, heap);
+    for (size_t i = 0; i < subjects; i++) {
+        struct mpr_check_row row = { .limit.name = subject[i].pattern };
+        if (of == MPR_LIMIT_RANGE) pick_rows(check, &row, heap, is_within);
+        else pick_lines(check, &row, heap);
+        suggest(budget, of, subject[i].pattern, heap->heap, with_part(row.is, part));
+    }
+}
+
+/* Suggests limits on outermost ranges. */
 static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
                            const struct mpr_heap_peak *heap, double part)
 {
@@ -518,12 +531,7 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
                                            starred(&budget->arena, row->path.frame[0])->text),
                                   row->bytes };
     }
-    ranges = keep_large(range, ranges, heap);
-    for (size_t i = 0; i < ranges; i++) {
-        struct mpr_check_row row = { .limit.name = range[i].pattern };
-        pick_rows(check, &row, heap, is_within);
-        suggest(budget, MPR_LIMIT_RANGE, range[i].pattern, heap->heap, with_part(row.is, part));
-    }
+    suggest_patterns(check, budget, MPR_LIMIT_RANGE, range, ranges, heap, part);
 }
 
 MPR_COMPARE(by_text, char *, strcmp(*a, *b))
@@ -550,12 +558,7 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
             continue;
         subject[subjects++] = (struct subject){ writable(&budget->arena, text), row->bytes };
     }
-    subjects = keep_large(subject, subjects, heap);
-    for (size_t i = 0; i < subjects; i++) {
-        struct mpr_check_row row = { .limit.name = subject[i].pattern };
-        pick_lines(check, &row, heap);
-        suggest(budget, MPR_LIMIT_LINE, subject[i].pattern, heap->heap, with_part(row.is, part));
-    }
+    suggest_patterns(check, budget, MPR_LIMIT_LINE, subject, subjects, heap, part);
 }
 
 static void suggest_roles(const struct mpr_breakdown *b, struct mpr_budget *budget, double part)

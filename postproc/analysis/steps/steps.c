@@ -214,16 +214,15 @@ static void merge(struct mpr_steps_comparison *c)
     if (kept) qsort(c->row, kept, sizeof *c->row, by_difference);
 }
 
-/* Returns the rows of which the instance holds more, or less. */
-static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_comparison *c,
-                             bool more, size_t *rows)
+/* Separates the rows of which the instance holds more from those of which it holds less. */
+static void separate(struct mpr_arena *arena, struct mpr_steps_comparison *c)
 {
-    struct mpr_row *row = mpr_arena_alloc(arena, c->rows * sizeof *row);
-    *rows = 0;
+    c->more = mpr_arena_alloc(arena, c->rows * sizeof *c->more);
+    c->less = mpr_arena_alloc(arena, c->rows * sizeof *c->less);
     for (size_t i = 0; i < c->rows; i++) {
         const struct mpr_steps_row *r = &c->row[i];
-        if ((r->here > r->median) != more) continue;
-        row[(*rows)++] = (struct mpr_row){
+        const bool more = r->here > r->median;
+        *(more ? &c->more[c->mores++] : &c->less[c->lesses++]) = (struct mpr_row){
             .path = r->path,
             .bytes = more ? r->here - r->median : r->median - r->here,
             .blocks = more ? mpr_saturating_sub(r->blocks_here, r->blocks_median)
@@ -231,7 +230,6 @@ static struct mpr_row *apart(struct mpr_arena *arena, const struct mpr_steps_com
             .estimated = r->estimated,
         };
     }
-    return row;
 }
 
 /* Compares the two snapshots by a grouping. */
@@ -258,8 +256,7 @@ static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
     end = add_rows(s, &peak[1], false, end);
     c->rows = (size_t)(end - c->row);
     merge(c);
-    c->more = apart(&s->instances.arena, c, true, &c->mores);
-    c->less = apart(&s->instances.arena, c, false, &c->lesses);
+    separate(&s->instances.arena, c);
 }
 
 /* Reads the log up to both peaks. */
