@@ -12,7 +12,7 @@
 #include "amount.h"
 #include "labels.h"
 #include "named_ranges.h"
-#include "range_growth.h"
+#include "range_heaps.h"
 #include "reader.h"
 
 /* Limits of the ranges that are measured if none was asked for: of the application, and others. */
@@ -27,7 +27,7 @@ struct entry {
 
 /* A range with its instances. */
 struct measured {
-    struct mpr_range_growth taken; /* by entry */
+    struct mpr_range_heaps taken; /* by entry */
     struct entry *entry;
     size_t entries, cap;
     uint64_t count, each;
@@ -64,7 +64,7 @@ static void halve(struct measured *m)
     m->entries /= 2;
     for (size_t i = 0; i < m->entries; i++) {
         m->entry[i] = merged(&m->entry[2 * i], &m->entry[2 * i + 1]);
-        mpr_range_growth_join(&m->taken, i, 2 * i, 2 * i + 1);
+        mpr_range_heaps_join(&m->taken, i, 2 * i, 2 * i + 1);
     }
     m->each *= 2;
 }
@@ -100,7 +100,7 @@ static uint32_t add_range(struct mpr_instances_reading *b, uint32_t repeat)
 
 static void free_range(struct measured *m)
 {
-    mpr_range_growth_free(&m->taken);
+    mpr_range_heaps_free(&m->taken);
     free(m->entry);
 }
 
@@ -155,7 +155,7 @@ static void before(void *arg, const struct mpr_replay *r)
         const struct mpr_followed *f = &b->follow.open[i];
         struct measured *m = &b->range[f->what - 1];
         if (m->dropped) continue;
-        mpr_range_growth_rise(&m->taken, entry_of(m, f->number), f->number);
+        mpr_range_heaps_rise(&m->taken, entry_of(m, f->number), f->number);
     }
 }
 
@@ -168,8 +168,8 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     if (m->dropped) return;
     struct entry *entry = entry_for(m, f);
     const size_t at = (size_t)(entry - m->entry);
-    mpr_range_growth_begin(&m->taken, r, at, f->number, entry->count == 1);
-    if (mpr_follow_is_full(&b->follow)) mpr_range_growth_end(&m->taken, r, at);
+    mpr_range_heaps_begin(&m->taken, r, at, f->number, entry->count == 1);
+    if (mpr_follow_is_full(&b->follow)) mpr_range_heaps_end(&m->taken, r, at);
 }
 
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
@@ -180,7 +180,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     const size_t at = entry_of(m, f->number);
     m->entry[at].end_ns = r->now;
     m->entry[at].unended |= !ended;
-    mpr_range_growth_end(&m->taken, r, at);
+    mpr_range_heaps_end(&m->taken, r, at);
 }
 
 /* ---- the result */
@@ -267,8 +267,7 @@ MPR_COMPARE(by_peak, struct mpr_instances_heap,
 static void fill_heap(const struct making *m, uint8_t heap)
 {
     struct mpr_instances *out = m->out;
-    const struct mpr_instance_heap *of =
-        mpr_range_growth_of(&m->range->taken, heap, out->instances);
+    const struct mpr_instance_heap *of = mpr_range_heaps_of(&m->range->taken, heap, out->instances);
     const size_t bytes = out->instances * sizeof *of;
     struct mpr_instances_heap *to = &out->heap[out->heaps++];
     *to =

@@ -3,7 +3,7 @@
 
 #include "alloc.h"
 #include "follow.h"
-#include "range_growth.h"
+#include "range_heaps.h"
 #include "timeline_parts.h"
 
 #define NONE UINT64_MAX /* instead of the number of a box */
@@ -24,8 +24,8 @@ struct mpr_lanes {
     struct mpr_follow follow;
     struct mpr_repeats *repeats;
     struct mpr_heap_rises rises;
-    struct mpr_range_growth taken; /* by box */
-    struct box *box;               /* in the order of their begin */
+    struct mpr_range_heaps taken; /* by box */
+    struct box *box;              /* in the order of their begin */
     size_t boxes, limit;
     uint64_t shortest; /* ns: shorter boxes are joined, if not 0 */
     uint64_t left_out;
@@ -78,11 +78,11 @@ static void join(struct mpr_lanes *l)
             if (b.to > a->to) a->to = b.to;
             a->count += b.count;
             a->mixed |= b.mixed || a->repeat != b.repeat;
-            mpr_range_growth_join(&l->taken, at, at, i);
+            mpr_range_heaps_join(&l->taken, at, at, i);
             continue;
         }
         l->box[kept] = b;
-        mpr_range_growth_move(&l->taken, kept, i);
+        mpr_range_heaps_move(&l->taken, kept, i);
         for (size_t k = 0; b.to == UINT64_MAX && k < l->follow.count; k++)
             if (l->follow.open[k].number == i) l->follow.open[k].number = kept;
         of->box[b.depth] = ++kept;
@@ -130,7 +130,7 @@ static void before(void *arg, const struct mpr_replay *r)
     mpr_heap_rises_take(&l->rises, r);
     for (size_t i = 0; i < l->follow.count; i++)
         if (l->follow.open[i].number != NONE)
-            mpr_range_growth_rise(&l->taken, (size_t)l->follow.open[i].number, 0);
+            mpr_range_heaps_rise(&l->taken, (size_t)l->follow.open[i].number, 0);
 }
 
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
@@ -144,7 +144,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     }
     const uint32_t repeat = mpr_repeats_of(l->repeats, r, f->node); /* which sees the event later */
     f->number = l->boxes;
-    mpr_range_growth_begin(&l->taken, r, l->boxes, 0, true);
+    mpr_range_heaps_begin(&l->taken, r, l->boxes, 0, true);
     l->box[l->boxes++] = (struct box){ .from = f->begin_ns,
                                        .to = UINT64_MAX,
                                        .count = 1,
@@ -161,7 +161,7 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     (void)ended;
     if (f->number == NONE) return;
     l->box[f->number].to = r->now;
-    mpr_range_growth_end(&l->taken, r, (size_t)f->number);
+    mpr_range_heaps_end(&l->taken, r, (size_t)f->number);
 }
 
 struct mpr_lanes *mpr_lanes_new(size_t limit)
@@ -175,7 +175,7 @@ struct mpr_lanes *mpr_lanes_new(size_t limit)
 void mpr_lanes_free(struct mpr_lanes *l)
 {
     if (!l) return;
-    mpr_range_growth_free(&l->taken);
+    mpr_range_heaps_free(&l->taken);
     free(l->newest);
     free(l->box);
     free(l);
@@ -224,7 +224,7 @@ void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct m
     out->boxes_left_out = l->left_out;
     for (size_t i = 0; i < out->heaps; i++) {
         const uint8_t code = out->heap[i].heap;
-        const struct mpr_range_growth_heap *taken = &l->taken.heap[code];
+        const struct mpr_range_heaps_heap *taken = &l->taken.heap[code];
         const size_t known = taken->entries < l->boxes ? taken->entries : l->boxes;
         struct mpr_instance_heap *of = mpr_arena_alloc(&out->arena, bytes);
         if (known) memcpy(of, taken->at, known * sizeof *of);

@@ -4,8 +4,8 @@
  * A heap's maximum since the previous range event belongs to all instances that were open then. So
  * an observer of range events takes the maxima before each of them, and gives them to the open
  * instances. Its observers own the numbering of entries; an entry is one instance or several. */
-#ifndef MPR_RANGE_GROWTH_H
-#define MPR_RANGE_GROWTH_H
+#ifndef MPR_RANGE_HEAPS_H
+#define MPR_RANGE_HEAPS_H
 
 #include "instances.h"
 #include "replay.h"
@@ -25,26 +25,26 @@ struct mpr_heap_rises {
 void mpr_heap_rises_watch(struct mpr_heap_rises *rises, struct mpr_replay *r);
 void mpr_heap_rises_take(struct mpr_heap_rises *rises, const struct mpr_replay *r);
 
-struct mpr_range_growth {
+struct mpr_range_heaps {
     struct mpr_heap_rises *rises; /* may be shared by several */
-    struct mpr_range_growth_heap {
+    struct mpr_range_heaps_heap {
         struct mpr_instance_heap *at; /* by entry; entries that are not in it have zeros */
         size_t entries;
     } heap[MPR_HEAPS];
 };
 
-void mpr_range_growth_free(struct mpr_range_growth *taken);
+void mpr_range_heaps_free(struct mpr_range_heaps *taken);
 /* Returns the heap in `entries` entries; valid until the next call. */
-const struct mpr_instance_heap *mpr_range_growth_of(struct mpr_range_growth *taken, uint8_t heap,
-                                                    size_t entries);
+const struct mpr_instance_heap *mpr_range_heaps_of(struct mpr_range_heaps *taken, uint8_t heap,
+                                                   size_t entries);
 /* Gives the maxima to an entry. @number: of the instance. */
-void mpr_range_growth_rise(struct mpr_range_growth *taken, size_t entry, uint64_t number);
+void mpr_range_heaps_rise(struct mpr_range_heaps *taken, size_t entry, uint64_t number);
 /* An instance begins. @first: it is the first one of its entry. */
-void mpr_range_growth_begin(struct mpr_range_growth *taken, const struct mpr_replay *r,
-                            size_t entry, uint64_t number, bool first);
-void mpr_range_growth_end(struct mpr_range_growth *taken, const struct mpr_replay *r, size_t entry);
-void mpr_range_growth_move(struct mpr_range_growth *taken, size_t to, size_t from);
+void mpr_range_heaps_begin(struct mpr_range_heaps *taken, const struct mpr_replay *r, size_t entry,
+                           uint64_t number, bool first);
+void mpr_range_heaps_end(struct mpr_range_heaps *taken, const struct mpr_replay *r, size_t entry);
+void mpr_range_heaps_move(struct mpr_range_heaps *taken, size_t to, size_t from);
 /* Sets entry @to to the sum of @a and the later @b. */
-void mpr_range_growth_join(struct mpr_range_growth *taken, size_t to, size_t a, size_t b);
+void mpr_range_heaps_join(struct mpr_range_heaps *taken, size_t to, size_t a, size_t b);
 
 #endif

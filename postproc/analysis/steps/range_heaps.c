@@ -1,4 +1,4 @@
-#include "range_growth.h"
+#include "range_heaps.h"
 
 #include <stdlib.h>
 
@@ -26,20 +26,20 @@ void mpr_heap_rises_take(struct mpr_heap_rises *s, const struct mpr_replay *r)
 
 /* ---- entries */
 
-void mpr_range_growth_free(struct mpr_range_growth *t)
+void mpr_range_heaps_free(struct mpr_range_heaps *t)
 {
     for (int i = 0; i < MPR_HEAPS; i++) free(t->heap[i].at);
 }
 
-static struct mpr_instance_heap *entry_of(struct mpr_range_growth *t, uint8_t code, size_t entry)
+static struct mpr_instance_heap *entry_of(struct mpr_range_heaps *t, uint8_t code, size_t entry)
 {
-    struct mpr_range_growth_heap *heap = &t->heap[code];
+    struct mpr_range_heaps_heap *heap = &t->heap[code];
     MPR_REACH(heap->at, entry, heap->entries);
     return &heap->at[entry];
 }
 
-const struct mpr_instance_heap *mpr_range_growth_of(struct mpr_range_growth *t, uint8_t heap,
-                                                    size_t entries)
+const struct mpr_instance_heap *mpr_range_heaps_of(struct mpr_range_heaps *t, uint8_t heap,
+                                                   size_t entries)
 {
     if (entries) entry_of(t, heap, entries - 1);
     return t->heap[heap].at;
@@ -53,7 +53,7 @@ static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, u
     h->peak_number = number;
 }
 
-void mpr_range_growth_rise(struct mpr_range_growth *t, size_t entry, uint64_t number)
+void mpr_range_heaps_rise(struct mpr_range_heaps *t, size_t entry, uint64_t number)
 {
     for (uint32_t i = 0; i < t->rises->count; i++) {
         const struct mpr_heap_rise *r = &t->rises->rise[i];
@@ -61,8 +61,8 @@ void mpr_range_growth_rise(struct mpr_range_growth *t, size_t entry, uint64_t nu
     }
 }
 
-void mpr_range_growth_begin(struct mpr_range_growth *t, const struct mpr_replay *r, size_t entry,
-                            uint64_t number, bool first)
+void mpr_range_heaps_begin(struct mpr_range_heaps *t, const struct mpr_replay *r, size_t entry,
+                           uint64_t number, bool first)
 {
     for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
         const uint8_t code = t->rises->heaps.code[i];
@@ -75,7 +75,7 @@ void mpr_range_growth_begin(struct mpr_range_growth *t, const struct mpr_replay 
     }
 }
 
-void mpr_range_growth_end(struct mpr_range_growth *t, const struct mpr_replay *r, size_t entry)
+void mpr_range_heaps_end(struct mpr_range_heaps *t, const struct mpr_replay *r, size_t entry)
 {
     for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
         const uint8_t code = t->rises->heaps.code[i];
@@ -86,7 +86,7 @@ void mpr_range_growth_end(struct mpr_range_growth *t, const struct mpr_replay *r
     }
 }
 
-void mpr_range_growth_move(struct mpr_range_growth *t, size_t to, size_t from)
+void mpr_range_heaps_move(struct mpr_range_heaps *t, size_t to, size_t from)
 {
     for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
         const uint8_t code = t->rises->heaps.code[i];
@@ -95,7 +95,7 @@ void mpr_range_growth_move(struct mpr_range_growth *t, size_t to, size_t from)
     }
 }
 
-void mpr_range_growth_join(struct mpr_range_growth *t, size_t to, size_t a, size_t b)
+void mpr_range_heaps_join(struct mpr_range_heaps *t, size_t to, size_t a, size_t b)
 {
     for (uint32_t i = 0; i < t->rises->heaps.count; i++) {
         const uint8_t code = t->rises->heaps.code[i];
