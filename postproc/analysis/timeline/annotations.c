@@ -15,7 +15,7 @@ enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, 
 /* Nodes of marks and instances are those of replay until the result is filled. */
 struct mark {
     struct mpr_mark mark;
-    uint32_t name, domain; /* of its text, if that is NULL; texts may be recorded later */
+    uint32_t name, domain; /* give its text if that is NULL: texts may be recorded later */
 };
 
 struct instance {
