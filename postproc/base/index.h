@@ -4,7 +4,7 @@
  * For a longer key the table stores its hash.  Several entries may then have the same key, and the
  * caller compares the objects that have these numbers:
  *
- *     for (struct mpr_probe p = mpr_index_probe(index, hash); (number = mpr_probe_next(&p)); )
+ *     MPR_INDEX_EACH(number, index, hash)
  *         if (object[number] has the key) return number;
  */
 #ifndef MPR_INDEX_H
@@ -67,5 +67,11 @@ static inline uint32_t mpr_probe_next(struct mpr_probe *p)
     }
     return 0;
 }
+
+/* Runs the statement that follows with the value of each entry of the key.  @number: its name. */
+#define MPR_INDEX_EACH(number, index, key)                                                         \
+    for (struct mpr_probe number##_probe = mpr_index_probe(index, key), *once_ = &number##_probe;  \
+         once_; once_ = NULL)                                                                      \
+        for (uint32_t number; (number = mpr_probe_next(once_));)
 
 #endif

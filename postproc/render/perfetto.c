@@ -286,8 +286,7 @@ void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *tim
 static uint32_t name_of(struct mpr_perfetto *p, const char *name)
 {
     const uint64_t hash = mpr_hash_text(name);
-    uint32_t number;
-    for (struct mpr_probe at = mpr_index_probe(&p->name, hash); (number = mpr_probe_next(&at));)
+    MPR_INDEX_EACH(number, &p->name, hash)
         if (strcmp(p->text[number - 1], name) == 0) return number;
     MPR_GROW(p->text, p->names, p->name_cap);
     p->text[p->names] = mpr_arena_text(&p->arena, name);

@@ -51,9 +51,7 @@ static void put(struct mpr_pprof *p, unsigned field)
 static uint32_t text_number(struct mpr_pprof *p, const char *text)
 {
     const uint64_t hash = mpr_hash_text(text);
-    uint32_t number;
-    for (struct mpr_probe at = mpr_index_probe(&p->text_number, hash);
-         (number = mpr_probe_next(&at));)
+    MPR_INDEX_EACH(number, &p->text_number, hash)
         if (strcmp(p->text[number - 1], text) == 0) return number - 1;
     MPR_GROW(p->text, p->texts, p->text_cap);
     p->text[p->texts] = mpr_arena_text(&p->arena, text);

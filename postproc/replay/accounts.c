@@ -25,9 +25,7 @@ void mpr_accounts_free(struct mpr_accounts *accounts)
 uint32_t mpr_accounts_cell(struct mpr_accounts *accounts, uint64_t key, uint32_t site, uint8_t heap)
 {
     const uint64_t hash = mpr_hash(key) + ((uint64_t)site << 8 | heap);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&accounts->number, hash);
-         (number = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(number, &accounts->number, hash) {
         const struct mpr_cell *cell = &accounts->cell[number - 1];
         if (cell->key == key && cell->site == site && cell->heap == heap) return number - 1;
     }

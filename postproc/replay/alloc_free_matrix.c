@@ -34,9 +34,7 @@ void mpr_alloc_free_table_add(struct mpr_alloc_free_table *table,
                               const struct mpr_alloc_free_entry *flow)
 {
     const uint64_t hash = mpr_hash(((uint64_t)flow->born << 32 | flow->gone)) + flow->whose;
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&table->number, hash);
-         (number = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(number, &table->number, hash) {
         struct mpr_alloc_free_entry *known = &table->flow[number - 1];
         if (known->whose != flow->whose || known->born != flow->born || known->gone != flow->gone)
             continue;

@@ -260,8 +260,7 @@ void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
 static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
 {
     const uint64_t hash = mpr_hash(e->addr) + e->heap;
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&g->pool_of, hash); (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &g->pool_of, hash)
         if (g->pool[number - 1].id == e->addr && g->pool[number - 1].heap == e->heap)
             return &g->pool[number - 1];
     MPR_GROW(g->pool, g->pools, g->pool_cap);

@@ -44,8 +44,7 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
 static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
 {
     const uint64_t hash = mpr_hash(mpr_hash(pool[0]) + pool[1]);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&g->shared_of, hash); (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &g->shared_of, hash)
         if (!memcmp(g->shared[number - 1].pool, pool, 2 * sizeof *pool)) return number;
     MPR_GROW(g->shared, g->shareds, g->shared_cap);
     g->shared[g->shareds++] = (struct mpr_graph_pool){ .pool = { pool[0], pool[1] } };

@@ -90,8 +90,7 @@ static struct mpr_own_peak *find_own(struct mpr_own_peaks *own, const struct mpr
     r->options.by = own->by;
     const uint64_t key = key_of(r, cell, before), hash = mpr_hash(key) + cell->heap;
     r->options.by = before;
-    uint32_t found;
-    for (struct mpr_probe p = mpr_index_probe(&own->number, hash); (found = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(found, &own->number, hash)
         if (own->at[found - 1].key == key && own->at[found - 1].heap == cell->heap)
             return &own->at[found - 1];
     MPR_GROW(own->at, own->count, own->cap);
@@ -159,8 +158,7 @@ static uint32_t find_cell(struct mpr_replay *r, struct mpr_index *number, uint64
 {
     struct mpr_accounts *accounts = &r->accounts;
     const uint64_t hash = mpr_hash(key) + heap;
-    uint32_t found;
-    for (struct mpr_probe p = mpr_index_probe(number, hash); (found = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(found, number, hash)
         if (accounts->cell[found - 1].key == key && accounts->cell[found - 1].heap == heap)
             return found - 1;
     MPR_GROW(accounts->cell, accounts->cells, *cap);

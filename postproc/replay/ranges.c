@@ -104,9 +104,8 @@ size_t mpr_traceme_plain(const char *name, size_t bytes, char *out)
 static void join(struct mpr_ranges *r, uint32_t id, const char *text, size_t bytes)
 {
     uint64_t hash = bytes;
-    uint32_t number;
     for (size_t i = 0; i < bytes; i++) hash = mpr_hash(hash ^ (uint8_t)text[i]);
-    for (struct mpr_probe p = mpr_index_probe(&r->plain, hash); (number = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(number, &r->plain, hash) {
         size_t length;
         const char *known = mpr_texts_get(&r->names, number - 1, &length);
         if (length != bytes || memcmp(known, text, bytes) != 0) continue;
@@ -221,8 +220,7 @@ void mpr_ranges_free(struct mpr_ranges *r)
 uint32_t mpr_ranges_child(struct mpr_ranges *r, uint32_t parent, uint32_t name, uint32_t domain)
 {
     const uint64_t hash = mpr_hash((uint64_t)name << 32 | parent) + domain;
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&r->number, hash); (number = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(number, &r->number, hash) {
         const struct mpr_node *node = &r->node[number];
         if (node->parent == parent && node->name == name && node->domain == domain) return number;
     }

@@ -60,9 +60,7 @@ static uint32_t library_number(struct mpr_sites *s, const char *path)
 {
     const char *name = mpr_basename(path);
     const uint64_t hash = mpr_hash_text(name);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&s->library_number, hash);
-         (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &s->library_number, hash)
         if (strcmp(s->library[number - 1], name) == 0) return number;
     MPR_GROW(s->library, s->libraries, s->library_cap);
     s->library[s->libraries] = mpr_text_copy(name);
@@ -145,9 +143,7 @@ static bool is_one_of(const char *name, const char *const *prefix)
 static uint32_t stack_child(struct mpr_sites *s, const struct mpr_stack_node *node)
 {
     const uint64_t hash = mpr_hash(node->pc) + ((uint64_t)node->module << 32 | node->parent);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&s->stacks.number, hash);
-         (number = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(number, &s->stacks.number, hash) {
         const struct mpr_stack_node *n = &s->stacks.node[number];
         if (n->pc == node->pc && n->parent == node->parent && n->module == node->module)
             return number;

@@ -28,8 +28,7 @@ static uint32_t find_place(struct mpr_survivors *s, const struct mpr_cell *cell)
                               ? mpr_composite_key_unpack(cell->key).node
                               : (uint32_t)cell->key;
     const uint64_t hash = mpr_hash((uint64_t)cell->site << 32 | node) + cell->heap;
-    uint32_t found;
-    for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (found = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(found, &s->number, hash) {
         const struct mpr_survivors_place *place = &s->place[found - 1];
         if (place->node == node && place->site == cell->site && place->heap == cell->heap)
             return found - 1;

@@ -304,9 +304,7 @@ static uint64_t object_key(const char *build_id, const char *path)
 /* An object without a build id is identified by its path. */
 static uint32_t find_object(const struct mpr_stored *s, const char *build_id, const char *path)
 {
-    uint32_t n;
-    for (struct mpr_probe p = mpr_index_probe(&s->of_object, object_key(build_id, path));
-         (n = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(n, &s->of_object, object_key(build_id, path)) {
         const struct object *o = &s->object[n - 1];
         if (!strcmp(o->build_id, build_id) && (*build_id || !strcmp(o->path, path))) return n;
     }

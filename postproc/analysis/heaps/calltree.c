@@ -30,8 +30,7 @@ struct tree {
 static uint32_t child(struct tree *t, uint32_t parent, const struct mpr_frame *frame)
 {
     const uint64_t hash = mpr_hash_text(frame->text) + parent;
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&t->number, hash); (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &t->number, hash)
         if (t->node[number].parent == parent &&
             mpr_frame_compare(t->node[number].frame, frame) == 0)
             return number;

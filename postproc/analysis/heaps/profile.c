@@ -73,8 +73,7 @@ static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_
     const uint64_t key[2] = { (uint64_t)of.thread << 32 | of.node,
                               (uint64_t)cell->site << 8 | cell->heap };
     const uint64_t hash = mpr_hash(mpr_hash(key[0]) + key[1]);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&r->number, hash); (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &r->number, hash)
         if (!memcmp(&r->key[2 * (size_t)(number - 1)], key, sizeof key))
             return &r->out->sample[number - 1];
     memcpy(&r->key[2 * r->out->samples], key, sizeof key);

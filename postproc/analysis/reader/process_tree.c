@@ -48,9 +48,7 @@ static uint64_t number_key(const struct mpr_summary *s, uint64_t pid)
 static size_t named(const struct known *k, const struct mpr_summary *s)
 {
     const char *log = s->process.parent_log;
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&k->by_name, mpr_hash_text(mpr_basename(log)));
-         (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &k->by_name, mpr_hash_text(mpr_basename(log)))
         if (strcmp(mpr_basename(k->log[number - 1]->path), mpr_basename(log)) == 0 &&
             mpr_summary_same_run(k->log[number - 1], s))
             return number - 1;

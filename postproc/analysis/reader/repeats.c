@@ -45,8 +45,7 @@ static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint3
     const struct mpr_node *n = &r->ranges.node[node];
     const char *name = text.unnumbered, *domain = mpr_ranges_domain(&r->ranges, n->domain);
     const uint64_t hash = mpr_hash(text.hash + parent);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&s->number, hash); (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &s->number, hash)
         if (s->repeat[number].parent == parent && strcmp(s->repeat[number].name, name) == 0)
             return number;
     s->repeats += !s->repeats; /* 0 is none */

@@ -63,8 +63,7 @@ static struct mpr_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
         function[i] = name.function;
         hash = mpr_hash(hash + name.hash);
     }
-    struct mpr_probe probe = mpr_index_probe(&p->by_key, hash);
-    for (uint32_t number; (number = mpr_probe_next(&probe));) {
+    MPR_INDEX_EACH(number, &p->by_key, hash) {
         struct mpr_pair *pair = &p->pair[number - 1];
         if (pair->path.depth == path.depth && is_same(pair->key, key, path.depth)) return pair;
     }
@@ -134,8 +133,7 @@ static struct alike *alike_of(struct joining *j, struct mpr_pair *pair)
     const size_t depth = pair->path.depth - !j->callers;
     uint64_t hash = 0;
     for (size_t i = 0; i < depth; i++) hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
-    struct mpr_probe probe = mpr_index_probe(&j->by_functions, hash);
-    for (uint32_t number; (number = mpr_probe_next(&probe));) {
+    MPR_INDEX_EACH(number, &j->by_functions, hash) {
         struct alike *a = &j->alike[number - 1];
         if (a->first->path.depth == pair->path.depth &&
             is_same(a->first->function, pair->function, depth))

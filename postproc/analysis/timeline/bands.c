@@ -42,9 +42,7 @@ static uint32_t find_unit(struct making *m, uint32_t index)
     const struct mpr_cell *cell = &m->r->accounts.cell[index];
     const struct mpr_site site = mpr_sites_of(&m->r->sites, cell->site);
     const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)site.python << 32 | site.stack);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&m->unit_index, hash);
-         (number = mpr_probe_next(&p));) {
+    MPR_INDEX_EACH(number, &m->unit_index, hash) {
         const struct unit *u = &m->unit[number - 1];
         if (m->r->accounts.cell[u->cell].key == cell->key && u->native == site.stack &&
             u->python == site.python)

@@ -49,8 +49,7 @@ uint32_t mpr_numbering_node(struct mpr_numbering *n, uint32_t node)
 uint32_t mpr_numbering_frame(struct mpr_numbering *n, const struct mpr_frame *frame)
 {
     const uint64_t hash = mpr_hash_text(frame->text);
-    uint32_t number;
-    for (struct mpr_probe p = mpr_index_probe(&n->of_frame, hash); (number = mpr_probe_next(&p));)
+    MPR_INDEX_EACH(number, &n->of_frame, hash)
         if (mpr_frame_compare(n->frame[number - 1], frame) == 0) return number - 1;
     MPR_GROW(n->frame, n->frames, n->frame_cap);
     n->frame[n->frames] = frame;
