@@ -44,16 +44,20 @@ static bool is_of_job(const struct mpr_process *p, const struct mpr_process_run 
     return *p->summary.process.rank && strcmp(mpr_summary_run(&p->summary), run->id) == 0;
 }
 
-/* Compares the ranks of the log's run, if there are several. */
+/* Compares the ranks of the log's run, if the log is that of one of several ranks. */
 static void read_job(struct job *job, const struct mpr_log_report *report,
                      const struct mpr_processes *all)
 {
     const struct mpr_process_run *run = mpr_processes_run_of(all, report->path);
     const char **path = mpr_alloc(all->count, sizeof *path);
     size_t paths = 0;
-    for (size_t i = 0; run && i < all->count; i++)
-        if (is_of_job(&all->at[i], run)) path[paths++] = all->at[i].summary.path;
-    if (paths > 1) {
+    bool is_rank = false;
+    for (size_t i = 0; run && i < all->count; i++) {
+        if (!is_of_job(&all->at[i], run)) continue;
+        path[paths++] = all->at[i].summary.path;
+        is_rank |= strcmp(all->at[i].summary.path, report->path) == 0;
+    }
+    if (paths > 1 && is_rank) {
         mpr_digests_add(&job->digests, path, paths, &report->args->output);
         mpr_ranks_make(&job->ranks, job->digests.at, job->digests.count);
         job->exists = job->ranks.ranks > 1;

@@ -193,6 +193,14 @@ static const struct mpr_ranks_outlier *uneven(const struct mpr_ranks *r)
     return NULL;
 }
 
+/* Ranks of one job run at the same time. */
+static bool ran_together(const struct mpr_rank *a, const struct mpr_rank *b)
+{
+    return a->start_ns && b->start_ns &&
+           a->start_ns < b->start_ns + b->digest->process->duration_ns &&
+           b->start_ns < a->start_ns + a->digest->process->duration_ns;
+}
+
 /* Growth explains the difference already. */
 static bool grows(const struct mpr_digest *d, uint64_t bytes)
 {
@@ -206,7 +214,7 @@ static bool grows(const struct mpr_digest *d, uint64_t bytes)
 static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
 {
     const struct mpr_ranks_outlier *o = uneven(r);
-    if (!o) return;
+    if (!o || !ran_together(&r->rank[o->rank], &r->rank[o->usual])) return;
     const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
     const struct mpr_digest *d = r->rank[o->rank].digest;
     const struct mpr_digest_heap *heap = mpr_ranks_heap(d, m->kind);
