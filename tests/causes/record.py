@@ -8,7 +8,10 @@ the folder OUT/NAME of its processes' logs. Programs run in a copy of their fold
 host with the system's programs, so that logs do not name folders of the machine that recorded them.
 
 A program in C, a script, or one with the comment "host: yes" needs no GPU: its log is kept whole, with the names of its native
-calls. Of the others the host's blocks are not recorded. A comment "record: NAME=VALUE ..." sets variables."""
+calls. Of the others the host's blocks are not recorded. A comment "record: NAME=VALUE ..." sets variables.
+
+A program of pairs/ (PROGRAM is pairs/NAME.py) runs twice, with the argument "before" and with "after", and leaves the logs
+OUT/NAME.before.zst and OUT/NAME.after.zst. If it printed its peak, NAME.json has the peaks of both runs."""
 import json
 import os
 import re
@@ -53,7 +56,7 @@ class Recorder:
                 if log.endswith(".zst"):
                     subprocess.run([self.tool("tests/postproc/thin_log"), os.path.join(logs, log), os.path.join(kept, log)], check=True)
             shutil.copy(os.path.join(logs, "memprof.run"), kept)
-        self.finish(name, done.returncode, done.stdout, done.stderr)
+        self.write(name, self.truth_of(name, done.returncode, done.stdout, done.stderr))
 
     def keep(self, name, logs, whole_run, on_host):
         """Stores the logs of a run, and returns their size."""
@@ -69,6 +72,15 @@ class Recorder:
 
     def record(self, program):
         name = os.path.splitext(os.path.basename(program))[0]
+        if os.path.basename(os.path.dirname(program)) == "pairs":
+            before, after = (self.run(program, f"{name}.{side}", [side]) for side in ("before", "after"))
+            truth = {"bytes": after.get("bytes", []), "peaks": [run["peak"] for run in (before, after) if "peak" in run]}
+        else:
+            truth = self.run(program, name, [])
+        self.write(name, truth)
+
+    def run(self, program, name, arguments):
+        """Runs a program, stores its log as `name`, and returns what it printed."""
         with open(program, encoding="utf-8") as f:
             text = f.read()
         whole_run = program.endswith(".sh")
@@ -85,18 +97,23 @@ class Recorder:
                 environment["MEMPROF_HOST"] = "off"
             if not whole_run:
                 environment["MEMPROF_MIN_RSS"] = "0"
-            with subprocess.Popen(self.command(program), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            with subprocess.Popen([*self.command(program), *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
                 printed, errors = process.communicate(timeout=TIMEOUT)
             self.keep(name, [logs] if whole_run else [os.path.join(logs, f"{process.pid}.zst")], whole_run, on_host)
-        self.finish(name, process.returncode, printed, errors)
+        return self.truth_of(name, process.returncode, printed, errors)
 
-    def finish(self, name, status, printed, errors):
+    @staticmethod
+    def truth_of(name, status, printed, errors):
+        """Prints a line about a run, and returns the byte counts that the program printed."""
         truth = next((json.loads(line) for line in reversed(printed.splitlines()) if line.startswith("{")), {})
+        failed = status or not truth or any(truth.get("status", []))
+        print(f"{name}: status {status}, {truth}", errors[-1500:] if failed else "", flush=True)
+        return truth
+
+    def write(self, name, truth):
         with open(os.path.join(self.out, f"{name}.json"), "w", encoding="utf-8") as f:
             json.dump(truth, f)
             f.write("\n")
-        failed = status or not truth or any(truth.get("status", []))
-        print(f"{name}: status {status}, {truth}", errors[-1500:] if failed else "", flush=True)
 
 
 def is_job(program):
@@ -109,6 +126,7 @@ def main():
     recorder = Recorder(build, os.path.abspath(out))
     shutil.copytree(os.path.join(HERE, "programs"), COPY, dirs_exist_ok=True)
     shutil.copytree(os.path.join(HERE, "ranks"), COPY, dirs_exist_ok=True)
+    shutil.copytree(os.path.join(HERE, "pairs"), os.path.join(COPY, "pairs"), dirs_exist_ok=True)
     shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)
     os.chdir(COPY)
     for program in programs or sorted(os.listdir(os.path.join(HERE, "programs"))):
