@@ -1,6 +1,7 @@
 #include "cmd.h"
 #include "diff.h"
 #include "reports.h"
+#include "verdict.h"
 
 struct args {
     struct mpr_args common;
@@ -125,9 +126,14 @@ int mpr_cmd_diff(int argc, char **argv)
     if (good && a.common.operands == 1) good = add_run(&diff, &a, a.common.operand[0], false);
     if (good) {
         mpr_diff_finish(&diff, a.common.output.naming.user_frames);
+        struct mpr_verdict verdict;
+        const struct mpr_progress progress = mpr_bar();
+        mpr_verdict_read(&verdict, &diff, &a.common.output.naming, &progress);
+        mpr_bar_clear();
         mpr_output_begin(&a.common.output, &doc);
-        mpr_report_diff(&doc, &diff);
+        mpr_report_diff(&doc, &diff, &verdict);
         status = mpr_output_document(&a.common.output, &doc, mpr_peaks_incomplete(&diff.peaks));
+        mpr_verdict_free(&verdict);
     }
     mpr_diff_free(&diff);
     return mpr_args_close(&a.common, status);

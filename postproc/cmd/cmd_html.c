@@ -8,6 +8,7 @@
 #include "outlier.h"
 #include "page_log.h"
 #include "timeline.h"
+#include "verdict.h"
 
 /* How much a page has of each heap: pages of one or two logs, and of more. */
 static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
@@ -211,12 +212,19 @@ static int write_page(struct mpr_output *output, struct runs *runs)
     page.alike = alike;
     read_findings(runs, &page);
     page.insights = (const struct mpr_insights *const *)runs->findings.of;
+    struct mpr_verdict verdict = { .of = NULL };
+    if (page.diff) {
+        mpr_verdict_find(&verdict, &diff, page.naming, page.insights[page.base],
+                         page.insights[page.now]);
+        page.verdict = &verdict;
+    }
     int status = mpr_output_open(output);
     if (status == 0) {
         mpr_html_write(output->to.file, &page);
         status = mpr_output_close(output);
     }
     free(alike);
+    mpr_verdict_free(&verdict);
     mpr_diff_free(&diff);
     return status;
 }

@@ -13,12 +13,14 @@ struct mpr_insights;
 struct mpr_naming;
 struct mpr_style;
 struct mpr_timeline;
+struct mpr_verdict;
 
 struct mpr_page {
     const struct mpr_timeline *timeline;
     size_t count;
     const struct mpr_insights *const *insights; /* by timeline; an entry is NULL if not computed */
     const struct mpr_diff *diff;                /* between timelines `base` and `now`, or NULL */
+    const struct mpr_verdict *verdict;          /* on these two, or NULL */
     size_t base, now;
     const bool *alike;  /* by timeline: it is one of those that are compared with each other */
     uint8_t differs_in; /* of more than two timelines, the heap in which they differ most */

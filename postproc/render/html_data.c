@@ -364,6 +364,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     accounts(j, t);
     matching(j, t, page->diff && (log == page->base || log == page->now));
     mpr_html_differences(j, differs ? page->diff : NULL, page->naming);
+    mpr_html_verdict(j, page->diff, differs ? page->verdict : NULL, page->naming);
     mpr_json_known(j, "differs_from", differs ? page->base : UINT64_MAX, UINT64_MAX);
     mpr_json_text(j, "differs_in", differs ? mpr_heap_name(page->differs_in) : "");
     mpr_json_flag(j, "alike", page->alike[log]);

@@ -28,6 +28,10 @@ void mpr_html_comms(struct mpr_json *j, const struct mpr_insights *insights);
 /* The accounts that changed, each with its rows of `diff` that changed most. */
 void mpr_html_differences(struct mpr_json *j, const struct mpr_diff *diff,
                           const struct mpr_naming *naming);
+/* The verdict on the two runs; null without @verdict. */
+struct mpr_verdict;
+void mpr_html_verdict(struct mpr_json *j, const struct mpr_diff *diff,
+                      const struct mpr_verdict *verdict, const struct mpr_naming *naming);
 /* The rows of `peaks` of a heap if only a sample of its blocks has call stacks. */
 void mpr_html_estimates(struct mpr_json *j, const struct mpr_insights *insights, uint8_t heap,
                         enum mpr_group by, const struct mpr_naming *naming);

@@ -11,6 +11,7 @@
 #include "report_rows.h"
 #include "reports.h"
 #include "steps.h"
+#include "verdict.h"
 
 /* ---- steps */
 
@@ -260,6 +261,30 @@ void mpr_html_differences(struct mpr_json *j, const struct mpr_diff *diff,
         mpr_arena_free(&arena);
     }
     mpr_json_close(j, ']');
+}
+
+void mpr_html_verdict(struct mpr_json *j, const struct mpr_diff *diff, const struct mpr_verdict *v,
+                      const struct mpr_naming *naming)
+{
+    struct mpr_document doc = { .naming = naming };
+    if (!v) {
+        mpr_json_null(j, "verdict");
+        return;
+    }
+    mpr_json_open(j, "verdict", '{');
+    mpr_json_text(j, "what", mpr_report_verdict_words(&doc, diff, v));
+    mpr_json_open(j, "findings", '[');
+    for (const struct mpr_change *c = v->change; c < v->change + v->changes; c++) {
+        mpr_json_open(j, NULL, '{');
+        mpr_json_signed(j, "change_bytes", mpr_sides_change(c->bytes));
+        mpr_json_flag(j, "estimated", c->estimated);
+        mpr_json_text(j, "what", mpr_report_change_words(&doc, c));
+        mpr_json_text(j, "change", mpr_report_change_advice(c));
+        mpr_json_close(j, '}');
+    }
+    mpr_json_close(j, ']');
+    mpr_json_close(j, '}');
+    mpr_doc_free(&doc);
 }
 
 /* ---- estimates */

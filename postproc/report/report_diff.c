@@ -1,5 +1,5 @@
-/* The differences of two sides: a line for each account, then the rows of each account that
- * changed. */
+/* The differences of two sides: the verdict, a line for each account, then the rows of each account
+ * that changed. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -345,6 +345,8 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
         sums_differ |= a->change && !a->noise;
         for (size_t k = 0; k < a->rows; k++) all_noise &= a->row[k].kind == MPR_DIFF_NOISE;
     }
+    if (*diff->peaks.log[0].choice.source || diff->names_differ || diff->notes || !any || all_noise)
+        mpr_doc_gap(doc); /* lines follow; a table has its own gap */
     mpr_report_choice(doc, &diff->peaks.log[0].choice);
     if (diff->names_differ)
         mpr_doc_line(doc, "the runs do not have the same kinds of names: --by chooses one for all");
@@ -362,13 +364,16 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
     for (size_t i = 0; i < diff->accounts; i++) changes(doc, diff, &diff->account[i]);
 }
 
-void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff)
+void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff,
+                     const struct mpr_verdict *verdict)
 {
     const struct mpr_log_peaks *log = diff->peaks.log;
     mpr_report_schema(doc, "memprof.diff/1");
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log[0].choice.by]));
     side(doc, "base", log, diff->base);
     side(doc, "new", log + diff->base, diff->peaks.logs - diff->base);
+    mpr_doc_gap(doc);
+    mpr_report_verdict(doc, diff, verdict);
     mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
                                             .only = MPR_IN_JSON,
                                             .all = MPR_IN_JSON,

@@ -12,6 +12,7 @@ struct mpr_choice;
 struct mpr_check;
 struct mpr_check_row;
 struct mpr_without_log;
+struct mpr_change;
 struct mpr_diff;
 struct mpr_finding;
 struct mpr_finding_text;
@@ -31,10 +32,12 @@ struct mpr_temporary;
 struct mpr_thread_use;
 struct mpr_timeline;
 struct mpr_top;
+struct mpr_verdict;
 struct mpr_verify;
 
 void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check);
-void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff);
+void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff,
+                     const struct mpr_verdict *verdict);
 void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *breakdown);
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs);
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info);
@@ -76,6 +79,14 @@ const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_
 const char *mpr_report_finding_command(struct mpr_document *doc,
                                        const struct mpr_insights *insights,
                                        const struct mpr_finding *finding);
+/* The verdict on two sides: a sentence and the largest changes for people, fields for programs. */
+void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
+                        const struct mpr_verdict *verdict);
+/* Its sentence; the sentence of a change with its owner, and what to compare. */
+const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_diff *diff,
+                                     const struct mpr_verdict *verdict);
+const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *change);
+const char *mpr_report_change_advice(const struct mpr_change *change);
 /* The processes of a run, for people in two lines.  @reported: the log of the rest of the report.
  * @only_fields: nothing for people. */
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,

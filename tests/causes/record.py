@@ -8,7 +8,7 @@ the folder OUT/NAME of its processes' logs. Programs run in a copy of their fold
 host with the system's programs, so that logs do not name folders of the machine that recorded them.
 
 A program in C, a script, or one with the comment "host: yes" needs no GPU: its log is kept whole, with the names of its native
-calls. Of the others the host's blocks are not recorded. A comment "record: NAME=VALUE ..." sets variables.
+calls. The host's blocks of the others are not recorded. A comment "record: NAME=VALUE ..." sets variables.
 
 A program of pairs/ (PROGRAM is pairs/NAME.py) runs twice, with the argument "before" and with "after", and leaves the logs
 OUT/NAME.before.zst and OUT/NAME.after.zst. If it printed its peak, NAME.json has the peaks of both runs."""

@@ -14,6 +14,9 @@ is right:
 A finding is right if its key, its owner and its bytes are: one of its numbers is within 2 % of one of the program's. The first
 finding of `memprof-report -f json LOG` is scored, then the best of all. A finding in a healthy program is a false alarm.
 
+A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. Its findings are those of `memprof-report diff`
+on both logs. The comment "larger" states which run holds more. The bytes may also be the difference between the two peaks.
+
 --check compares the cases that pass with FILE, which lists them: a case that passed and no longer does is an error. With
 UPDATE=1 the file is written again."""
 import json
@@ -24,18 +27,23 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS, LOGS = [os.path.join(HERE, folder) for folder in ("programs", "ranks")], os.path.join(HERE, "logs")
-FIELD = re.compile(r"^(?:#|//) (cause|owner|change): (.*)$", re.M)
+PAIRS, PAIRS_LOGS = os.path.join(HERE, "pairs"), os.path.join(HERE, "pairs_logs")
+FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger): (.*)$", re.M)
 TOLERANCE = 0.02
 
 
 class Case:
-    def __init__(self, program):
-        self.name = os.path.splitext(os.path.basename(program))[0]
+    def __init__(self, program, logs=LOGS):
+        self.name = self.listed = os.path.splitext(os.path.basename(program))[0]
         self.right = fields(program)
-        with open(truth_of(program), encoding="utf-8") as f:
-            self.bytes = json.load(f).get("bytes", [])
+        with open(truth_of(program, logs), encoding="utf-8") as f:
+            self.truth = json.load(f)
+        self.bytes = self.truth.get("bytes", [])
         self.healthy = self.right["cause"] == "none"
-        self.findings = findings(log_of(self.name))
+        self.findings = self.read()
+
+    def read(self):
+        return findings(log_of(self.name))
 
     def parts(self, finding):
         """{part of the verdict: whether it is right}"""
@@ -46,8 +54,11 @@ class Case:
         return bool(re.search(self.right["owner"], " > ".join([*finding.get("path", []), finding["what"]])))
 
     def has_bytes(self, finding):
-        said = [finding["saves_at_most_bytes"], *finding.get("numbers", {}).values()]
+        said = [*self.sizes(finding), *finding.get("numbers", {}).values()]
         return not self.bytes or any(abs(number - right) <= TOLERANCE * right for number in said for right in self.bytes)
+
+    def sizes(self, finding):
+        return [finding["saves_at_most_bytes"]]
 
     def is_right(self, finding):
         parts = self.parts(finding)
@@ -55,6 +66,26 @@ class Case:
 
     def passes(self):
         return not self.findings if self.healthy else bool(self.findings) and self.is_right(self.findings[0])
+
+
+class Pair(Case):
+    def __init__(self, program):
+        super().__init__(os.path.join(PAIRS, program), PAIRS_LOGS)
+        self.listed = f"pairs/{self.name}"
+        if peaks := self.truth.get("peaks"):
+            self.bytes = [*self.bytes, abs(peaks[1] - peaks[0])]
+
+    def read(self):
+        return findings("diff", *(os.path.join(PAIRS_LOGS, f"{self.name}.{side}.zst") for side in ("before", "after")))
+
+    def sizes(self, finding):
+        peaks = finding["numbers"]
+        return [abs(finding["change_bytes"]), abs(peaks["peak_new_bytes"] - peaks["peak_base_bytes"])]
+
+    def parts(self, finding):
+        parts = super().parts(finding)
+        parts["kind"] &= finding["more"] == {"before": "base", "after": "new"}[self.right["larger"]]
+        return parts
 
 
 def fields(program):
@@ -68,8 +99,8 @@ def programs():
     return [path for path in paths if os.path.isfile(path) and "cause" in fields(path) and os.path.exists(truth_of(path))]
 
 
-def truth_of(program):
-    return os.path.join(LOGS, os.path.splitext(os.path.basename(program))[0] + ".json")
+def truth_of(program, logs=LOGS):
+    return os.path.join(logs, os.path.splitext(os.path.basename(program))[0] + ".json")
 
 
 def log_of(name):
@@ -78,10 +109,10 @@ def log_of(name):
     return log if os.path.isdir(log) else f"{log}.zst"
 
 
-def findings(log):
-    done = subprocess.run([os.environ["MEMPROF_REPORT"], "-f", "json", log], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+def findings(*arguments):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *arguments, "-f", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if not done.stdout:
-        sys.exit(f"{log}: {done.stderr.decode()}")
+        sys.exit(f"{' '.join(arguments)}: {done.stderr.decode()}")
     return json.loads(done.stdout)["findings"]
 
 
@@ -101,16 +132,16 @@ def print_table(cases):
         print(f"| {' | '.join(row(case))} |")
 
 
-def print_rates(cases):
+def print_rates(cases, of):
     planted, healthy = [c for c in cases if not c.healthy], [c for c in cases if c.healthy]
     first, found = sum(c.passes() for c in planted), sum(any(map(c.is_right, c.findings)) for c in planted)
     alarms = sum(not c.passes() for c in healthy)
-    print(f"\nfirst finding right: {first} of {len(planted)}; any finding right: {found} of {len(planted)}; "
-          f"false alarms: {alarms} of {len(healthy)} healthy programs")
+    print(f"\n{of}: first finding right: {first} of {len(planted)}; any finding right: {found} of {len(planted)}; "
+          f"false alarms: {alarms} of {len(healthy)} healthy ones\n")
 
 
 def check(cases, path):
-    passing = [case.name for case in cases if case.passes()]
+    passing = [case.listed for case in cases if case.passes()]
     if os.environ.get("UPDATE"):
         with open(path, "w", encoding="utf-8") as f:
             f.writelines(f"{name}\n" for name in passing)
@@ -125,10 +156,12 @@ def check(cases, path):
 
 def main():
     cases = [Case(program) for program in programs()]
-    print_table(cases)
-    print_rates(cases)
+    pairs = [Pair(program) for program in sorted(os.listdir(PAIRS))]
+    for of, scored in (("programs", cases), ("pairs", pairs)):
+        print_table(scored)
+        print_rates(scored, of)
     if sys.argv[1:2] == ["--check"]:
-        check(cases, sys.argv[2])
+        check([*cases, *pairs], sys.argv[2])
 
 
 if __name__ == "__main__":

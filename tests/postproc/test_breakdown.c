@@ -199,6 +199,23 @@ static void each_role_is_known_at_the_peak(void **state)
     mpr_breakdown_free(&result);
 }
 
+static void each_step_of_training_has_its_peak(void **state)
+{
+    const uint64_t first =
+        BLOCK(WEIGHT) + BLOCK(BATCH) + BLOCK(SAVED) + BLOCK(WORKSPACE) + BLOCK(TEMPORARY);
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    for (uint64_t i = 0; i < 3; i++) train(i, i == 0);
+    end();
+    const struct mpr_breakdown_heap *h = &result.heap[0];
+    assert_int_equal(h->step_peaks, 3);
+    assert_int_equal(h->step_peak[0] / MIB, first);
+    assert_int_equal(h->step_peak[1] / MIB, first + BLOCK(STATE));
+    assert_int_equal(h->step_peak[2], h->step_peak[1]);
+    mpr_breakdown_free(&result);
+}
+
 static void a_chosen_instant_has_its_live_blocks(void **state)
 {
     (void)state;
@@ -569,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_role_is_known_at_the_peak),
+        cmocka_unit_test(each_step_of_training_has_its_peak),
         cmocka_unit_test(a_chosen_instant_has_its_live_blocks),
         cmocka_unit_test(a_pass_may_be_inside_the_optimizer_s_step),
         cmocka_unit_test(a_backward_pass_continues_after_allocations_of_another_thread),

@@ -50,6 +50,22 @@ test('devices that diff matches lie over each other, whatever number each run ga
   assert.deepEqual(page.trouble, []);
 });
 
+test('it begins with the verdict of diff, which is not there if the runs are exchanged', async () => {
+  const logs = [golden('h100-gpt2'), golden('h100-lora')],
+    page = await shop.show(shop.html('verdict.html', ...logs)),
+    { verdict, findings } = shop.report('diff', ...logs),
+    part = page.locator(`${PANEL} [data-part="verdict"]`);
+  assert.equal(await part.locator('.what').textContent(), verdict.what);
+  const lines = await part.locator('li').allTextContents();
+  assert.equal(lines.length, Math.min(3, findings.length));
+  lines.forEach((line, i) => {
+    assert.ok(line.includes(findings[i].what), line);
+    assert.ok(line.includes(findings[i].change), line);
+  });
+  await page.evaluate(() => memprof.change({ a: 1, b: 0 }));
+  assert.equal(await part.count(), 0);
+});
+
 /** Returns the table as it is shown. */
 const shown = (page) =>
   page.locator(`${PANEL} tr:has(td[title])`).evaluateAll((rows) =>

@@ -51,21 +51,22 @@
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
  *   string, sampled: boolean, hostSampled: boolean, foldedUntil: number, matching: Map<string, string>, functions:
- *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], differsFrom:
- *   number, differsIn: string, alike: boolean, source: string, events: number, lost: number, threads: string[], sizes:
- *   string[], libraries: string[], stacks: string[][], paths: string[][], marks: Mark[], marksLeftOut: number,
- *   instances: Instances, lanes: Lanes, tracks: Track[], accounts: import('./accounts.js').Account[], devices:
- *   import('./devices.js').Device[], alikeAs: string, segments: SegmentsThen[], pinNames: string[], heldUntil:
- *   number[], oom: Oom | null, repeat: Repeat | null, steps: Steps | null, findings: Worth[] | null, comms:
- *   import('./comms.js').Comms[], end: string, death: Death | null, running: boolean, heaps: Heap[] }} Log sampled:
- *   only a sample of the small blocks has call stacks; hostSampled: host/heap itself is only a sample; foldedUntil:
- *   short-lived blocks before this time are only counted; matching: the part of a name that is the same in other runs,
- *   if shorter; renamed: names as in the other shown run; differences: from the log with the index differsFrom (or -1);
- *   differsIn: the heap in which more than two logs differ most; alike: one of the logs that are compared if there are
- *   more than two; alikeAs: a text that lists the devices shown under other numbers; findings: null if not computed,
- *   because there are many logs; heldUntil: by capture - 1, when the last graph released the memory of this capture;
- *   lanes and the points of tracks exist once the log is opened; stacks: frames, outermost first, and an empty stack at
- *   index 0; best: the grouping that names most bytes; source: where its names come from
+ *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], verdict:
+ *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, source: string,
+ *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
+ *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts:
+ *   import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments:
+ *   SegmentsThen[], pinNames: string[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps |
+ *   null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running:
+ *   boolean, heaps: Heap[] }} Log sampled: only a sample of the small blocks has call stacks; hostSampled: host/heap
+ *   itself is only a sample; foldedUntil: short-lived blocks before this time are only counted; matching: the part of a
+ *   name that is the same in other runs, if shorter; renamed: names as in the other shown run; differences: from the
+ *   log with the index differsFrom (or -1); verdict: on these two logs, or null; differsIn: the heap in which more than
+ *   two logs differ most; alike: one of the logs that are compared if there are more than two; alikeAs: a text that
+ *   lists the devices shown under other numbers; findings: null if not computed, because there are many logs;
+ *   heldUntil: by capture - 1, when the last graph released the memory of this capture; lanes and the points of tracks
+ *   exist once the log is opened; stacks: frames, outermost first, and an empty stack at index 0; best: the grouping
+ *   that names most bytes; source: where its names come from
  */
 import {
   ACCOUNT,
@@ -84,7 +85,7 @@ import {
   THEN,
 } from './columns.js';
 import { readComms } from './comms.js';
-import { readAccount, rowName } from './differences.js';
+import { readAccount, readVerdict, rowName } from './differences.js';
 import { readLines } from './folds.js';
 import { Columns, changed } from './leb.js';
 import { readFrame, readThread } from './names.js';
@@ -382,6 +383,7 @@ async function readLog(index, page, levels) {
     functions: new Map(raw.matching.map((/** @type {string[]} */ [name, , call]) => [name, call])),
     renamed: new Map(),
     differences: raw.differences.map(readAccount),
+    verdict: raw.verdict && readVerdict(raw.verdict),
     devices: raw.accounts.map((/** @type {any} */ { device, name, uuid }) => ({ number: device, name, uuid })),
     alikeAs: '',
     differsFrom: raw.differs_from ?? -1,

@@ -13,9 +13,12 @@ import { join, readFrame } from './names.js';
  * @typedef {{ name: string, peak: boolean, base: number, now: number, rows: Change[], others: Change & { count: number
  *   } }} Account an amount that diff breaks down; peak: whether it is the peak of a heap or a device; rows: the largest
  *   changes first
+ * @typedef {{ what: string, findings: { bytes: number, about: boolean, what: string, change: string }[] }} Verdict the
+ *   sentence on the two logs; findings: the changes that matter, bytes: B's minus A's, change: what to compare
  */
 
-const SHOWN = 12;
+const SHOWN = 12,
+  FINDINGS = 3;
 
 /** Returns the name of a row of the data. @param {{ path: import('./names.js').RawFrame[], caller: string }} row */
 export const rowName = ({ path, caller }) => join(path.map(readFrame), caller);
@@ -87,6 +90,39 @@ const changeCell = (bytes, about = false, nearly = false) =>
     'td',
     { class: bytes > 0 ? 'more' : 'less', title: `${nearly ? '≈ ' : ''}${count(bytes)} bytes` },
     `${nearly ? '≈ ' : ''}${amount(bytes, false, about, true)}`,
+  );
+
+/** @param {any} raw @returns {Verdict} */
+export const readVerdict = (raw) => ({
+  what: raw.what,
+  findings: raw.findings.map((/** @type {any} */ of) => ({
+    bytes: of.change_bytes,
+    about: of.estimated,
+    what: of.what,
+    change: of.change,
+  })),
+});
+
+/** Returns the sentence on the two logs and the largest changes. @param {Verdict} verdict */
+const verdictLines = ({ what, findings }) =>
+  element(
+    'div',
+    { class: 'worth', 'data-part': 'verdict' },
+    element('p', { class: 'what' }, what),
+    element(
+      'ul',
+      {},
+      ...findings
+        .slice(0, FINDINGS)
+        .map((of) =>
+          element(
+            'li',
+            {},
+            element('b', { title: `${count(of.bytes)} bytes` }, amount(of.bytes, false, of.about, true)),
+            ` ${of.what}; compare ${of.change}`,
+          ),
+        ),
+    ),
   );
 
 /** @param {Account} account @param {1 | -1} sign 1 if the second log is B */
@@ -198,6 +234,7 @@ export function differencesPanel(app) {
         `${account.name} ${size(change(account, sign), true)}`,
       ),
     );
+  const verdict = sign > 0 && told ? of.verdict : null;
   if (!accounts.length) return null;
   /** @param {Account} account */
   const choose = (account) => {
@@ -214,6 +251,7 @@ export function differencesPanel(app) {
       'What explains the difference',
       element('span', { class: 'sub' }, told ? 'of the peaks, as diff tells it' : 'of the peaks, by who held them'),
     ),
+    verdict && verdictLines(verdict),
     element('div', { class: 'tabs' }, ...tabs),
     place,
   );

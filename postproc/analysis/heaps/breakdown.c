@@ -34,8 +34,12 @@ struct device {
     struct mpr_moment instant;
     struct life *gone; /* blocks of the instant that were freed since */
     uint32_t count, cap;
-    uint64_t made; /* blocks so far */
+    uint64_t made;       /* blocks so far */
+    uint64_t *step_peak; /* by training step */
+    uint32_t step_peaks, step_cap;
 };
+
+enum { STEP_PEAKS_MAX = 4096 }; /* of a device */
 
 struct mpr_breakdown_reading {
     struct mpr_training training;
@@ -66,6 +70,16 @@ static void update_instant(struct mpr_breakdown_reading *l, const struct mpr_rep
     d->births = r->gpu.births - (made && heap->bytes != heap->peak_bytes);
     d->mappings = r->gpu.mappings;
     d->count = 0;
+}
+
+static void note_step_peak(struct device *d, uint32_t step, uint64_t bytes)
+{
+    if (step >= STEP_PEAKS_MAX) return;
+    while (d->step_peaks <= step) {
+        MPR_GROW(d->step_peak, d->step_peaks, d->step_cap);
+        d->step_peak[d->step_peaks++] = 0;
+    }
+    if (d->step_peak[step] < bytes) d->step_peak[step] = bytes;
 }
 
 static void end_life(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
@@ -104,6 +118,7 @@ static void on_alloc(struct mpr_breakdown_reading *l, const struct mpr_replay *r
     if (known) end_life(l, r, t, known - 1); /* its free was not recorded */
     update_instant(l, r, device, true);
     l->device[device].made++;
+    note_step_peak(&l->device[device], l->training.now.steps, heap_of(r, device)->bytes);
     MPR_GROW(l->live, l->count, l->cap);
     l->live[l->count++] = (struct life){
         .block = *b,
@@ -157,7 +172,10 @@ struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
 
 void mpr_breakdown_reading_free(struct mpr_breakdown_reading *l)
 {
-    for (unsigned i = 0; i < MPF_GPUS; i++) free(l->device[i].gone);
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        free(l->device[i].gone);
+        free(l->device[i].step_peak);
+    }
     free(l->live);
     mpr_index_free(&l->place_of);
     mpr_training_free(&l->training);
@@ -365,6 +383,11 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
         fill_share(&out->role[role], &breakdown->arena, reader, &piece[first], i - first);
     }
     free(piece);
+    if (!lives->training.now.steps || !d->step_peaks) return;
+    uint64_t *peak = mpr_arena_alloc(&breakdown->arena, d->step_peaks * sizeof *peak);
+    memcpy(peak, d->step_peak, d->step_peaks * sizeof *peak);
+    out->step_peak = peak;
+    out->step_peaks = d->step_peaks;
 }
 
 /* ---- readings */

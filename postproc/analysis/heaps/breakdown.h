@@ -71,8 +71,11 @@ struct mpr_breakdown_heap {
                                      If memory was mapped or unmapped between that and the heap's
                                      instant, other roles include them. */
     struct mpr_role_share role[MPR_ROLES];
-    uint64_t bucket_bytes; /* gradients in DistributedDataParallel's buckets */
-    uint64_t idle_bytes;   /* gradients that an optimizer's step has already used */
+    uint64_t bucket_bytes;     /* gradients in DistributedDataParallel's buckets */
+    uint64_t idle_bytes;       /* gradients that an optimizer's step has already used */
+    const uint64_t *step_peak; /* the heap's peak in each of the first training steps.  A step
+                                  begins when the previous step of the optimizer ends. */
+    size_t step_peaks;
 };
 
 struct mpr_breakdown {

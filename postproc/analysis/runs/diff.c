@@ -141,6 +141,15 @@ static void match_devices(struct mpr_diff *diff, size_t run)
     }
 }
 
+uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
+{
+    if (!mpf_heap_is_gpu(heap)) return heap;
+    for (unsigned own = 0; own < MPF_GPUS; own++)
+        if (diff->devices[run].number[own] == mpf_heap_device(heap))
+            return (uint8_t)(mpf_heap_code(heap) | own << 4);
+    return heap;
+}
+
 /* ---- accounts */
 
 static struct mpr_diff_account *account_of(struct mpr_diff *diff, enum mpr_diff_of of,
@@ -297,10 +306,9 @@ static struct mpr_path with_caller(struct mpr_arena *arena, const struct mpr_lin
     return (struct mpr_path){ frame, path.depth + 1 };
 }
 
-static void pair_runs(struct mpr_diff *diff, struct mpr_diff_account *a,
-                      const struct mpr_naming *naming)
+static void pair_runs(struct mpr_arena *arena, const struct mpr_diff *diff,
+                      struct mpr_diff_account *a, const struct mpr_naming *naming)
 {
-    struct mpr_arena *arena = &diff->peaks.arena;
     struct mpr_pairs pairs;
     mpr_pairs_begin(&pairs, arena, diff->peaks.logs, diff->base);
     for (size_t run = 0; run < diff->peaks.logs; run++) {
@@ -453,6 +461,27 @@ struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_dif
     return row;
 }
 
+struct mpr_diff_row *mpr_diff_compare_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
+                                           const struct mpr_naming *naming,
+                                           const struct mpr_diff_side *base,
+                                           const struct mpr_diff_side *now, size_t *rows)
+{
+    const struct mpr_naming whole = { .user_frames = naming->user_frames, .unfold = true };
+    struct mpr_diff_account a = { .of = MPR_DIFF_HEAP,
+                                  .by = MPR_GROUP_AUTO,
+                                  .now_run = diff->base };
+    a.run = mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a.run);
+    for (size_t run = 0; run < diff->peaks.logs; run++) {
+        const struct mpr_diff_side *side = run < diff->base ? base : now;
+        a.run[run].entry = mpr_arena_alloc(arena, side->rows * sizeof *a.run[run].entry);
+        for (size_t i = 0; i < side->rows; i++)
+            add(&a.run[run], side->row[i].path, mpr_saturating_signed(side->row[i].bytes), false,
+                0);
+    }
+    pair_runs(arena, diff, &a, &whole);
+    return mpr_diff_rows(arena, diff, &a, naming, rows);
+}
+
 /* ---- comparison */
 
 static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
@@ -468,7 +497,7 @@ static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
     a->change = mpr_signed_sub(a->now.is, a->base.is);
     a->variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
     a->noise = is_noise(diff, &a->base, &a->now, a->variance);
-    pair_runs(diff, a, naming);
+    pair_runs(&diff->peaks.arena, diff, a, naming);
     a->row = mpr_diff_rows(&diff->peaks.arena, diff, a, naming, &a->rows);
     free(total);
 }

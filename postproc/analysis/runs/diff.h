@@ -101,4 +101,18 @@ struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_dif
                                    const struct mpr_diff_account *account,
                                    const struct mpr_naming *naming, size_t *rows);
 
+/* Other rows of a side, for example those of a role.  They are the same in all runs of the side. */
+struct mpr_diff_side {
+    const struct mpr_row *row;
+    size_t rows;
+};
+/* Returns their changes as mpr_diff_rows does. */
+struct mpr_diff_row *mpr_diff_compare_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
+                                           const struct mpr_naming *naming,
+                                           const struct mpr_diff_side *base,
+                                           const struct mpr_diff_side *now, size_t *rows);
+/* Returns the heap of a run by the run's own number of the device.  @heap: as the first run numbers
+ * devices. */
+uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap);
+
 #endif

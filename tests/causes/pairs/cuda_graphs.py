@@ -52,4 +52,5 @@ with torch.no_grad():
         for batch in sizes:
             infer(batch)
 torch.cuda.synchronize()
-print(json.dumps({"bytes": [], "peak": torch.cuda.max_memory_reserved()}))
+pools = [segment["total_size"] for segment in torch.cuda.memory_snapshot() if tuple(segment["segment_pool_id"]) != (0, 0)]
+print(json.dumps({"bytes": [sum(pools)], "peak": torch.cuda.max_memory_reserved()}))

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { THREADS = 12, REPLIES = 10000, REPLY = 4000 };
 
@@ -52,6 +53,7 @@ int main(int argc, char **argv)
     pthread_barrier_init(&turn, NULL, THREADS);
     for (long i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, run_thread, (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    sleep(3); /* the kernel's figures are samples */
     printf("{\"bytes\": [%d], \"peak\": %ld}\n", (THREADS - 1) * REPLIES * (REPLY + 16),
            peak_rss());
     return pinned[0] == NULL;

@@ -1,0 +1,640 @@
+/* Each rule compares one kind of memory of the two runs that represent the sides, and adds a change
+ * if the difference counts. */
+#include "verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "error.h"
+
+/* The least size of a difference: these bytes, or this share of the largest peak. */
+enum { WORTH_BYTES = 64 << 20, WORTH_SHARE = 10 };
+/* A device's memory is compared first, unless it changed by less than this share of its peak. */
+enum { MAIN_SHARE = 10 };
+
+/* The two runs. */
+struct comparison {
+    struct mpr_verdict *out;
+    const struct mpr_diff *diff;
+    const struct mpr_naming *naming;
+    size_t run[2];
+    const struct mpr_log_peaks *log[2];
+    const struct mpr_insights *insights[2];
+    uint64_t largest_peak; /* of all heaps */
+    bool is_noise;         /* a difference that counts was noise */
+};
+
+/* ---- sides */
+
+int64_t mpr_sides_change(struct mpr_sides s) { return mpr_signed_difference(s.base, s.now); }
+
+static uint64_t distance(struct mpr_sides s)
+{
+    return s.base > s.now ? s.base - s.now : s.now - s.base;
+}
+
+static uint64_t larger(struct mpr_sides s) { return s.base > s.now ? s.base : s.now; }
+
+static uint64_t positive(int64_t bytes) { return bytes > 0 ? (uint64_t)bytes : 0; }
+
+static struct mpr_sides totals(const struct mpr_diff_account *a)
+{
+    return (struct mpr_sides){ positive(a->base.is), positive(a->now.is) };
+}
+
+static bool counts(const struct comparison *c, struct mpr_sides bytes, struct mpr_sides peak)
+{
+    const uint64_t change = distance(bytes);
+    return change && change >= larger(peak) / 100 &&
+           (change >= WORTH_BYTES || change >= c->largest_peak / WORTH_SHARE);
+}
+
+static bool is_same_direction(struct mpr_sides a, struct mpr_sides b)
+{
+    return (a.now > a.base) == (b.now > b.base);
+}
+
+static struct mpr_change *add(struct comparison *c, enum mpr_change_kind kind, const char *key,
+                              uint8_t heap, struct mpr_sides bytes, struct mpr_sides peak)
+{
+    struct mpr_verdict *v = c->out;
+    MPR_GROW(v->change, v->changes, v->cap);
+    struct mpr_change *change = &v->change[v->changes++];
+    *change = (struct mpr_change){
+        .kind = kind, .key = key, .heap = heap, .bytes = bytes, .peak = peak, .caller = ""
+    };
+    return change;
+}
+
+/* ---- noise */
+
+/* Returns the peaks of the complete training steps, without the first one, in which the optimizer
+ * makes its state. */
+static size_t step_peaks(const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h,
+                         const uint64_t **peak)
+{
+    const size_t complete = h->step_peaks < b->steps ? h->step_peaks : b->steps;
+    *peak = complete ? h->step_peak + 1 : NULL;
+    return complete ? complete - 1 : 0;
+}
+
+struct extremes {
+    uint64_t min, max;
+};
+
+static struct extremes extremes_of(const uint64_t *value, size_t count)
+{
+    struct extremes e = { UINT64_MAX, 0 };
+    for (size_t i = 0; i < count; i++) {
+        if (value[i] < e.min) e.min = value[i];
+        if (value[i] > e.max) e.max = value[i];
+    }
+    return e;
+}
+
+/* Returns true if one sample's values are larger than the other's by more than chance: three
+ * standard errors of the Mann-Whitney statistic. */
+static bool is_shifted(const uint64_t *a, size_t as, const uint64_t *b, size_t bs)
+{
+    double larger_pairs = 0;
+    for (size_t i = 0; i < as; i++)
+        for (size_t k = 0; k < bs; k++) larger_pairs += a[i] == b[k] ? 0.5 : a[i] > b[k];
+    const double pairs = (double)as * (double)bs, error = sqrt(pairs * (double)(as + bs + 1) / 12);
+    return fabs(larger_pairs - pairs / 2) > 3 * error;
+}
+
+/* Returns true if the training steps of each run differ by at least as much as the two peaks, and
+ * the steps of one run are not larger than those of the other one. */
+static bool is_noise_of_steps(struct comparison *c, const struct mpr_breakdown_heap *const *h,
+                              struct mpr_sides peak)
+{
+    enum { LEAST = 4 };
+    const uint64_t *step[2];
+    size_t steps[2];
+    struct extremes of[2];
+    for (size_t i = 0; i < 2; i++) {
+        if (!h[i]) return false;
+        steps[i] = step_peaks(&c->insights[i]->breakdown, h[i], &step[i]);
+        if (steps[i] < LEAST) return false;
+        of[i] = extremes_of(step[i], steps[i]);
+    }
+    const struct mpr_sides spread = { of[0].max - of[0].min, of[1].max - of[1].min };
+    c->out->step_spread = spread;
+    if (of[0].min > of[1].max || of[1].min > of[0].max) return false;
+    return distance(peak) <= spread.base && distance(peak) <= spread.now &&
+           !is_shifted(step[0], steps[0], step[1], steps[1]);
+}
+
+/* ---- owners */
+
+/* Sets the owner to the row with the largest change in the direction of the change.  @row: by kind,
+ * the largest first. */
+static void name_by(struct mpr_change *change, const struct mpr_diff_row *row, size_t rows)
+{
+    const enum mpr_diff_kind kind =
+        change->bytes.now > change->bytes.base ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
+    for (const struct mpr_diff_row *r = row; r < row + rows; r++) {
+        if (r->kind != kind) continue;
+        change->path = r->path;
+        change->caller = r->caller;
+        change->shortened = true;
+        change->place = (struct mpr_sides){ positive(r->base.is), positive(r->now.is) };
+        change->estimated |= r->estimated;
+        return;
+    }
+}
+
+static void name_by_row(struct comparison *c, struct mpr_change *change,
+                        const struct mpr_diff_account *a)
+{
+    size_t rows;
+    const struct mpr_diff_row *row = mpr_diff_rows(&c->out->arena, c->diff, a, c->naming, &rows);
+    name_by(change, row, rows);
+}
+
+static void name_by_role(struct comparison *c, struct mpr_change *change,
+                         const struct mpr_role_share *const *share)
+{
+    struct mpr_diff_side side[2] = { { NULL, 0 }, { NULL, 0 } };
+    size_t rows;
+    for (size_t i = 0; i < 2; i++)
+        if (share[i]) side[i] = (struct mpr_diff_side){ share[i]->row, share[i]->rows };
+    const struct mpr_diff_row *row =
+        mpr_diff_compare_rows(&c->out->arena, c->diff, c->naming, &side[0], &side[1], &rows);
+    name_by(change, row, rows);
+}
+
+/* ---- growth */
+
+/* Returns the largest growth of the heap, or NULL.  @heap: as the base numbers devices. */
+static const struct mpr_finding *growth_of(const struct comparison *c, size_t side, uint8_t heap)
+{
+    const struct mpr_insights *in = c->insights[side];
+    const uint8_t own = mpr_diff_own_heap(c->diff, c->run[side], heap);
+    for (size_t i = 0; in && i < in->findings; i++)
+        if (in->finding[i].kind == MPR_FINDING_GROWTH && in->finding[i].heap == own)
+            return &in->finding[i];
+    return NULL;
+}
+
+/* Sets the bytes of the growing call site to those of the account's row that ends with it. */
+static void place_growth(struct mpr_change *change, const struct mpr_diff_account *a)
+{
+    const struct mpr_path path = change->path;
+    for (size_t i = 0; path.depth && i < a->rows; i++) {
+        const struct mpr_diff_row *r = &a->row[i];
+        if (!r->path.depth ||
+            mpr_frame_compare(path.frame[path.depth - 1], r->path.frame[r->path.depth - 1]) != 0)
+            continue;
+        change->place = (struct mpr_sides){ positive(r->base.is), positive(r->now.is) };
+        return;
+    }
+}
+
+/* Compares the growth of a heap on both sides, and returns its bytes if the difference counts. */
+static struct mpr_sides compare_growth(struct comparison *c, const struct mpr_diff_account *a,
+                                       struct mpr_sides peak)
+{
+    const uint8_t heap = a->which;
+    const struct mpr_finding *f[2] = { growth_of(c, 0, heap), growth_of(c, 1, heap) };
+    const struct mpr_sides bytes = { f[0] ? f[0]->bytes : 0, f[1] ? f[1]->bytes : 0 };
+    if (!counts(c, bytes, peak) || !is_same_direction(bytes, peak))
+        return (struct mpr_sides){ 0, 0 };
+    const struct mpr_finding *more = f[bytes.now > bytes.base];
+    struct mpr_change *change = add(c, MPR_CHANGE_GROWTH, "growth", heap, bytes, peak);
+    change->path = more->path;
+    change->estimated = more->estimated;
+    place_growth(change, a);
+    return bytes;
+}
+
+/* ---- PyTorch's blocks by role */
+
+static const struct mpr_breakdown_heap *roles_of(const struct comparison *c, size_t side,
+                                                 uint8_t heap)
+{
+    const struct mpr_insights *in = c->insights[side];
+    const uint8_t own = mpr_diff_own_heap(c->diff, c->run[side], heap);
+    for (size_t i = 0; in && in->has_breakdown && i < in->breakdown.heaps; i++)
+        if (in->breakdown.heap[i].heap == own) return &in->breakdown.heap[i];
+    return NULL;
+}
+
+static struct mpr_sides bytes_of(const struct mpr_role_share *const *share)
+{
+    return (struct mpr_sides){ share[0] ? share[0]->bytes : 0, share[1] ? share[1]->bytes : 0 };
+}
+
+static struct mpr_sides blocks_of(const struct mpr_role_share *const *share)
+{
+    return (struct mpr_sides){ share[0] ? share[0]->blocks : 0, share[1] ? share[1]->blocks : 0 };
+}
+
+/* Returns true if the bytes of one side are 2, 4 or 8 times those of the other, within 1 %. */
+static bool is_other_element_size(struct mpr_sides bytes)
+{
+    const uint64_t most = larger(bytes), least = bytes.base + bytes.now - most;
+    for (uint64_t times = 2; times <= 8; times *= 2)
+        if (distance((struct mpr_sides){ least * times, most }) <= most / 100) return true;
+    return false;
+}
+
+/* The same number of parameters with a multiple of the bytes: the element type differs, which also
+ * changes what is made of them. */
+static bool compare_element_size(struct comparison *c, const struct mpr_diff_account *a,
+                                 struct mpr_sides peak, const struct mpr_role_share *const *share)
+{
+    const struct mpr_sides bytes = bytes_of(share), blocks = blocks_of(share);
+    if (!blocks.base || blocks.base != blocks.now || !is_other_element_size(bytes) ||
+        !is_same_direction(bytes, peak) || !counts(c, bytes, peak))
+        return false;
+    struct mpr_change *change =
+        add(c, MPR_CHANGE_ELEMENT_SIZE, "element_size", a->which, peak, peak);
+    change->parameters = bytes;
+    change->blocks = blocks;
+    name_by_row(c, change, a);
+    return true;
+}
+
+/* Roles whose bytes depend on the data of a step, and on the instant of the peak in it. */
+static bool varies_by_step(enum mpr_role role)
+{
+    return role == MPR_ROLE_ACTIVATIONS || role == MPR_ROLE_OUTPUTS || role == MPR_ROLE_CACHE ||
+           role == MPR_ROLE_INPUTS || role == MPR_ROLE_TEMPORARIES || role == MPR_ROLE_GRADIENTS ||
+           role == MPR_ROLE_UNEXPLAINED;
+}
+
+/* Returns true if growth explains the role's change: blocks that a program keeps have such roles.
+ */
+static bool is_growth(enum mpr_role role, struct mpr_sides bytes, struct mpr_sides growth)
+{
+    return varies_by_step(role) && is_same_direction(bytes, growth) &&
+           distance(bytes) <= distance(growth) + distance(growth) / 4;
+}
+
+/* Returns true if the change may be a consequence: the heap peaks at another instant of a step,
+ * when other roles hold less. */
+static bool is_consequence(struct mpr_sides bytes, struct mpr_sides peak)
+{
+    return !is_same_direction(bytes, peak) && distance(bytes) < distance(peak) / 2;
+}
+
+static void compare_role(struct comparison *c, uint8_t heap, struct mpr_sides peak,
+                         const struct mpr_breakdown_heap *const *h, enum mpr_role role)
+{
+    const struct mpr_role_share *share[2] = { h[0] ? &h[0]->role[role] : NULL,
+                                              h[1] ? &h[1]->role[role] : NULL };
+    const struct mpr_sides bytes = bytes_of(share);
+    const struct mpr_breakdown_heap *more = h[bytes.now > bytes.base];
+    struct mpr_change *change = add(c, MPR_CHANGE_ROLE, mpr_role_key(role), heap, bytes, peak);
+    change->role = role;
+    change->blocks = blocks_of(share);
+    change->in_optimizer = more->phase == MPR_PHASE_OPTIMIZER;
+    name_by_role(c, change, share);
+}
+
+/* Returns true if roles that vary were not compared, because their difference is noise. */
+static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a,
+                          struct mpr_sides peak, const struct mpr_breakdown_heap *const *h)
+{
+    const uint8_t heap = a->which;
+    const struct mpr_sides growth = compare_growth(c, a, peak);
+    const bool noise = !larger(growth) && is_noise_of_steps(c, h, peak);
+    const struct mpr_role_share *parameters[2] = { h[0] ? &h[0]->role[MPR_ROLE_PARAMETERS] : NULL,
+                                                   h[1] ? &h[1]->role[MPR_ROLE_PARAMETERS] : NULL };
+    const bool other_size = compare_element_size(c, a, peak, parameters);
+    for (int role = 0; role < MPR_ROLES; role++) {
+        const struct mpr_sides bytes = { h[0] ? h[0]->role[role].bytes : 0,
+                                         h[1] ? h[1]->role[role].bytes : 0 };
+        if (role == MPR_ROLE_GRAPHS) continue; /* compare_pools has them */
+        if (!counts(c, bytes, peak) || is_consequence(bytes, peak) ||
+            (noise && varies_by_step((enum mpr_role)role)) ||
+            (other_size && is_same_direction(bytes, peak)) ||
+            (larger(growth) && is_growth((enum mpr_role)role, bytes, growth)))
+            continue;
+        compare_role(c, heap, peak, h, (enum mpr_role)role);
+    }
+    return noise;
+}
+
+/* ---- heaps */
+
+static bool has_torch(const struct comparison *c, uint8_t heap)
+{
+    for (size_t i = 0; i < c->diff->accounts; i++) {
+        const struct mpr_diff_account *a = &c->diff->account[i];
+        if (a->of == MPR_DIFF_HEAP && a->which == mpr_heap_torch_of(heap)) return true;
+    }
+    return false;
+}
+
+/* Returns false if another account has the same bytes, as PyTorch's segments have those of its
+ * blocks. */
+static bool is_compared(const struct comparison *c, const struct mpr_diff_account *a)
+{
+    if (a->of != MPR_DIFF_HEAP || a->inside) return false;
+    if (mpr_heap_is_device(a->which)) return !has_torch(c, a->which);
+    for (size_t i = 0; i < 2; i++) {
+        const uint8_t own = mpr_diff_own_heap(c->diff, c->run[i], a->which);
+        const struct mpr_heap_peak *h = mpr_peaks_heap(c->log[i], own);
+        if (h && h->nested) return false;
+    }
+    return true;
+}
+
+static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
+{
+    const struct mpr_sides peak = totals(a);
+    const size_t before = c->out->changes;
+    const struct mpr_breakdown_heap *h[2] = { roles_of(c, 0, a->which), roles_of(c, 1, a->which) };
+    bool noise = a->noise;
+    if (!noise && (h[0] || h[1])) noise = compare_roles(c, a, peak, h);
+    else if (!noise) compare_growth(c, a, peak);
+    c->is_noise |= noise && counts(c, peak, peak);
+    if (c->out->changes > before || noise || !counts(c, peak, peak)) return;
+    struct mpr_change *change = add(c, MPR_CHANGE_BLOCKS, "blocks", a->which, peak, peak);
+    change->estimated = a->variance > 0 || a->is_approximate;
+    name_by_row(c, change, a);
+}
+
+/* ---- memory outside of heaps */
+
+/* Returns the largest anonymous memory, or 0 if the report is about an instant or about another
+ * heap. */
+static struct mpr_sides resident_of(const struct comparison *c)
+{
+    const uint8_t heap = c->diff->peaks.options.heap;
+    if ((heap && heap != MPF_HEAP_HOST) || !mpr_instant_is_peak(c->log[0]->at))
+        return (struct mpr_sides){ 0, 0 };
+    return (struct mpr_sides){ c->log[0]->summary.anonymous, c->log[1]->summary.anonymous };
+}
+
+static const struct mpr_device *device_of(const struct comparison *c, size_t side, unsigned number)
+{
+    const uint8_t own =
+        mpr_diff_own_heap(c->diff, c->run[side], mpf_heap_gpu(MPF_HEAP_DEVICE, number));
+    for (size_t i = 0; i < c->log[side]->devices; i++)
+        if (c->log[side]->device[i].index == mpf_heap_device(own)) return &c->log[side]->device[i];
+    return NULL;
+}
+
+static uint64_t use_of(const struct mpr_device *d, enum mpr_use use)
+{
+    return d && d->peak.valid ? positive(mpr_device_bytes(&d->peak, use)) : 0;
+}
+
+/* Returns the live blocks of captured graphs. */
+static const struct mpr_role_share *captured(const struct comparison *c, size_t side, uint8_t heap)
+{
+    const struct mpr_breakdown_heap *h = roles_of(c, side, heap);
+    return h ? &h->role[MPR_ROLE_GRAPHS] : NULL;
+}
+
+/* Returns the bytes of the graphs' memory pools: those of all segments if their finding has them,
+ * else live blocks and free memory. */
+static uint64_t pool_bytes(const struct comparison *c, size_t side, uint8_t heap,
+                           const struct mpr_device *d)
+{
+    const struct mpr_insights *in = c->insights[side];
+    const uint8_t own = mpr_diff_own_heap(c->diff, c->run[side], heap);
+    const struct mpr_role_share *share = captured(c, side, heap);
+    for (size_t i = 0; in && i < in->findings; i++) {
+        const struct mpr_finding *f = &in->finding[i];
+        if (f->kind != MPR_FINDING_GRAPH_POOLS || f->heap != own) continue;
+        for (size_t k = 0; k < f->facts; k++)
+            if (strcmp(f->fact[k].key, "pool_bytes") == 0) return f->fact[k].value;
+    }
+    return use_of(d, MPR_USE_TORCH_GRAPH_POOLS) + (share ? share->bytes : 0);
+}
+
+static void compare_pools(struct comparison *c, unsigned number, const struct mpr_device *const *d,
+                          struct mpr_sides peak)
+{
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_TORCH, number);
+    const struct mpr_sides bytes = { pool_bytes(c, 0, heap, d[0]), pool_bytes(c, 1, heap, d[1]) };
+    if (!counts(c, bytes, peak)) return;
+    struct mpr_change *change = add(c, MPR_CHANGE_GRAPH_POOLS, "graph_pools", heap, bytes, peak);
+    for (size_t i = 0; i < c->diff->accounts; i++) {
+        const struct mpr_diff_account *a = &c->diff->account[i];
+        if (a->of == MPR_DIFF_HEAP && a->which == mpf_heap_gpu(MPF_HEAP_DEVICE, number))
+            name_by_row(c, change, a); /* the segments, by the calls that made them */
+    }
+}
+
+/* Compares the memory that PyTorch keeps free.  It differs as a consequence if live blocks differ
+ * by as much. */
+static void compare_cache(struct comparison *c, unsigned number, const struct mpr_device *const *d,
+                          struct mpr_sides peak)
+{
+    struct mpr_sides bytes = { 0, 0 }, live = { 0, 0 };
+    uint64_t *of[2] = { &bytes.base, &bytes.now };
+    for (size_t i = 0; i < 2; i++)
+        *of[i] = use_of(d[i], MPR_USE_TORCH_SPLIT_FREE) + use_of(d[i], MPR_USE_TORCH_RELEASABLE);
+    live.base = use_of(d[0], MPR_USE_TORCH_LIVE);
+    live.now = use_of(d[1], MPR_USE_TORCH_LIVE);
+    if (!counts(c, bytes, peak) || distance(bytes) < 2 * distance(live)) return;
+    add(c, MPR_CHANGE_CACHE, "cache", mpf_heap_gpu(MPF_HEAP_TORCH, number), bytes, peak);
+}
+
+/* Compares the parts of a device that belong to no heap.  Blocks of a library are in gpuN/device;
+ * their heap is compared unless PyTorch uses the device. */
+static void compare_parts(struct comparison *c, const struct mpr_diff_account *a,
+                          const struct mpr_device *const *d, struct mpr_sides peak)
+{
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_DEVICE, a->which);
+    const bool with_torch = has_torch(c, heap);
+    for (int use = MPR_USE_NCCL; use < MPR_USES; use++) {
+        const struct mpr_sides bytes = { use_of(d[0], (enum mpr_use)use),
+                                         use_of(d[1], (enum mpr_use)use) };
+        const bool of_heap = use <= MPR_USE_GRAPH_MEMORY;
+        if (!counts(c, bytes, peak) || (of_heap && !with_torch)) continue;
+        const struct mpr_device *more = d[bytes.now > bytes.base];
+        struct mpr_change *change = add(c, MPR_CHANGE_DEVICE, "device", heap, bytes, peak);
+        for (size_t i = 0; i < more->peak.parts; i++)
+            if (more->peak.part[i].use == (enum mpr_use)use) change->part = more->peak.part[i].name;
+    }
+}
+
+static void compare_device(struct comparison *c, const struct mpr_diff_account *a)
+{
+    const struct mpr_device *d[2] = { device_of(c, 0, a->which), device_of(c, 1, a->which) };
+    const struct mpr_sides peak = totals(a);
+    if (!d[0] || !d[1] || !d[0]->peak.valid || !d[1]->peak.valid || a->noise) return;
+    compare_pools(c, a->which, d, peak);
+    if (!c->is_noise) compare_cache(c, a->which, d, peak);
+    compare_parts(c, a, d, peak);
+}
+
+/* Returns the anonymous memory beyond the peaks of blocks and mappings.  Mappings need not be
+ * touched, so it may be more. */
+static uint64_t unowned(const struct mpr_log_peaks *log, const struct mpr_heap_peak *blocks)
+{
+    const struct mpr_heap_peak *mappings = mpr_peaks_heap(log, MPF_HEAP_MMAP);
+    const uint64_t live = blocks->peak_bytes + (mappings ? mappings->peak_bytes : 0);
+    return mpr_saturating_sub(log->summary.anonymous, live);
+}
+
+/* Compares anonymous memory that belongs to no live block, because malloc keeps freed blocks, or
+ * because memprof does not record its owner. */
+static void compare_retention(struct comparison *c)
+{
+    const struct mpr_heap_peak *blocks[2] = { mpr_peaks_heap(c->log[0], MPF_HEAP_HOST),
+                                              mpr_peaks_heap(c->log[1], MPF_HEAP_HOST) };
+    const struct mpr_sides resident = resident_of(c);
+    if (!blocks[0] || !blocks[1] || !resident.base || !resident.now) return;
+    const struct mpr_sides bytes = { unowned(c->log[0], blocks[0]), unowned(c->log[1], blocks[1]) };
+    if (distance(bytes) < WORTH_BYTES || !counts(c, bytes, resident) ||
+        !counts(c, resident, resident) || !is_same_direction(bytes, resident))
+        return; /* the kernel's figures are sampled */
+    struct mpr_change *change =
+        add(c, MPR_CHANGE_RETENTION, "retention", MPF_HEAP_HOST, bytes, resident);
+    const struct mpr_heap_peak *more = blocks[bytes.now > bytes.base];
+    if (more->rows) change->path = more->row[0].path;
+    change->estimated = true;
+}
+
+/* ---- the verdict */
+
+static bool is_main(const struct mpr_change *change)
+{
+    return mpf_heap_is_gpu(change->heap) &&
+           distance(change->bytes) >= larger(change->peak) / MAIN_SHARE;
+}
+
+static int by_importance(const void *left, const void *right)
+{
+    const struct mpr_change *a = left, *b = right;
+    if (is_main(a) != is_main(b)) return is_main(a) ? -1 : 1;
+    const int order = mpr_compare(distance(b->bytes), distance(a->bytes));
+    if (order) return order;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    return mpr_heap_by_name(a->heap, b->heap);
+}
+
+static bool is_of_device(enum mpr_change_kind kind)
+{
+    return kind == MPR_CHANGE_CACHE || kind == MPR_CHANGE_DEVICE || kind == MPR_CHANGE_GRAPH_POOLS;
+}
+
+/* Returns the account whose peaks the change is a part of, or NULL. */
+static const struct mpr_diff_account *account_of(const struct mpr_diff *diff,
+                                                 const struct mpr_change *change)
+{
+    for (size_t i = 0; i < diff->accounts; i++) {
+        const struct mpr_diff_account *a = &diff->account[i];
+        if (change->kind == MPR_CHANGE_RETENTION) return NULL;
+        if (is_of_device(change->kind)
+                ? a->of == MPR_DIFF_DEVICE && a->which == mpf_heap_device(change->heap)
+                : a->of == MPR_DIFF_HEAP && a->which == change->heap)
+            return a;
+    }
+    return NULL;
+}
+
+/* Returns the heap whose peaks the verdict states if nothing changed: that with the largest
+ * difference, of equal ones the largest. */
+static const struct mpr_diff_account *foremost(const struct comparison *c)
+{
+    const struct mpr_diff_account *found = NULL;
+    for (size_t i = 0; i < c->diff->accounts; i++) {
+        const struct mpr_diff_account *a = &c->diff->account[i];
+        if (is_compared(c, a) && (!found || llabs(a->change) > llabs(found->change))) found = a;
+    }
+    return found;
+}
+
+static struct comparison begin(struct mpr_verdict *out, const struct mpr_diff *diff,
+                               const struct mpr_naming *naming)
+{
+    struct comparison c = { .out = out, .diff = diff, .naming = naming };
+    const struct mpr_diff_account *a = NULL;
+    for (size_t i = 0; i < diff->accounts && !a; i++)
+        if (diff->account[i].of == MPR_DIFF_HEAP) a = &diff->account[i];
+    c.run[0] = a ? a->base_run : 0;
+    c.run[1] = a ? a->now_run : diff->base;
+    for (size_t i = 0; i < 2; i++) c.log[i] = &diff->peaks.log[c.run[i]];
+    for (size_t i = 0; i < diff->accounts; i++) {
+        const uint64_t peak = larger(totals(&diff->account[i]));
+        if (diff->account[i].of <= MPR_DIFF_HEAP && peak > c.largest_peak) c.largest_peak = peak;
+    }
+    return c;
+}
+
+static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
+{
+    struct mpr_verdict *out = c->out;
+    if (a) {
+        out->of = a->name;
+        out->peak = totals(a);
+        out->run_spread = (struct mpr_sides){ positive(mpr_signed_sub(a->base.most, a->base.least)),
+                                              positive(mpr_signed_sub(a->now.most, a->now.least)) };
+    } else if (out->changes) {
+        out->of = "anonymous memory";
+        out->peak = out->change[0].peak;
+    }
+}
+
+static void find(struct comparison *c)
+{
+    struct mpr_verdict *out = c->out;
+    for (size_t i = 0; i < c->diff->accounts; i++)
+        if (is_compared(c, &c->diff->account[i])) compare_heap(c, &c->diff->account[i]);
+    for (size_t i = 0; i < c->diff->accounts; i++)
+        if (c->diff->account[i].of == MPR_DIFF_DEVICE) compare_device(c, &c->diff->account[i]);
+    compare_retention(c);
+    if (out->changes) qsort(out->change, out->changes, sizeof *out->change, by_importance);
+    state_peak(c, out->changes ? account_of(c->diff, out->change) : foremost(c));
+    out->outcome = out->changes  ? MPR_OUTCOME_CHANGED
+                   : c->is_noise ? MPR_OUTCOME_NOISE
+                                 : MPR_OUTCOME_SAME;
+}
+
+void mpr_verdict_find(struct mpr_verdict *out, const struct mpr_diff *diff,
+                      const struct mpr_naming *naming, const struct mpr_insights *base,
+                      const struct mpr_insights *now)
+{
+    *out = (struct mpr_verdict){ .of = NULL };
+    struct comparison c = begin(out, diff, naming);
+    c.insights[0] = base;
+    c.insights[1] = now;
+    find(&c);
+}
+
+/* Returns true if the difference of a heap or a device counts. */
+static bool any_counts(const struct comparison *c)
+{
+    for (size_t i = 0; i < c->diff->accounts; i++) {
+        const struct mpr_diff_account *a = &c->diff->account[i];
+        if (a->of <= MPR_DIFF_HEAP && !a->noise && counts(c, totals(a), totals(a))) return true;
+    }
+    return false;
+}
+
+void mpr_verdict_read(struct mpr_verdict *out, const struct mpr_diff *diff,
+                      const struct mpr_naming *naming, const struct mpr_progress *progress)
+{
+    *out = (struct mpr_verdict){ .of = NULL };
+    struct comparison c = begin(out, diff, naming);
+    struct mpr_error none;
+    for (size_t i = 0; any_counts(&c) && i < 2; i++) {
+        if (!mpr_instant_is_peak(c.log[i]->at)) break;
+        struct mpr_insights *in = mpr_alloc(1, sizeof *in);
+        if (mpr_insights_read(in, c.log[i]->summary.path, NULL, true, progress, &none) == 0)
+            c.insights[i] = out->insights[i] = in;
+        else free(in);
+    }
+    find(&c);
+}
+
+void mpr_verdict_free(struct mpr_verdict *verdict)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (verdict->insights[i]) mpr_insights_free(verdict->insights[i]);
+        free(verdict->insights[i]);
+    }
+    free(verdict->change);
+    mpr_arena_free(&verdict->arena);
+}

@@ -1,0 +1,362 @@
+/* The verdict on two sides: a line about the peaks, then each change with its owner, what to
+ * compare, and the reports that show more. */
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_rows.h"
+#include "reports.h"
+#include "units.h"
+#include "utf8.h"
+
+static const char *const outcome_words[] = {
+    [MPR_OUTCOME_SAME] = "same", [MPR_OUTCOME_NOISE] = "noise", [MPR_OUTCOME_CHANGED] = "changed"
+};
+
+/* ---- sentences */
+
+/* "1.25 GiB -> 2.55 GiB", or with blocks "1.25 GiB in 30 blocks -> 2.55 GiB in 60" */
+static const char *sides_words(struct mpr_document *doc, struct mpr_sides bytes,
+                               struct mpr_sides blocks, bool estimated)
+{
+    const char *about = estimated ? "~" : "";
+    if (!blocks.base && !blocks.now)
+        return mpr_arena_format(&doc->arena, "%s%s -> %s%s", about, mpr_doc_size(doc, bytes.base),
+                                about, mpr_doc_size(doc, bytes.now));
+    return mpr_arena_format(&doc->arena, "%s in %s %s -> %s in %s", mpr_doc_size(doc, bytes.base),
+                            mpr_doc_count(doc, blocks.base), blocks.base == 1 ? "block" : "blocks",
+                            mpr_doc_size(doc, bytes.now), mpr_doc_count(doc, blocks.now));
+}
+
+static const struct mpr_sides no_blocks = { 0, 0 };
+
+static const char *growth_words(struct mpr_document *doc, const struct mpr_change *c)
+{
+    const bool base_grows = c->bytes.base > c->bytes.now;
+    const char *more = base_grows ? "the base" : "the new side", *about = c->estimated ? "~" : "",
+               *heap = mpr_heap_name(c->heap);
+    const uint64_t least = base_grows ? c->bytes.now : c->bytes.base,
+                   most = base_grows ? c->bytes.base : c->bytes.now;
+    if (!least)
+        return mpr_arena_format(&doc->arena, "%s grows by %s%s in %s only", heap, about,
+                                mpr_doc_size(doc, most), more);
+    return mpr_arena_format(&doc->arena, "%s grows by %s%s in %s, and by %s%s in the other side",
+                            heap, about, mpr_doc_size(doc, most), more, about,
+                            mpr_doc_size(doc, least));
+}
+
+static const char *what(struct mpr_document *doc, const struct mpr_change *c)
+{
+    const char *heap = mpr_heap_name(c->heap),
+               *sides = sides_words(doc, c->bytes, c->blocks, c->estimated);
+    switch (c->kind) {
+    case MPR_CHANGE_BLOCKS: return mpr_arena_format(&doc->arena, "blocks of %s: %s", heap, sides);
+    case MPR_CHANGE_CACHE:
+        return mpr_arena_format(&doc->arena, "memory that PyTorch keeps free: %s", sides);
+    case MPR_CHANGE_DEVICE: return mpr_arena_format(&doc->arena, "%s: %s", c->part, sides);
+    case MPR_CHANGE_ELEMENT_SIZE:
+        return mpr_arena_format(&doc->arena, "the same %s blocks of parameters: %s",
+                                mpr_doc_count(doc, c->blocks.base),
+                                sides_words(doc, c->parameters, no_blocks, false));
+    case MPR_CHANGE_GRAPH_POOLS:
+        return mpr_arena_format(&doc->arena, "memory pools of graphs: %s", sides);
+    case MPR_CHANGE_GROWTH: return growth_words(doc, c);
+    case MPR_CHANGE_RETENTION:
+        return mpr_arena_format(&doc->arena, "anonymous memory that is in no live block: %s",
+                                sides);
+    default: return mpr_arena_format(&doc->arena, "%s: %s", mpr_role_name(c->role), sides);
+    }
+}
+
+static bool has_same_blocks(const struct mpr_change *c)
+{
+    const uint64_t more = c->blocks.base > c->blocks.now ? c->blocks.base : c->blocks.now,
+                   fewer = c->blocks.base + c->blocks.now - more;
+    return fewer && more - fewer <= more / 50;
+}
+
+static const char *advice_for_role(const struct mpr_change *c)
+{
+    switch (c->role) {
+    case MPR_ROLE_PARAMETERS: return "the models, their element types, and copies of them";
+    case MPR_ROLE_GRADIENTS:
+        return "the trained parameters (requires_grad), and zero_grad(set_to_none=True)";
+    case MPR_ROLE_OPTIMIZER:
+        return "the optimizers, the element type of their state, and how many parameters they train";
+    case MPR_ROLE_ACTIVATIONS:
+        return has_same_blocks(c) ? "the batch, the sequence length and the element type: as many "
+                                    "blocks have other sizes"
+                                  : "activation checkpointing, offloading, torch.no_grad() and the "
+                                    "number of layers: the number of blocks differs";
+    case MPR_ROLE_OUTPUTS:
+        return "the owners of outputs: a list, a cache, a loss without .detach()";
+    case MPR_ROLE_GATHERED: return "which modules are sharded, and reshard_after_forward";
+    case MPR_ROLE_CACHE: return "the bound of the cache, the batch and the sequence length";
+    case MPR_ROLE_INPUTS: return "the batch, and data that is loaded to the device in advance";
+    case MPR_ROLE_GRAPHS: return "which graphs are captured, and whether they share a memory pool";
+    case MPR_ROLE_WORKSPACES:
+        return "versions of the libraries, streams, and CUBLAS_WORKSPACE_CONFIG";
+    case MPR_ROLE_TEMPORARIES:
+        return c->in_optimizer ? "foreach and fused of the optimizers"
+               : has_same_blocks(c)
+                   ? "element types (.float()), the batch and the sequence length: "
+                     "as many blocks have other sizes"
+                   : "element types (.float()), pieces of the batch, and "
+                     "operations in place or fused: the number of blocks differs";
+    default: return "the call site in both programs";
+    }
+}
+
+static const char *advice(const struct mpr_change *c)
+{
+    switch (c->kind) {
+    case MPR_CHANGE_BLOCKS:
+        return c->heap == MPF_HEAP_PINNED
+                   ? "offloading, pin_memory and prefetching: memory of the host is pinned"
+                   : "the bound of a cache, sizes, and copies at this call site";
+    case MPR_CHANGE_CACHE: return "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()";
+    case MPR_CHANGE_DEVICE: return "versions and settings of the libraries that use the device";
+    case MPR_CHANGE_ELEMENT_SIZE:
+        return "element types (dtype): parameters, and what is computed with them, have another "
+               "size";
+    case MPR_CHANGE_GRAPH_POOLS:
+        return "which graphs are captured, and whether they share a memory pool: "
+               "torch.cuda.graph(g, pool=first.pool())";
+    case MPR_CHANGE_GROWTH:
+        return "the owners of these blocks: a list, a cache without a bound, a missing free or "
+               ".detach(). They keep more with each call";
+    case MPR_CHANGE_RETENTION:
+        return "malloc's settings (MALLOC_ARENA_MAX, mallopt), malloc_trim(0) and the number of "
+               "threads, because malloc may keep freed blocks; or memory that memprof does not "
+               "record";
+    default: return advice_for_role(c);
+    }
+}
+
+static const char *report(const struct mpr_change *c)
+{
+    switch (c->kind) {
+    case MPR_CHANGE_BLOCKS: return "peaks";
+    case MPR_CHANGE_CACHE: return "segments";
+    case MPR_CHANGE_DEVICE: return "peaks";
+    case MPR_CHANGE_GRAPH_POOLS: return "graphs";
+    case MPR_CHANGE_GROWTH: return "leaks";
+    case MPR_CHANGE_RETENTION: return "timeline --heap host/heap";
+    default: return "breakdown";
+    }
+}
+
+/* ---- the line about the peaks */
+
+static const char *percent(struct mpr_document *doc, struct mpr_sides s)
+{
+    if (!s.base || s.base == s.now) return "";
+    if (s.now / s.base >= 10)
+        return mpr_arena_format(&doc->arena, " (x%.1f)", (double)s.now / (double)s.base);
+    return mpr_arena_format(&doc->arena, " (%+.1f %%)",
+                            100.0 * (double)mpr_sides_change(s) / (double)s.base);
+}
+
+static uint64_t larger(struct mpr_sides s) { return s.base > s.now ? s.base : s.now; }
+static uint64_t smaller(struct mpr_sides s) { return s.base < s.now ? s.base : s.now; }
+
+/* Says how much runs or steps differ by themselves, if that is known. */
+static const char *spread_words(struct mpr_document *doc, const struct mpr_diff *diff,
+                                const struct mpr_verdict *v)
+{
+    if (diff->peaks.logs > 2)
+        return mpr_arena_format(&doc->arena, "; runs of one side differ by up to %s",
+                                mpr_doc_size(doc, larger(v->run_spread)));
+    if (v->step_spread.base || v->step_spread.now)
+        return mpr_arena_format(&doc->arena, "; training steps of one run differ by up to %s",
+                                mpr_doc_size(doc, larger(v->step_spread)));
+    return "";
+}
+
+static const char *noise_words(struct mpr_document *doc, const struct mpr_diff *diff,
+                               const struct mpr_verdict *v)
+{
+    if (diff->peaks.logs > 2) return "no more than runs of one side differ";
+    if (!smaller(v->step_spread)) return "no more than samples differ by chance";
+    return mpr_arena_format(&doc->arena,
+                            "no more than the training steps of each run differ, at least %s",
+                            mpr_doc_size(doc, smaller(v->step_spread)));
+}
+
+static const char *headline(struct mpr_document *doc, const struct mpr_diff *diff,
+                            const struct mpr_verdict *v)
+{
+    const int64_t change = mpr_sides_change(v->peak);
+    const bool at_peak = mpr_instant_is_peak(diff->peaks.log[0].at);
+    const char *sides = sides_words(doc, v->peak, no_blocks, false),
+               *apart = mpr_doc_size(doc, (uint64_t)llabs(change)), *share = percent(doc, v->peak);
+    if (!v->of) return "no allocations were recorded";
+    if (v->outcome == MPR_OUTCOME_NOISE)
+        return mpr_arena_format(&doc->arena, "%s differs by %s%s: %s", v->of, apart, share,
+                                noise_words(doc, diff, v));
+    if (v->outcome == MPR_OUTCOME_SAME)
+        return mpr_arena_format(&doc->arena, "no difference worth a change: %s, %s%s%s", v->of,
+                                sides, share, spread_words(doc, diff, v));
+    if (!change)
+        return mpr_arena_format(&doc->arena, "%s %s the same, %s", v->of,
+                                at_peak ? "peaks at" : "holds", mpr_doc_size(doc, v->peak.now));
+    return mpr_arena_format(&doc->arena, "%s %s %s %s: %s%s%s", v->of, at_peak ? "peaks" : "holds",
+                            apart,
+                            at_peak      ? change > 0 ? "higher" : "lower"
+                            : change > 0 ? "more"
+                                         : "less",
+                            sides, share, spread_words(doc, diff, v));
+}
+
+/* ---- fields */
+
+/* A change and its sentences. */
+struct row {
+    struct mpr_change change;
+    int64_t change_bytes;
+    const char *where, *more, *what, *advice, *report;
+};
+
+#define OF(member)     MPR_FIELD(row, member)
+#define OF_OUT(member) MPR_FIELD(mpr_verdict, member)
+
+// clang-format off
+static const struct mpr_column columns[] = {
+    { .key = "finding", .type = MPR_TEXT, OF(change.key) },
+    { .key = "where", .type = MPR_TEXT, OF(where) },
+    { .key = "heap", .type = MPR_WORD, OF(change.heap) },
+    { .key = "more", .type = MPR_TEXT, OF(more) },
+    { .key = "change_bytes", .type = MPR_SIGNED, OF(change_bytes) },
+    { .key = "estimated", .type = MPR_FLAG, OF(change.estimated), .unless = MPR_ABSENT_AT_0 },
+    { .key = "what", .type = MPR_TEXT, OF(what) },
+    { .key = "path", MPR_PATH_FIELD(row, change.path), .unless = MPR_ABSENT_AT_0 },
+    { .key = "change", .type = MPR_TEXT, OF(advice) },
+    { .key = "report", .type = MPR_TEXT, OF(report) },
+};
+
+static const struct mpr_column number_columns[] = {
+    { .key = "base_bytes", .type = MPR_BYTES, OF(change.bytes.base) },
+    { .key = "new_bytes", .type = MPR_BYTES, OF(change.bytes.now) },
+    { .key = "base_blocks", .type = MPR_COUNT, OF(change.blocks.base), .unless = MPR_ABSENT_AT_0 },
+    { .key = "new_blocks", .type = MPR_COUNT, OF(change.blocks.now), .unless = MPR_ABSENT_AT_0 },
+    { .key = "path_base_bytes", .type = MPR_BYTES, OF(change.place.base) },
+    { .key = "path_new_bytes", .type = MPR_BYTES, OF(change.place.now) },
+    { .key = "peak_base_bytes", .type = MPR_BYTES, OF(change.peak.base) },
+    { .key = "peak_new_bytes", .type = MPR_BYTES, OF(change.peak.now) },
+};
+
+static const struct mpr_column verdict_fields[] = {
+    { .key = "of", .type = MPR_TEXT, OF_OUT(of), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "base_bytes", .type = MPR_BYTES, OF_OUT(peak.base) },
+    { .key = "new_bytes", .type = MPR_BYTES, OF_OUT(peak.now) },
+    { .key = "base_steps_apart_bytes", .type = MPR_BYTES, OF_OUT(step_spread.base),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "new_steps_apart_bytes", .type = MPR_BYTES, OF_OUT(step_spread.now),
+      .unless = MPR_ABSENT_AT_0 },
+};
+// clang-format on
+
+static struct row row_of(struct mpr_document *doc, const struct mpr_change *c)
+{
+    const char *heap = mpr_heap_name(c->heap);
+    return (struct row){ .change = *c,
+                         .change_bytes = mpr_sides_change(c->bytes),
+                         .where =
+                             mpr_arena_format(&doc->arena, "%.*s", (int)strcspn(heap, "/"), heap),
+                         .more = c->bytes.now > c->bytes.base ? "new" : "base",
+                         .what = what(doc, c),
+                         .advice = advice(c),
+                         .report = report(c) };
+}
+
+static void fields(struct mpr_document *doc, const char *sentence, const struct mpr_verdict *v,
+                   const struct row *row)
+{
+    mpr_doc_open(doc, "verdict");
+    mpr_doc_fact(doc, "outcome", mpr_value_text(outcome_words[v->outcome]));
+    mpr_doc_fact(doc, "what", mpr_value_text(sentence));
+    mpr_doc_facts(doc, verdict_fields, v);
+    mpr_doc_close(doc);
+    mpr_doc_list(doc, "findings");
+    for (size_t i = 0; i < v->changes; i++) {
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, columns, &row[i]);
+        mpr_doc_open(doc, "numbers");
+        mpr_doc_facts(doc, number_columns, &row[i]);
+        mpr_doc_close(doc);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+}
+
+/* ---- lines */
+
+static const char *owner_words(const struct mpr_change *c)
+{
+    const uint64_t whole = (uint64_t)llabs(mpr_sides_change(c->bytes)),
+                   place = (uint64_t)llabs(mpr_sides_change(c->place));
+    if (c->kind == MPR_CHANGE_RETENTION) return "the largest owner of live blocks is";
+    if (c->kind == MPR_CHANGE_ELEMENT_SIZE) return "the largest difference is in";
+    return c->kind == MPR_CHANGE_GROWTH || place >= whole / 2 ? "most of it in"
+                                                              : "the largest part in";
+}
+
+/* Returns the sentence of a change with its owner and the owner's bytes on both sides. */
+static const char *with_owner(struct mpr_document *doc, const struct mpr_change *c)
+{
+    const char *text = what(doc, c);
+    if (!c->path.depth) return text;
+    const char *path =
+        c->shortened ? mpr_doc_path(doc, c->path) : mpr_report_path_words(doc, c->path);
+    text = mpr_arena_format(&doc->arena, "%s, %s %s%s%s", text, owner_words(c), path,
+                            *c->caller ? " <- " : "", c->caller);
+    if (!c->place.base && !c->place.now) return text;
+    return mpr_arena_format(&doc->arena, "%s: %s", text,
+                            sides_words(doc, c->place, no_blocks, c->estimated));
+}
+
+static void lines(struct mpr_document *doc, const struct mpr_diff *diff, const struct row *row,
+                  size_t rows)
+{
+    enum { SHOWN = 3, HANG = 21 }; /* HANG: columns before the sentence */
+    struct mpr_number n;
+    for (size_t i = 0; i < rows && i < SHOWN; i++) {
+        mpr_doc_add(doc, MPR_STRONG, "%13s",
+                    mpr_arena_format(&doc->arena, "%s%s", row[i].change.estimated ? "~" : "",
+                                     mpr_units_change(&n, row[i].change_bytes)));
+        mpr_doc_add_plain(doc, "  %-4s  %s", row[i].where, with_owner(doc, &row[i].change));
+        mpr_doc_end_wrapped(doc, HANG);
+        mpr_doc_add_plain(doc, "%*scompare: %s", HANG, "", row[i].advice);
+        mpr_doc_end_wrapped(doc, HANG + 9);
+    }
+    if (!rows) return;
+    const struct mpr_log_peaks *more = &diff->peaks.log[row[0].change_bytes > 0 ? diff->base : 0];
+    mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", row[0].report,
+                    mpr_shell_word(&doc->arena, more->summary.path));
+}
+
+const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_diff *diff,
+                                     const struct mpr_verdict *v)
+{
+    return headline(doc, diff, v);
+}
+
+const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *change)
+{
+    return with_owner(doc, change);
+}
+
+const char *mpr_report_change_advice(const struct mpr_change *change) { return advice(change); }
+
+void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
+                        const struct mpr_verdict *v)
+{
+    const char *sentence = headline(doc, diff, v);
+    struct row *row = mpr_arena_alloc(&doc->arena, v->changes * sizeof *row);
+    for (size_t i = 0; i < v->changes; i++) row[i] = row_of(doc, &v->change[i]);
+    fields(doc, sentence, v, row);
+    mpr_doc_add(doc, MPR_STRONG, "%s", sentence);
+    mpr_doc_end_wrapped(doc, 2);
+    lines(doc, diff, row, v->changes);
+}

@@ -1,0 +1,392 @@
+/* The verdict on two sides: differences near its limits, and evidence for each kind of change. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc.h"
+#include "graphs.h"
+#include "mpf/event.h"
+#include "reports.h"
+#include "verdict.h"
+
+#define MIB UINT64_C(1048576)
+
+enum { SIDES = 2, STEPS = 8 };
+
+static const struct mpr_naming naming;
+
+/* Two runs with one heap.  A test sets their bytes, then compares them. */
+struct fixture {
+    struct mpr_diff diff;
+    struct mpr_verdict verdict;
+    struct mpr_heap_peak heap[SIDES];
+    struct mpr_row row[SIDES];
+    struct mpr_device device[SIDES];
+    struct mpr_device_part part[SIDES];
+    struct mpr_insights insights[SIDES];
+    struct mpr_breakdown_heap roles[SIDES];
+    struct mpr_finding finding[SIDES];
+    struct mpr_row site[SIDES];
+    uint64_t step[SIDES][STEPS + 1];
+    struct mpr_document doc;
+};
+
+static int begin(void **state)
+{
+    struct fixture *f = mpr_alloc(1, sizeof *f);
+    *state = f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    mpr_verdict_free(&f->verdict);
+    mpr_diff_free(&f->diff);
+    mpr_doc_free(&f->doc);
+    free(f);
+    return 0;
+}
+
+/* Sets the bytes of the heap, all in one row. */
+static void set_heap(struct fixture *f, uint8_t heap, uint64_t base, uint64_t now)
+{
+    const uint64_t bytes[SIDES] = { base, now };
+    for (size_t i = 0; i < SIDES; i++) {
+        const char *name = "train > step";
+        f->row[i] = (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name, 1),
+                                      .bytes = bytes[i] };
+        f->heap[i] = (struct mpr_heap_peak){
+            .heap = heap, .peak_bytes = bytes[i], .row = &f->row[i], .rows = 1
+        };
+    }
+}
+
+/* Sets PyTorch's heap, and a role of its blocks. */
+static void set_role(struct fixture *f, enum mpr_role role, struct mpr_sides bytes,
+                     struct mpr_sides blocks)
+{
+    const uint64_t of[SIDES] = { bytes.base, bytes.now }, n[SIDES] = { blocks.base, blocks.now };
+    for (size_t i = 0; i < SIDES; i++) {
+        struct mpr_insights *in = &f->insights[i];
+        const char *name = "Block.forward (net.py:12)";
+        f->site[i] =
+            (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name, 1), .bytes = of[i] };
+        f->roles[i].heap = MPF_HEAP_TORCH;
+        f->roles[i].role[role] = (struct mpr_role_share){
+            .role = role, .bytes = of[i], .blocks = n[i], .row = &f->site[i], .rows = 1
+        };
+        in->has_breakdown = true;
+        in->breakdown.heap = &f->roles[i];
+        in->breakdown.heaps = 1;
+    }
+}
+
+/* Sets the peaks of the training steps: @least, and @apart more in every second one. */
+static void set_steps(struct fixture *f, size_t side, uint64_t least, uint64_t apart)
+{
+    for (size_t i = 0; i <= STEPS; i++) f->step[side][i] = least + i % 2 * apart;
+    f->roles[side].step_peak = f->step[side];
+    f->roles[side].step_peaks = STEPS + 1;
+    f->insights[side].breakdown.steps = STEPS;
+}
+
+static void set_growth(struct fixture *f, size_t side, uint8_t heap, uint64_t bytes)
+{
+    const char *name = "remember (cache.py:3)";
+    f->finding[side] = (struct mpr_finding){ .kind = MPR_FINDING_GROWTH,
+                                             .heap = heap,
+                                             .bytes = bytes,
+                                             .path = mpr_frame_labels(&f->doc.arena, &name, 1) };
+    f->insights[side].finding = &f->finding[side];
+    f->insights[side].findings = 1;
+}
+
+/* Sets a part of the account of gpu0, which uses 10 GiB. */
+static void set_part(struct fixture *f, enum mpr_use use, uint64_t base, uint64_t now)
+{
+    const uint64_t bytes[SIDES] = { base, now };
+    for (size_t i = 0; i < SIDES; i++) {
+        f->part[i] = (struct mpr_device_part){
+            .use = use, .key = "part", .name = "the part", .bytes = (int64_t)bytes[i]
+        };
+        f->device[i] = (struct mpr_device){
+            .name = "",
+            .uuid = "",
+            .peak = { .valid = true, .used = bytes[i], .part = &f->part[i], .parts = 1 }
+        };
+    }
+}
+
+static const struct mpr_change *compare(struct fixture *f)
+{
+    struct mpr_diff *d = &f->diff;
+    mpr_diff_init(d, &(struct mpr_peaks_options){ .at = MPR_INSTANT_PEAK });
+    d->peaks.log = mpr_alloc(SIDES, sizeof *d->peaks.log);
+    d->graphs = mpr_alloc(SIDES, sizeof *d->graphs);
+    d->peaks.logs = SIDES;
+    d->base = 1;
+    for (size_t i = 0; i < SIDES; i++)
+        d->peaks.log[i] = (struct mpr_log_peaks){ .at = MPR_INSTANT_PEAK,
+                                                  .heap = &f->heap[i],
+                                                  .heaps = f->heap[i].heap != 0,
+                                                  .device = &f->device[i],
+                                                  .devices = f->device[i].peak.valid };
+    mpr_diff_finish(d, NULL);
+    mpr_verdict_find(&f->verdict, d, &naming, &f->insights[0], &f->insights[1]);
+    return f->verdict.change;
+}
+
+static const char *words(struct fixture *f)
+{
+    return mpr_report_verdict_words(&f->doc, &f->diff, &f->verdict);
+}
+
+/* ---- limits */
+
+static void equal_runs_have_no_difference(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 500 * MIB, 500 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_SAME);
+    assert_string_equal(words(f),
+                        "no difference worth a change: host/heap, 500.00 MiB -> 500.00 MiB");
+}
+
+static void a_difference_below_a_hundredth_does_not_count(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 10000 * MIB, 10099 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_SAME);
+}
+
+static void a_hundredth_counts_if_it_is_64_mib(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 6000 * MIB, 6064 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_CHANGED);
+    assert_string_equal(words(f), "host/heap peaks 64.00 MiB higher: 5.86 GiB -> 5.92 GiB "
+                                  "(+1.1 %)");
+}
+
+static void a_tenth_counts_in_a_small_program(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 20 * MIB, 18 * MIB);
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_int_equal(change->kind, MPR_CHANGE_BLOCKS);
+    assert_string_equal(mpr_report_change_words(&f->doc, change),
+                        "blocks of host/heap: 20.00 MiB -> 18.00 MiB, most of it in train > step: "
+                        "20.00 MiB -> 18.00 MiB");
+}
+
+static void less_than_64_mib_and_a_tenth_does_not_count(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 700 * MIB, 763 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_SAME);
+}
+
+/* ---- roles */
+
+static void blocks_of_another_size_come_from_the_batch(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 3000 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 2000 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "activations");
+    assert_int_equal(change->place.now, 2000 * MIB);
+    assert_non_null(strstr(mpr_report_change_words(&f->doc, change), "Block.forward"));
+    assert_non_null(strstr(mpr_report_change_advice(change), "batch"));
+    assert_null(strstr(mpr_report_change_advice(change), "checkpointing"));
+}
+
+static void more_blocks_come_from_a_lost_checkpoint(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 3000 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 2000 * MIB },
+             (struct mpr_sides){ 40, 80 });
+    assert_non_null(strstr(mpr_report_change_advice(compare(f)), "checkpointing"));
+}
+
+static void half_the_bytes_of_as_many_parameters_are_another_type(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 1000 * MIB);
+    set_role(f, MPR_ROLE_PARAMETERS, (struct mpr_sides){ 800 * MIB, 400 * MIB },
+             (struct mpr_sides){ 16, 16 });
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1200 * MIB, 600 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "element_size");
+}
+
+static void fewer_parameters_are_no_other_type(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 1600 * MIB);
+    set_role(f, MPR_ROLE_PARAMETERS, (struct mpr_sides){ 800 * MIB, 400 * MIB },
+             (struct mpr_sides){ 16, 8 });
+    assert_string_equal(compare(f)->key, "parameters");
+}
+
+/* ---- growth */
+
+static void growth_of_one_side_replaces_the_role_of_what_it_keeps(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 1000 * MIB, 1700 * MIB);
+    set_role(f, MPR_ROLE_OUTPUTS, (struct mpr_sides){ 0, 700 * MIB }, (struct mpr_sides){ 0, 20 });
+    set_growth(f, 1, MPF_HEAP_TORCH, 680 * MIB);
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "growth");
+    assert_string_equal(mpr_report_change_words(&f->doc, change),
+                        "gpu0/torch grows by 680.00 MiB in the new side only, most of it in "
+                        "remember (cache.py:3)");
+}
+
+static void equal_growth_is_no_difference(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 1000 * MIB, 1000 * MIB);
+    set_growth(f, 0, MPF_HEAP_HOST, 600 * MIB);
+    set_growth(f, 1, MPF_HEAP_HOST, 600 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.changes, 0);
+}
+
+/* ---- noise */
+
+static void steps_that_differ_as_much_make_a_difference_noise(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2100 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1100 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 1500 * MIB, 500 * MIB);
+    set_steps(f, 1, 1500 * MIB, 600 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_NOISE);
+    assert_string_equal(words(f), "gpu0/torch differs by 100.00 MiB (+5.0 %): no more than the "
+                                  "training steps of each run differ, at least 500.00 MiB");
+}
+
+static void equal_steps_of_each_run_leave_a_difference(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2100 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1100 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 2000 * MIB, 0);
+    set_steps(f, 1, 2100 * MIB, 0);
+    compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+}
+
+static void steps_that_are_all_larger_leave_a_difference(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2200 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1200 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 1700 * MIB, 300 * MIB);
+    set_steps(f, 1, 2001 * MIB, 300 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+}
+
+/* The state of an optimizer does not depend on the data of a step. */
+static void optimizer_state_is_not_noise(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2100 * MIB);
+    set_role(f, MPR_ROLE_OPTIMIZER, (struct mpr_sides){ 0, 100 * MIB },
+             (struct mpr_sides){ 0, 40 });
+    set_steps(f, 0, 1500 * MIB, 500 * MIB);
+    set_steps(f, 1, 1500 * MIB, 600 * MIB);
+    assert_string_equal(compare(f)->key, "optimizer_state");
+}
+
+/* ---- devices and malloc */
+
+static void a_part_of_the_device_is_named(void **state)
+{
+    struct fixture *f = *state;
+    set_part(f, MPR_USE_LOCAL_MEMORY, 100 * MIB, 1100 * MIB);
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "device");
+    assert_string_equal(words(f), "gpu0 peaks 1000.00 MiB higher: 100.00 MiB -> 1.07 GiB "
+                                  "(x11.0)");
+    assert_string_equal(mpr_report_change_words(&f->doc, change),
+                        "the part: 100.00 MiB -> 1.07 GiB");
+}
+
+static void pools_of_graphs_are_named(void **state)
+{
+    struct fixture *f = *state;
+    set_part(f, MPR_USE_TORCH_GRAPH_POOLS, 0, 900 * MIB);
+    set_role(f, MPR_ROLE_GRAPHS, (struct mpr_sides){ 0, 60 * MIB }, (struct mpr_sides){ 0, 4 });
+    const struct mpr_change *change = compare(f);
+    assert_string_equal(change->key, "graph_pools");
+    assert_int_equal(change->bytes.now, 960 * MIB);
+}
+
+static void anonymous_memory_without_live_blocks_is_named(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 40 * MIB, 40 * MIB);
+    struct mpr_diff *d = &f->diff;
+    compare(f);
+    assert_int_equal(f->verdict.changes, 0);
+    d->peaks.log[0].summary.anonymous = 50 * MIB;
+    d->peaks.log[1].summary.anonymous = 450 * MIB;
+    mpr_verdict_find(&f->verdict, d, &naming, &f->insights[0], &f->insights[1]);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(f->verdict.change[0].key, "retention");
+    assert_int_equal(f->verdict.change[0].bytes.now, 410 * MIB);
+    assert_string_equal(words(f), "anonymous memory peaks 400.00 MiB higher: 50.00 MiB -> "
+                                  "450.00 MiB (+800.0 %)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        TEST(equal_runs_have_no_difference),
+        TEST(a_difference_below_a_hundredth_does_not_count),
+        TEST(a_hundredth_counts_if_it_is_64_mib),
+        TEST(a_tenth_counts_in_a_small_program),
+        TEST(less_than_64_mib_and_a_tenth_does_not_count),
+        TEST(blocks_of_another_size_come_from_the_batch),
+        TEST(more_blocks_come_from_a_lost_checkpoint),
+        TEST(half_the_bytes_of_as_many_parameters_are_another_type),
+        TEST(fewer_parameters_are_no_other_type),
+        TEST(growth_of_one_side_replaces_the_role_of_what_it_keeps),
+        TEST(equal_growth_is_no_difference),
+        TEST(steps_that_differ_as_much_make_a_difference_noise),
+        TEST(equal_steps_of_each_run_leave_a_difference),
+        TEST(steps_that_are_all_larger_leave_a_difference),
+        TEST(optimizer_state_is_not_noise),
+        TEST(a_part_of_the_device_is_named),
+        TEST(pools_of_graphs_are_named),
+        TEST(anonymous_memory_without_live_blocks_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
