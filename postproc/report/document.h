@@ -361,18 +361,15 @@ void mpr_doc_fact(struct mpr_document *doc, const char *key, struct mpr_value va
 void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 #define MPR_COLUMNS(list)     .column = (list), .columns = sizeof(list) / sizeof *(list)
 #define MPR_ROWS(list, count) .row = (list), .rows = (count), .stride = sizeof *(list)
+/* Adds a table: its columns, its rows and their number, then other members of struct mpr_table. */
+#define mpr_doc_rows(doc, list, of, count, ...)                                                    \
+    mpr_doc_table(doc, &(struct mpr_table){ MPR_COLUMNS(list), MPR_ROWS(of, count), __VA_ARGS__ })
 /* Adds the fields of one row, described by columns. */
 #define mpr_doc_facts(doc, list, of)                                                               \
-    mpr_doc_table(                                                                                 \
-        doc, &(struct mpr_table){                                                                  \
-                 .only = MPR_IN_JSON, .shape = MPR_FACTS, MPR_COLUMNS(list), MPR_ROWS(of, 1) })
+    mpr_doc_rows(doc, list, of, 1, .only = MPR_IN_JSON, .shape = MPR_FACTS)
 /* Adds a list of objects to JSON, whatever --top says. */
 #define mpr_doc_objects(doc, name, list, of, count)                                                \
-    mpr_doc_table(doc, &(struct mpr_table){ .key = (name),                                         \
-                                            .only = MPR_IN_JSON,                                   \
-                                            .all = MPR_IN_JSON,                                    \
-                                            MPR_COLUMNS(list),                                     \
-                                            MPR_ROWS(of, count) })
+    mpr_doc_rows(doc, list, of, count, .key = (name), .only = MPR_IN_JSON, .all = MPR_IN_JSON)
 #define mpr_doc_csv(doc, list)                                                                     \
     ((doc)->csv = (list), (void)((doc)->csv_columns = sizeof(list) / sizeof *(list)))
 

@@ -85,19 +85,11 @@ static void parts(struct mpr_document *doc, const struct mpr_breakdown_heap *h,
 {
     struct part_context *context = mpr_arena_alloc(&doc->arena, sizeof *context);
     *context = (struct part_context){ h->heap, mpr_role_key(s->role) };
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .key = "parts",
-                                       .title = mpr_role_name(s->role),
-                                       .only = only,
-                                       MPR_COLUMNS(part_columns),
-                                       MPR_ROWS(s->row, s->rows),
-                                       .context = context,
-                                       .whole = h->bytes,
-                                       .top = 4,
-                                       .by = MPR_GROUP_AUTO,
-                                       .omitted = "parts_omitted_bytes",
-                                       .lines = { .merged = true, .siblings = true },
-                                       .folded = { mpr_heap_name(h->heap), "role", "bytes" } });
+    mpr_doc_rows(doc, part_columns, s->row, s->rows, .key = "parts",
+                 .title = mpr_role_name(s->role), .only = only, .context = context,
+                 .whole = h->bytes, .top = 4, .by = MPR_GROUP_AUTO,
+                 .omitted = "parts_omitted_bytes", .lines = { .merged = true, .siblings = true },
+                 .folded = { mpr_heap_name(h->heap), "role", "bytes" });
 }
 
 /* ---- heaps */
@@ -139,12 +131,8 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
     if (h->asleep && !h->role[MPR_ROLE_ASLEEP].bytes)
         mpr_doc_line(doc, "  %s of it asleep at %s, without memory behind it",
                      mpr_doc_size(doc, h->asleep), mpr_doc_time(doc, h->asleep_time));
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "role",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(role_columns),
-                                            MPR_ROWS(role, roles),
-                                            .all = MPR_FOR_PEOPLE,
-                                            .whole = h->bytes });
+    mpr_doc_rows(doc, role_columns, role, roles, .title = "role", .only = MPR_FOR_PEOPLE,
+                 .all = MPR_FOR_PEOPLE, .whole = h->bytes);
     if (b->passes == 1 && h->role[MPR_ROLE_UNEXPLAINED].bytes)
         mpr_doc_line(doc,
                      "  one backward pass alone does not tell what it leaves behind (a gradient, "

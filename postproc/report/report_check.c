@@ -165,11 +165,8 @@ void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
     mpr_report_schema(doc, "memprof.check/1");
     mpr_doc_fact(doc, "broken", mpr_value_number(MPR_COUNT, check->broken));
     mpr_doc_fact(doc, "not_found", mpr_value_number(MPR_COUNT, check->not_found));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "limits",
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            .all = MPR_EVERYWHERE,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(check->row, check->rows) });
+    mpr_doc_rows(doc, columns, check->row, check->rows, .key = "limits",
+                 .only = MPR_IN_JSON | MPR_IN_CSV, .all = MPR_EVERYWHERE);
     for (size_t i = 0; i < check->rows; i++)
         if (check->row[i].over) broken_line(doc, check, &check->row[i]);
     notes(doc, check);

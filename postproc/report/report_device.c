@@ -41,9 +41,7 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
                                       .name = "torch live, asleep",
                                       .bytes = mpr_saturating_signed(s->torch_asleep),
                                       .note = "not in use: unmapped below live blocks" };
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(asleep_columns),
-                                            MPR_ROWS(part, 1) });
+    mpr_doc_rows(doc, asleep_columns, part, 1, .only = MPR_FOR_PEOPLE);
 }
 
 /* Returns the bytes that the parts add up to. */
@@ -55,11 +53,8 @@ static uint64_t whole_of(const struct mpr_device_state *s)
 static void part_lines(struct mpr_document *doc, const struct mpr_device_part *part, size_t parts,
                        uint64_t whole)
 {
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(part_columns),
-                                            MPR_ROWS(part, parts),
-                                            .all = MPR_FOR_PEOPLE,
-                                            .whole = whole });
+    mpr_doc_rows(doc, part_columns, part, parts, .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
+                 .whole = whole);
 }
 
 /* ---- other recorded processes */
@@ -159,16 +154,11 @@ static const struct mpr_column torch_columns[] = {
 static void torch_rows(struct mpr_document *doc, const char *key, const char *title,
                        const struct mpr_row *row, size_t rows, enum mpr_group by, uint64_t whole)
 {
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = key,
-                           .title = title ? mpr_report_heading(doc, title, by) : NULL,
-                           .only = title ? 0 : MPR_IN_JSON,
-                           MPR_COLUMNS(torch_columns),
-                           MPR_ROWS(row, rows),
-                           .whole = whole,
-                           .by = by,
-                           .omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key),
-                           .lines = { .merged = true, .siblings = true, .inherited = true } });
+    mpr_doc_rows(doc, torch_columns, row, rows, .key = key,
+                 .title = title ? mpr_report_heading(doc, title, by) : NULL,
+                 .only = title ? 0 : MPR_IN_JSON, .whole = whole, .by = by,
+                 .omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key),
+                 .lines = { .merged = true, .siblings = true, .inherited = true });
 }
 
 /* ---- NCCL */
@@ -251,12 +241,9 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
                s->row, s->rows, by, s->torch_live);
     torch_rows(doc, "torch_asleep", at ? "torch live, asleep" : NULL, s->asleep, s->asleeps, by,
                s->torch_asleep);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "communicators",
-                                            .title = "NCCL by communicator",
-                                            .only = at ? 0 : MPR_IN_JSON,
-                                            MPR_COLUMNS(comm_columns),
-                                            MPR_ROWS(s->comm, s->comms),
-                                            .all = MPR_EVERYWHERE });
+    mpr_doc_rows(doc, comm_columns, s->comm, s->comms, .key = "communicators",
+                 .title = "NCCL by communicator", .only = at ? 0 : MPR_IN_JSON,
+                 .all = MPR_EVERYWHERE);
 }
 
 /* ---- in short */

@@ -167,11 +167,8 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     if (!run) return;
     const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, run);
     const struct mpr_family_line *line = mpr_family(&doc->arena, &of, false, reported, &lines);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "processes",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(line, lines) });
+    mpr_doc_rows(doc, columns, line, lines, .key = "processes", .only = MPR_IN_JSON,
+                 .all = MPR_IN_JSON);
     if (!lines || only_fields) return;
     const struct mpr_family_line *chosen[KINDS];
     uint8_t heap = MPF_HEAP_NONE;

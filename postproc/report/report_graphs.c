@@ -90,11 +90,8 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
         const struct mpr_line *line = b->number ? captured(doc, b, &others) : NULL;
         row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b, others), line };
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "bursts",
-                                            .title = "bursts of captures",
-                                            MPR_COLUMNS(burst_columns),
-                                            MPR_ROWS(row, graphs->bursts),
-                                            .all = MPR_IN_JSON | MPR_IN_TEXT });
+    mpr_doc_rows(doc, burst_columns, row, graphs->bursts, .key = "bursts",
+                 .title = "bursts of captures", .all = MPR_IN_JSON | MPR_IN_TEXT);
 }
 
 /* ---- batch sizes */
@@ -137,12 +134,9 @@ static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
         if (!b->sizes) continue;
-        mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_arena_format(
-                                                    &doc->arena, "by %s, as captured", b->counted),
-                                                .only = MPR_FOR_PEOPLE,
-                                                MPR_COLUMNS(size_columns),
-                                                MPR_ROWS(b->size, b->sizes),
-                                                .context = doc });
+        mpr_doc_rows(doc, size_columns, b->size, b->sizes,
+                     .title = mpr_arena_format(&doc->arena, "by %s, as captured", b->counted),
+                     .only = MPR_FOR_PEOPLE, .context = doc);
     }
 }
 
@@ -220,13 +214,9 @@ void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs
     mpr_report_log(doc, &graphs->summary);
     bursts(doc, graphs);
     sizes(doc, graphs);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "graphs",
-                                            .title = "graphs, largest first",
-                                            MPR_COLUMNS(graph_columns),
-                                            MPR_ROWS(graphs->row, graphs->rows),
-                                            .order = largest_first(doc, graphs),
-                                            .only = MPR_EVERYWHERE,
-                                            .folded = { "CUDA graphs", NULL, "bytes" } });
+    mpr_doc_rows(doc, graph_columns, graphs->row, graphs->rows, .key = "graphs",
+                 .title = "graphs, largest first", .order = largest_first(doc, graphs),
+                 .only = MPR_EVERYWHERE, .folded = { "CUDA graphs", NULL, "bytes" });
     mpr_doc_csv(doc, graph_columns);
     if (graphs->rows) return;
     mpr_doc_gap(doc);

@@ -52,13 +52,8 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
     }
     mpr_doc_open(doc, key);
     mpr_doc_facts(doc, fields, g);
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = "changes",
-                           .only = MPR_IN_JSON,
-                           MPR_COLUMNS(columns),
-                           MPR_ROWS(g->row, g->rows),
-                           .omitted = "",
-                           .folded = { of, NULL, of ? "after_bytes" : NULL, "before_bytes" } });
+    mpr_doc_rows(doc, columns, g->row, g->rows, .key = "changes", .only = MPR_IN_JSON,
+                 .omitted = "", .folded = { of, NULL, of ? "after_bytes" : NULL, "before_bytes" });
     mpr_doc_close(doc);
 }
 
@@ -173,15 +168,9 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
         line[i] = grown[i].line;
         note[i] = mpr_report_siblings(doc, line[i].sibling_least, line[i].sibling_most);
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(row, lines),
-                                            .top = ROWS + first,
-                                            .estimated = estimated,
-                                            .by = by,
-                                            .lines = { .siblings = true },
-                                            .line = line,
-                                            .note = note });
+    mpr_doc_rows(doc, columns, row, lines, .only = MPR_FOR_PEOPLE, .top = ROWS + first,
+                 .estimated = estimated, .by = by, .lines = { .siblings = true }, .line = line,
+                 .note = note);
 }
 
 struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc, const struct mpr_growth *g,

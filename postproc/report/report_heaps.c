@@ -158,15 +158,9 @@ void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks 
 {
     /* The state after an instant is not always the largest one. */
     const char *bytes = at.settled ? "live" : NULL;
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "heap",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(heap_columns),
-                                            MPR_ROWS(log->heap, log->heaps),
-                                            .all = MPR_FOR_PEOPLE,
-                                            .tick = tick,
-                                            .estimated = estimated,
-                                            .flush = true,
-                                            .lines = { .bytes_title = bytes } });
+    mpr_doc_rows(doc, heap_columns, log->heap, log->heaps, .title = "heap", .only = MPR_FOR_PEOPLE,
+                 .all = MPR_FOR_PEOPLE, .tick = tick, .estimated = estimated, .flush = true,
+                 .lines = { .bytes_title = bytes });
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
     for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
     mpr_report_nested(doc, log);

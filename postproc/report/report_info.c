@@ -123,17 +123,11 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
 static void pools(struct mpr_document *doc, const struct mpr_info *info)
 {
     if (info->heaps)
-        mpr_doc_table(doc, &(struct mpr_table){ .key = "nvtx_heaps",
-                                                .title = "heaps told to NVTX",
-                                                MPR_COLUMNS(heap_columns),
-                                                MPR_ROWS(info->heap, info->heaps),
-                                                .all = MPR_IN_JSON });
+        mpr_doc_rows(doc, heap_columns, info->heap, info->heaps, .key = "nvtx_heaps",
+                     .title = "heaps told to NVTX", .all = MPR_IN_JSON);
     if (info->regions)
-        mpr_doc_table(doc, &(struct mpr_table){ .key = "nvtx_regions",
-                                                .title = "their regions by name",
-                                                MPR_COLUMNS(region_columns),
-                                                MPR_ROWS(info->region, info->regions),
-                                                .all = MPR_IN_JSON });
+        mpr_doc_rows(doc, region_columns, info->region, info->regions, .key = "nvtx_regions",
+                     .title = "their regions by name", .all = MPR_IN_JSON);
 }
 
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
@@ -143,26 +137,14 @@ void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
     mpr_report_losses(doc, &info->summary);
     mpr_doc_facts(doc, fields, info);
     sizes(doc, info);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "counts",
-                                            .title = "events",
-                                            .shape = MPR_MEMBERS,
-                                            MPR_COLUMNS(count_columns),
-                                            MPR_ROWS(info->count, info->counts),
-                                            .context = &info->summary,
-                                            .only = MPR_EVERYWHERE,
-                                            .all = MPR_EVERYWHERE });
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = "threads",
-                           .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads),
-                           MPR_COLUMNS(thread_columns),
-                           MPR_ROWS(info->thread, info->threads),
-                           .all = MPR_IN_JSON });
+    mpr_doc_rows(doc, count_columns, info->count, info->counts, .key = "counts", .title = "events",
+                 .shape = MPR_MEMBERS, .context = &info->summary, .only = MPR_EVERYWHERE,
+                 .all = MPR_EVERYWHERE);
+    mpr_doc_rows(doc, thread_columns, info->thread, info->threads, .key = "threads",
+                 .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads),
+                 .all = MPR_IN_JSON);
     pools(doc, info);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "header",
-                                            .title = "header",
-                                            .shape = MPR_LISTS,
-                                            MPR_COLUMNS(header_columns),
-                                            MPR_ROWS(info->header, info->headers),
-                                            .all = MPR_EVERYWHERE });
+    mpr_doc_rows(doc, header_columns, info->header, info->headers, .key = "header",
+                 .title = "header", .shape = MPR_LISTS, .all = MPR_EVERYWHERE);
     mpr_doc_csv(doc, count_columns);
 }

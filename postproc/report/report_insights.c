@@ -63,12 +63,8 @@ void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insigh
         const struct mpr_finding *f = &row[i].finding;
         mpr_doc_open(doc, NULL);
         mpr_doc_facts(doc, columns, &row[i]);
-        mpr_doc_table(doc, &(struct mpr_table){ .key = "numbers",
-                                                .only = MPR_IN_JSON,
-                                                .all = MPR_IN_JSON,
-                                                .shape = MPR_MEMBERS,
-                                                MPR_COLUMNS(fact_columns),
-                                                MPR_ROWS(f->fact, f->facts) });
+        mpr_doc_rows(doc, fact_columns, f->fact, f->facts, .key = "numbers", .only = MPR_IN_JSON,
+                     .all = MPR_IN_JSON, .shape = MPR_MEMBERS);
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);
@@ -132,11 +128,8 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
     mpr_report_schema(doc, "memprof.insights/1");
     mpr_report_log(doc, &log->summary);
     mpr_report_finding_fields(doc, insights);
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(row, insights->findings),
-                                            .context = &log->summary,
-                                            .folded = { NULL, "finding", "saves_at_most_bytes" } });
+    mpr_doc_rows(doc, columns, row, insights->findings, .only = MPR_IN_CSV,
+                 .context = &log->summary, .folded = { NULL, "finding", "saves_at_most_bytes" });
     mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
     if (insights->findings) mpr_doc_line(doc, "findings: what each could save, at most");

@@ -177,18 +177,11 @@ static void part(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t he
     *context = (struct row_context){ doc, l, heap, p->key, p->steps };
     if (p->title)
         title = mpr_report_heading(doc, mpr_arena_format(arena, "%s, %s", name, p->title), by);
-    mpr_doc_table(
-        doc, &(struct mpr_table){
-                 .key = p->key,
-                 .title = title,
-                 .only = title ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
-                 MPR_COLUMNS(row_columns),
-                 MPR_ROWS(row, rows),
-                 .omitted = "",
-                 .context = context,
-                 .by = by,
+    mpr_doc_rows(doc, row_columns, row, rows, .key = p->key, .title = title,
+                 .only = title ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .omitted = "",
+                 .context = context, .by = by,
                  .lines = { .merged = true, .join = join_ages, .bytes_title = p->rate },
-                 .folded = { mpr_arena_format(arena, "%s, %s", name, p->key), NULL, p->bytes } });
+                 .folded = { mpr_arena_format(arena, "%s, %s", name, p->key), NULL, p->bytes });
 }
 
 /* ---- heaps */

@@ -212,12 +212,8 @@ static void fits(struct mpr_document *doc, const struct mpr_oom_event *s, unsign
     for (size_t i = 0; i < s->fits; i++)
         row[i] = (struct fit){ s->fit[i], mpr_report_fit_text[s->fit[i].kind],
                                verdict(doc, &s->fit[i]) };
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "would_fit",
-                                            .title = "would it have fit?",
-                                            .only = only,
-                                            MPR_COLUMNS(fit_columns),
-                                            MPR_ROWS(row, s->fits),
-                                            .all = MPR_EVERYWHERE });
+    mpr_doc_rows(doc, fit_columns, row, s->fits, .key = "would_fit", .title = "would it have fit?",
+                 .only = only, .all = MPR_EVERYWHERE);
 }
 
 /* ---- the largest live blocks: JSON has each, people see one line for each path */
@@ -251,15 +247,10 @@ static void blocks(struct mpr_document *doc, const struct mpr_oom_event *s, enum
 {
     mpr_doc_objects(doc, "largest", block_columns, s->largest, s->blocks);
     if (s->hard)
-        mpr_doc_table(doc,
-                      &(struct mpr_table){ .title = "largest live blocks",
-                                           .only = MPR_FOR_PEOPLE,
-                                           MPR_COLUMNS(place_columns),
-                                           MPR_ROWS(s->place, s->places),
-                                           .top = 10,
-                                           .by = mpr_group_is_calls(by) ? by : MPR_GROUP_AUTO,
-                                           .partial = true,
-                                           .lines = { .merged = true, .row_of = row_of_place } });
+        mpr_doc_rows(doc, place_columns, s->place, s->places, .title = "largest live blocks",
+                     .only = MPR_FOR_PEOPLE, .top = 10,
+                     .by = mpr_group_is_calls(by) ? by : MPR_GROUP_AUTO, .partial = true,
+                     .lines = { .merged = true, .row_of = row_of_place });
 }
 
 /* ---- an event */
@@ -382,8 +373,7 @@ static void records(struct mpr_document *doc, const struct mpr_ooms *ooms)
             row[rows++] = record_of(log, NULL, &log->host.refusal[k]);
         if (log->host.killed || log->host.full) row[rows++] = record_of(log, NULL, NULL);
     }
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .only = MPR_IN_CSV, MPR_COLUMNS(record_columns), MPR_ROWS(row, rows) });
+    mpr_doc_rows(doc, record_columns, row, rows, .only = MPR_IN_CSV);
     mpr_doc_csv(doc, record_columns);
 }
 

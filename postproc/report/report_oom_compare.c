@@ -61,11 +61,8 @@ static void processes(struct mpr_document *doc, const struct mpr_ooms *ooms)
     size_t rows = 0;
     for (size_t i = 0; i < ooms->logs; i++)
         if (ooms->log[i].at_failure.alive) row[rows++] = process_of(doc, &ooms->log[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes then",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(process_columns),
-                                            MPR_ROWS(row, rows),
-                                            .total = "sum (RSS counts shared pages repeatedly)" });
+    mpr_doc_rows(doc, process_columns, row, rows, .title = "processes then", .only = MPR_FOR_PEOPLE,
+                 .total = "sum (RSS counts shared pages repeatedly)");
 }
 
 #define OF_DEVICE(member) MPR_FIELD(mpr_failure_device, member)
@@ -86,11 +83,8 @@ static void process_fields(struct mpr_document *doc, const struct mpr_ooms_log *
     mpr_doc_fact(doc, "time_ns", mpr_value_number(MPR_TIME, t->time));
     mpr_report_reading(doc, "rss", MPR_READ_RSS, &t->rss);
     mpr_doc_fact(doc, "host_bytes", mpr_value_number(MPR_BYTES, t->host));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(process_devices),
-                                            MPR_ROWS(t->device, t->devices),
-                                            .all = MPR_IN_JSON });
+    mpr_doc_rows(doc, process_devices, t->device, t->devices, .key = "devices", .only = MPR_IN_JSON,
+                 .all = MPR_IN_JSON);
     mpr_doc_close(doc);
 }
 
@@ -130,12 +124,8 @@ static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsig
                                      mpr_arena_format(&doc->arena, "%.12s", d->uuid) };
         row[i] = (struct device){ *d, mpr_frame_labels(&doc->arena, name, 3) };
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
-                                            .title = "devices then, over all processes",
-                                            .only = only,
-                                            MPR_COLUMNS(device_columns),
-                                            MPR_ROWS(row, ooms->sums),
-                                            .all = MPR_EVERYWHERE });
+    mpr_doc_rows(doc, device_columns, row, ooms->sums, .key = "devices",
+                 .title = "devices then, over all processes", .only = only, .all = MPR_EVERYWHERE);
 }
 
 /* ---- ends of processes */

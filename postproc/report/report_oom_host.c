@@ -151,12 +151,8 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_oom *s)
                                                         mpr_doc_time(doc, f->time),
                                                         mpr_heap_name(f->heap), why, f->thread) };
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "failed",
-                                            .title = "failed allocations",
-                                            MPR_COLUMNS(refusal_columns),
-                                            MPR_ROWS(row, s->refusals),
-                                            .all = MPR_IN_JSON,
-                                            .partial = true });
+    mpr_doc_rows(doc, refusal_columns, row, s->refusals, .key = "failed",
+                 .title = "failed allocations", .all = MPR_IN_JSON, .partial = true);
 }
 
 /* ---- a process */
@@ -296,11 +292,8 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
     size_t rows;
     if (!h) return;
     mpr_doc_fact(doc, "threads_of", mpr_value_heap(h->heap));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "threads",
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(thread_columns),
-                                            MPR_ROWS(h->row, h->rows),
-                                            .omitted = "threads_omitted_bytes" });
+    mpr_doc_rows(doc, thread_columns, h->row, h->rows, .key = "threads", .only = MPR_IN_JSON,
+                 .omitted = "threads_omitted_bytes");
     const struct mpr_row *row = by_name(doc, h, &rows);
     mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
                                              .rows = rows,

@@ -56,16 +56,9 @@ static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
         &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", mpr_heap_name(h->heap),
         about, mpr_doc_size(doc, h->peak_bytes), about, mpr_doc_count(doc, h->peak_bytes),
         mpr_doc_time(doc, h->peak_time), about, mpr_doc_size(doc, h->end_bytes));
-    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
-                                            .only = MPR_IN_PAGE,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(h->held, rows),
-                                            .line = h->held,
-                                            .context = doc,
-                                            .all = MPR_IN_PAGE,
-                                            .whole = h->peak_bytes,
-                                            .estimated = estimated,
-                                            .by = t->best.by });
+    mpr_doc_rows(doc, columns, h->held, rows, .title = title, .only = MPR_IN_PAGE, .line = h->held,
+                 .context = doc, .all = MPR_IN_PAGE, .whole = h->peak_bytes, .estimated = estimated,
+                 .by = t->best.by);
     if (rows < h->helds) mpr_doc_line(doc, "%zu more held bytes.", h->helds - rows);
 }
 

@@ -359,12 +359,9 @@ static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
     int depth = 0;
     for (long at = tree.root; at >= 0; at = next_of(&tree, peaks, at, &depth))
         *end++ = process_of(doc, &peaks->log[at], depth);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(process_columns),
-                                            MPR_ROWS(row, (size_t)(end - row)),
-                                            .all = MPR_FOR_PEOPLE,
-                                            .total = "sum (their peaks may be at other times)" });
+    mpr_doc_rows(doc, process_columns, row, (size_t)(end - row), .title = "processes",
+                 .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
+                 .total = "sum (their peaks may be at other times)");
 }
 
 /* ---- all */

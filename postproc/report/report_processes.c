@@ -103,11 +103,8 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
         shown[i] = shown_of(doc, &line[i]);
         folds |= line[i].processes > 1;
     }
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(shown_columns),
-                                            MPR_ROWS(shown, lines),
-                                            .total = "all" });
+    mpr_doc_rows(doc, shown_columns, shown, lines, .title = "processes", .only = MPR_FOR_PEOPLE,
+                 .total = "all");
     if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at other times");
     if (folds) mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest of them");
 }
@@ -279,8 +276,6 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
     for (size_t i = 0; i < all->count; i++)
         record[i] =
             (struct record){ all->at[i], mpr_report_ending(&doc->arena, &all->at[i].summary) };
-    mpr_doc_table(doc, &(struct mpr_table){ .only = MPR_IN_CSV,
-                                            MPR_COLUMNS(record_columns),
-                                            MPR_ROWS(record, all->count) });
+    mpr_doc_rows(doc, record_columns, record, all->count, .only = MPR_IN_CSV);
     mpr_doc_csv(doc, record_columns);
 }

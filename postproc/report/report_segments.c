@@ -194,11 +194,8 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
         if (row[i].a.paths > 1)
             add_note(doc, &row[i],
                      mpr_arena_format(&doc->arena, "blocks of %" PRIu64 " paths", row[i].a.paths));
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "most free",
-                                            MPR_COLUMNS(shape_columns),
-                                            MPR_ROWS(row, count),
-                                            .context = d,
-                                            .only = MPR_FOR_PEOPLE });
+    mpr_doc_rows(doc, shape_columns, row, count, .title = "most free", .context = d,
+                 .only = MPR_FOR_PEOPLE);
 }
 
 /* ---- pins: paths of blocks that keep segments split */
@@ -317,33 +314,21 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, device_columns, d);
     sums(doc, d, instant[segments->options.which]);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "pools",
-                                            .title = "pool",
-                                            MPR_COLUMNS(pool_columns),
-                                            MPR_ROWS(d->pool, d->pools),
-                                            .context = doc,
-                                            .all = MPR_IN_JSON });
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "segments",
-                                            MPR_COLUMNS(segment_columns),
-                                            MPR_ROWS(d->segment, d->segments),
-                                            .context = d,
-                                            .only = MPR_IN_JSON | MPR_IN_CSV });
+    mpr_doc_rows(doc, pool_columns, d->pool, d->pools, .key = "pools", .title = "pool",
+                 .context = doc, .all = MPR_IN_JSON);
+    mpr_doc_rows(doc, segment_columns, d->segment, d->segments, .key = "segments", .context = d,
+                 .only = MPR_IN_JSON | MPR_IN_CSV);
     shapes(doc, d);
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = "pins",
-                           .title = "what pins the split free memory",
-                           MPR_COLUMNS(pin_columns),
-                           MPR_ROWS(d->pin, d->pins),
-                           .context = d,
-                           .by = MPR_GROUP_AUTO,
-                           .lines = { .merged = true,
-                                      .row_of = row_of_pin,
-                                      .join = join_pins,
-                                      .compare = by_free,
-                                      .empty = true,
-                                      .siblings = true },
-                           .folded = { mpr_arena_format(&doc->arena, "gpu%u, pinning", d->index),
-                                       NULL, "bytes" } });
+    mpr_doc_rows(
+        doc, pin_columns, d->pin, d->pins, .key = "pins",
+        .title = "what pins the split free memory", .context = d, .by = MPR_GROUP_AUTO,
+        .lines = { .merged = true,
+                   .row_of = row_of_pin,
+                   .join = join_pins,
+                   .compare = by_free,
+                   .empty = true,
+                   .siblings = true },
+        .folded = { mpr_arena_format(&doc->arena, "gpu%u, pinning", d->index), NULL, "bytes" });
     mpr_doc_close(doc);
 }
 

@@ -277,11 +277,8 @@ static void lines(struct mpr_document *doc, const struct step *step, size_t step
         line[i].change = mpr_signed_difference(line[i - 1].peak_bytes, line[i].peak_bytes);
     if (top == 1) keep_one_named(line, count);
     const bool one_more = !doc->top && count == top + 1; /* is also shown */
-    mpr_doc_table(doc, &(struct mpr_table){ .title = mpr_heap_name(step->heap),
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(line, count),
-                                            .order = order_of(doc, line, count, top + one_more) });
+    mpr_doc_rows(doc, columns, line, count, .title = mpr_heap_name(step->heap),
+                 .only = MPR_FOR_PEOPLE, .order = order_of(doc, line, count, top + one_more));
 }
 
 /* ---- a heap */
@@ -304,11 +301,8 @@ static void heap(struct mpr_document *doc, const struct mpr_steps *s, size_t ind
     mpr_doc_fact(doc, "heap", mpr_value_heap(h->heap->heap));
     if (h->heap->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->heap->inside));
     mpr_doc_facts(doc, heap_fields, h);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "instances",
-                                            .only = MPR_IN_JSON | MPR_IN_CSV,
-                                            MPR_COLUMNS(columns),
-                                            MPR_ROWS(step, steps),
-                                            .all = MPR_IN_JSON | MPR_IN_CSV });
+    mpr_doc_rows(doc, columns, step, steps, .key = "instances", .only = MPR_IN_JSON | MPR_IN_CSV,
+                 .all = MPR_IN_JSON | MPR_IN_CSV);
     if (index == s->shown && steps) lines(doc, step, steps, h->median_peak);
     mpr_doc_close(doc);
 }
@@ -420,13 +414,8 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
 static void compared_rows(struct mpr_document *doc, const struct mpr_steps_comparison *c,
                           const char *key, const char *of)
 {
-    mpr_doc_table(
-        doc, &(struct mpr_table){ .key = key,
-                                  .only = MPR_IN_JSON,
-                                  MPR_COLUMNS(row_columns),
-                                  MPR_ROWS(c->row, c->rows),
-                                  .omitted = "",
-                                  .folded = { of, NULL, of ? "bytes" : NULL, "median_bytes" } });
+    mpr_doc_rows(doc, row_columns, c->row, c->rows, .key = key, .only = MPR_IN_JSON, .omitted = "",
+                 .folded = { of, NULL, of ? "bytes" : NULL, "median_bytes" });
 }
 
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)

@@ -161,14 +161,9 @@ static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
 static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "heaps",
-                                            .title = "heap",
-                                            .only = MPR_EVERYWHERE,
-                                            MPR_COLUMNS(heap_columns),
-                                            MPR_ROWS(log->heap, log->heaps),
-                                            .all = MPR_EVERYWHERE,
-                                            .estimated = is_inside,
-                                            .flush = true });
+    mpr_doc_rows(doc, heap_columns, log->heap, log->heaps, .key = "heaps", .title = "heap",
+                 .only = MPR_EVERYWHERE, .all = MPR_EVERYWHERE, .estimated = is_inside,
+                 .flush = true);
     mpr_report_instances(doc, log, true);
     passes(doc, in);
     for (size_t i = 0; i < log->heaps; i++) {
@@ -250,17 +245,11 @@ static void owner_table(struct mpr_document *doc, const struct mpr_insights *in,
 {
     const enum mpr_group by = in->peaks.log[0].choice.by;
     const char *omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key);
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = key,
-                           .title = mpr_report_heading(doc, title, by),
-                           MPR_COLUMNS(owner_columns),
-                           MPR_ROWS(o->row, o->rows),
-                           .whole = o->whole,
-                           .top = top,
-                           .by = by,
-                           .omitted = strcmp(key, "owners") == 0 ? NULL : omitted,
-                           .lines = { .merged = true, .bytes_title = o->bytes, .siblings = true },
-                           .folded = { stack, NULL, "bytes" } });
+    mpr_doc_rows(doc, owner_columns, o->row, o->rows, .key = key,
+                 .title = mpr_report_heading(doc, title, by), .whole = o->whole, .top = top,
+                 .by = by, .omitted = strcmp(key, "owners") == 0 ? NULL : omitted,
+                 .lines = { .merged = true, .bytes_title = o->bytes, .siblings = true },
+                 .folded = { stack, NULL, "bytes" });
 }
 
 /* Python's small objects fill arenas that no owner of the heap allocated.  They are part of those

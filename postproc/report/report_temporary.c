@@ -94,19 +94,12 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
     mpr_doc_facts(doc, heap_fields, h);
     summary_line(doc, t, h, bounds);
     const bool hint = mpr_report_hint_counts(doc, log, h->heap, named_blocks(h), h->all.soon);
-    mpr_doc_table(
-        doc, &(struct mpr_table){ .key = "rows",
-                                  .title = mpr_report_heading(doc, name, log->choice.by),
-                                  .only = h->all.soon ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
-                                  MPR_COLUMNS(row_columns),
-                                  MPR_ROWS(h->row, h->rows),
-                                  .context = h,
-                                  .whole = h->all.soon,
-                                  .by = log->choice.by,
-                                  .bounds = bounds,
-                                  .estimated = estimated,
-                                  .lines = { .merged = true, .join = join },
-                                  .folded = { name, NULL, "temporary_bytes" } });
+    mpr_doc_rows(doc, row_columns, h->row, h->rows, .key = "rows",
+                 .title = mpr_report_heading(doc, name, log->choice.by),
+                 .only = h->all.soon ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .context = h,
+                 .whole = h->all.soon, .by = log->choice.by, .bounds = bounds,
+                 .estimated = estimated, .lines = { .merged = true, .join = join },
+                 .folded = { name, NULL, "temporary_bytes" });
     mpr_doc_close(doc);
     return hint;
 }

@@ -82,12 +82,8 @@ static void processes(struct mpr_document *doc, const struct mpr_top *top)
     struct process *p = mpr_arena_alloc(&doc->arena, top->processes * sizeof *p);
     if (top->processes < 2) return;
     for (size_t i = 0; i < top->processes; i++) p[i] = process_of(doc, top->process[i]);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "processes",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(process_columns),
-                                            MPR_ROWS(p, top->processes),
-                                            .top = PROCESSES,
-                                            .total = "all" });
+    mpr_doc_rows(doc, process_columns, p, top->processes, .title = "processes",
+                 .only = MPR_FOR_PEOPLE, .top = PROCESSES, .total = "all");
 }
 
 /* ---- one process */
@@ -123,16 +119,9 @@ static const struct mpr_column heap_columns[] = {
 
 static void heaps(struct mpr_document *doc, const struct mpr_live_look *look, bool in_full)
 {
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .key = "heaps",
-                                       .title = "heap",
-                                       .only = in_full ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV,
-                                       MPR_COLUMNS(heap_columns),
-                                       MPR_ROWS(look->heap, look->heaps),
-                                       .context = look,
-                                       .all = MPR_EVERYWHERE,
-                                       .estimated = estimated,
-                                       .flush = true });
+    mpr_doc_rows(doc, heap_columns, look->heap, look->heaps, .key = "heaps", .title = "heap",
+                 .only = in_full ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .context = look,
+                 .all = MPR_EVERYWHERE, .estimated = estimated, .flush = true);
 }
 
 static void heading(struct mpr_document *doc, const struct mpr_live_look *look)
@@ -211,16 +200,10 @@ static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
 {
     const char *of = mpr_heap_name(look->shown);
     mpr_doc_fact(doc, "owners_of", mpr_value_known_text(of, MPR_UNKNOWN));
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "owners",
-                                            .title = mpr_report_heading(doc, of, look->choice.by),
-                                            MPR_COLUMNS(owner_columns),
-                                            MPR_ROWS(look->row, look->rows),
-                                            .whole = look->whole,
-                                            .top = OWNERS,
-                                            .by = look->choice.by,
-                                            .omitted = "owners_omitted_bytes",
-                                            .lines = { .merged = true, .siblings = true },
-                                            .folded = { of, NULL, "bytes" } });
+    mpr_doc_rows(doc, owner_columns, look->row, look->rows, .key = "owners",
+                 .title = mpr_report_heading(doc, of, look->choice.by), .whole = look->whole,
+                 .top = OWNERS, .by = look->choice.by, .omitted = "owners_omitted_bytes",
+                 .lines = { .merged = true, .siblings = true }, .folded = { of, NULL, "bytes" });
     mpr_report_growth(doc, "growth", &look->growth, NULL);
     if (!look->growth.valid || !look->growth.rows) return;
     mpr_doc_gap(doc);

@@ -68,7 +68,6 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_verify *v)
     mpr_report_schema(doc, "memprof.verify/1");
     if (v->logs == 1) one_log(doc, v->log, true);
     else several(doc, v);
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .only = MPR_IN_CSV, MPR_COLUMNS(record), MPR_ROWS(v->log, v->logs) });
+    mpr_doc_rows(doc, record, v->log, v->logs, .only = MPR_IN_CSV);
     mpr_doc_csv(doc, record);
 }
