@@ -21,6 +21,11 @@ struct mpr_value mpr_value_amount(enum mpr_type type, int64_t amount)
     return (struct mpr_value){ .type = type, .amount = amount };
 }
 
+struct mpr_value mpr_value_about(uint64_t bytes, bool about)
+{
+    return (struct mpr_value){ .type = MPR_BYTES, .number = bytes, .about = about };
+}
+
 struct mpr_value mpr_value_text(const char *text)
 {
     return (struct mpr_value){ .type = MPR_TEXT, .text = text };
@@ -37,6 +42,13 @@ struct mpr_value mpr_value_shortened(struct mpr_path path, const char *caller)
 {
     return (
         struct mpr_value){ .type = MPR_PATH, .path = path, .shortened = true, .caller = caller };
+}
+
+struct mpr_value mpr_value_title(const struct mpr_frame *const *title, size_t lead)
+{
+    struct mpr_value v = mpr_value_shortened(mpr_frame_alone(title), NULL);
+    v.lead = lead;
+    return v;
 }
 
 struct mpr_value mpr_value_texts(const char *const *texts, size_t count)
@@ -248,6 +260,7 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table)
     struct mpr_table *copy = mpr_arena_alloc(&doc->arena, sizeof *copy);
     *copy = *table;
     copy->doc = doc;
+    if (!copy->context) copy->context = doc;
     copy->epoch = doc->epoch;
     copy->log = doc->log;
     if (table->shape == MPR_FACTS || !(only & MPR_FOR_PEOPLE) || !mpr_table_has_view(table)) {
@@ -357,6 +370,13 @@ const char *mpr_doc_count(struct mpr_document *doc, uint64_t count)
 {
     struct mpr_number n;
     return mpr_arena_text(&doc->arena, mpr_units_count(&n, count));
+}
+
+const char *mpr_doc_counted(struct mpr_document *doc, uint64_t count, const char *one,
+                            const char *many)
+{
+    return mpr_arena_format(&doc->arena, "%s %s", mpr_doc_count(doc, count),
+                            count == 1 ? one : many);
 }
 
 const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns)

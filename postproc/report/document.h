@@ -70,11 +70,14 @@ struct mpr_value {
 
 struct mpr_value mpr_value_number(enum mpr_type type, uint64_t number);
 struct mpr_value mpr_value_amount(enum mpr_type type, int64_t amount);
+struct mpr_value mpr_value_about(uint64_t bytes, bool about);
 struct mpr_value mpr_value_text(const char *text);
 struct mpr_value mpr_value_heap(uint8_t heap);
 struct mpr_value mpr_value_path(struct mpr_path path);
 /* A path that is already shortened for people; caller: of its last frame, or NULL. */
 struct mpr_value mpr_value_shortened(struct mpr_path path, const char *caller);
+/* The same of one frame, of which the first @lead bytes stay if it is cut. */
+struct mpr_value mpr_value_title(const struct mpr_frame *const *title, size_t lead);
 struct mpr_value mpr_value_texts(const char *const *texts, size_t count);
 struct mpr_value mpr_value_numbers(const uint64_t *numbers, size_t count);
 struct mpr_value mpr_value_flag(bool flag);
@@ -140,13 +143,18 @@ enum mpr_merge {
 };
 
 typedef struct mpr_value mpr_getter(const void *row, const void *context);
-/* Defines a getter whose value is an expression of the row, a struct `type` called `name`. */
-#define MPR_VALUE(function, type, name, ...)                                                       \
-    static struct mpr_value function(const void *row, __attribute__((unused)) const void *context) \
+/* Defines a getter whose value is an expression of the row, a struct `type` called `name`, and of
+ * the table's context, a struct `of` called `c`.  The context is the document by default.  A getter
+ * does not format times, because the document's epoch may be that of a later log. */
+#define MPR_VALUE_IN(function, type, name, of, c, ...)                                             \
+    static struct mpr_value function(const void *row, const void *context)                         \
     {                                                                                              \
-        const struct type *name = row;                                                             \
+        __attribute__((unused)) const struct type *name = row;                                     \
+        __attribute__((unused)) struct of *c = (struct of *)context;                               \
         return __VA_ARGS__;                                                                        \
     }
+#define MPR_VALUE(function, type, name, ...)                                                       \
+    MPR_VALUE_IN(function, type, name, mpr_document, doc, __VA_ARGS__)
 
 struct mpr_column {
     const char *key;   /* in JSON and CSV, or NULL for neither */
@@ -235,8 +243,8 @@ struct mpr_lines {
     /* Sets members of a line that no column's rule covers; the line is a copy of the first of its
      * two or more rows, merged by the columns' rules. */
     void (*join)(struct mpr_arena *arena, void *line, const void *const *row, size_t rows);
-    int (*compare)(const void *left, const void *right); /* of lines, or NULL for the naming's order
-                                                          */
+    int (*compare)(const void *left, const void *right); /* of lines, or of rows that are not
+                                                            merged; NULL for their order */
     const char *bytes_title; /* replaces the title of a `titled` column */
     bool empty;              /* rows without bytes also merge if only a number differs */
     bool siblings;  /* a note says how large the other lines are that an outlier stands out from */
@@ -252,7 +260,7 @@ struct mpr_table {
     const void *row;
     size_t rows, stride; /* stride: bytes from row to row */
     const size_t *order; /* order of the rows for people, or NULL for that in memory */
-    const void *context; /* for columns with of_context */
+    const void *context; /* for getters and for columns with of_context; by default the document */
     uint64_t whole;      /* the total of SHARE columns */
     uint64_t tick;       /* unit of the last digit of a time, ns, or 0 for 1 ms */
     size_t top;          /* rows that people see without --top, or 0 for MPR_TOP */
@@ -391,6 +399,9 @@ void mpr_doc_gap(struct mpr_document *doc);
 /* Amounts for sentences, in the document's memory. */
 const char *mpr_doc_size(struct mpr_document *doc, uint64_t bytes);
 const char *mpr_doc_count(struct mpr_document *doc, uint64_t count);
+/* "1 log", "2 logs" */
+const char *mpr_doc_counted(struct mpr_document *doc, uint64_t count, const char *one,
+                            const char *many);
 const char *mpr_doc_time(struct mpr_document *doc, uint64_t ns);
 const char *mpr_doc_instant(struct mpr_document *doc, uint64_t ns, uint64_t width);
 /* A duration, never shown as a time of day. */

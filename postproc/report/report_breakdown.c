@@ -65,18 +65,15 @@ struct part_context {
     const char *role;
 };
 
-#define OF_ROW(member) MPR_FIELD(mpr_row, member)
-
 // clang-format off
 static const struct mpr_column part_columns[] = {
     MPR_LOG_COLUMN,
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(part_context, heap), .only = MPR_IN_CSV },
     { .key = "role", .type = MPR_TEXT, MPR_CONTEXT(part_context, role), .only = MPR_IN_CSV },
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
+    MPR_ROW_PATH,
     MPR_SITE_COLUMNS,
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST,
-      .errors = true, .sums = true, .estimate = true },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
+    MPR_ROW_BYTES,
+    MPR_ROW_BLOCKS,
 };
 // clang-format on
 

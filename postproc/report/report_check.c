@@ -47,25 +47,10 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
 
 #define OF(member) MPR_FIELD(mpr_check_row, member)
 
-static struct mpr_value of_what(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_text(of_words[((const struct mpr_check_row *)row)->limit.of]);
-}
-
-static struct mpr_value is_broken(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_flag(((const struct mpr_check_row *)row)->over);
-}
-
+MPR_VALUE(of_what, mpr_check_row, r, mpr_value_text(of_words[r->limit.of]))
+MPR_VALUE(is_broken, mpr_check_row, r, mpr_value_flag(r->over))
 /* A spreadsheet would take "--max" for a formula. */
-static struct mpr_value csv_from(const void *row, const void *context)
-{
-    const char *from = ((const struct mpr_check_row *)row)->limit.from;
-    (void)context;
-    return mpr_value_text(*from == '-' ? from + strspn(from, "-") : from);
-}
+MPR_VALUE(csv_from, mpr_check_row, r, mpr_value_text(r->limit.from + strspn(r->limit.from, "-")))
 
 static const struct mpr_column columns[] = {
     { .key = "log", .type = MPR_TEXT, OF(log) },

@@ -140,10 +140,9 @@ static void part_fields(struct mpr_document *doc, const struct mpr_device_state 
 
 // clang-format off
 static const struct mpr_column torch_columns[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST,
-      .errors = true, .sums = true, .estimate = true },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
+    MPR_ROW_PATH,
+    MPR_ROW_BYTES,
+    MPR_ROW_BLOCKS,
     { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true, .estimate = true,
       .ranks = MPR_ORDER_END, .if_ranked = true },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
@@ -278,7 +277,7 @@ static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_st
     }
     qsort(shown, count, sizeof *shown, by_bytes);
     if (!small) return count;
-    others.name = mpr_arena_format(&doc->arena, "%zu smaller part%s", small, small == 1 ? "" : "s");
+    others.name = mpr_doc_counted(doc, small, "smaller part", "smaller parts");
     shown[count++] = others;
     return count;
 }

@@ -44,11 +44,8 @@ static struct mpr_value kind_of(const void *row, const void *context)
     return mpr_value_text(kind_words[((const struct mpr_diff_row *)row)->kind]);
 }
 
-static struct mpr_value of_what(const void *row, const void *context)
-{
-    const struct mpr_diff_account *a = context ? context : row;
-    return mpr_value_text(of_words[a->of]);
-}
+MPR_VALUE(of_what, mpr_diff_account, a, mpr_value_text(of_words[a->of]))
+MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(of_words[a->of]))
 
 /* Absent if the change is exact. */
 static struct mpr_value error_of(double variance)
@@ -90,7 +87,7 @@ static const struct mpr_column account_fields[] = {
 };
 
 static const struct mpr_column row_columns[] = {
-    { .key = "of", .get = of_what, .only = MPR_IN_CSV },
+    { .key = "of", .get = row_of_what, .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
     { .key = "kind", .get = kind_of },
     { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_JSON },

@@ -58,12 +58,6 @@ static const char *title_of(struct mpr_document *doc, const struct mpr_process_i
                             named ? " " : "", mpr_utf8_shortened(&doc->arena, text, WORD));
 }
 
-static const char *processes(struct mpr_document *doc, uint64_t count)
-{
-    return mpr_arena_format(&doc->arena, "%s process%s", mpr_doc_count(doc, count),
-                            count == 1 ? "" : "es");
-}
-
 /* ---- ends and peaks */
 
 /* Returns how the process ended; "" if it runs or ended normally.  A process that another one of
@@ -145,11 +139,7 @@ static uint64_t processes_of(const struct mpr_family_line *line, size_t lines)
 
 #define OF(member) MPR_FIELD(mpr_family_line, member)
 
-static struct mpr_value peak(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_number(MPR_BYTES, ((const struct mpr_family_line *)row)->largest->peak_bytes);
-}
+MPR_VALUE(peak, mpr_family_line, l, mpr_value_number(MPR_BYTES, l->largest->peak_bytes))
 
 static const struct mpr_column columns[] = {
     { .key = "title", .type = MPR_TEXT, OF(title) },
@@ -167,8 +157,7 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     if (!run) return;
     const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, run);
     const struct mpr_family_line *line = mpr_family(&doc->arena, &of, false, reported, &lines);
-    mpr_doc_rows(doc, columns, line, lines, .key = "processes", .only = MPR_IN_JSON,
-                 .all = MPR_IN_JSON);
+    mpr_doc_objects(doc, "processes", columns, line, lines);
     if (!lines || only_fields) return;
     const struct mpr_family_line *chosen[KINDS];
     uint8_t heap = MPF_HEAP_NONE;
@@ -176,9 +165,12 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                alone = processes_of(line, lines) == 1; /* it needs no heading */
     mpr_doc_gap(doc);
     if (tree)
-        mpr_doc_line(doc, "%s and its %s:", words(doc, line, NULL, &heap),
-                     processes(doc, processes_of(line + 1, lines - 1)));
-    else if (!alone) mpr_doc_line(doc, "%s:", processes(doc, processes_of(line, lines)));
+        mpr_doc_line(
+            doc, "%s and its %s:", words(doc, line, NULL, &heap),
+            mpr_doc_counted(doc, processes_of(line + 1, lines - 1), "process", "processes"));
+    else if (!alone)
+        mpr_doc_line(
+            doc, "%s:", mpr_doc_counted(doc, processes_of(line, lines), "process", "processes"));
     const size_t count = choose(doc, line + tree, lines - tree, chosen);
     uint64_t left = processes_of(line + tree, lines - tree);
     for (size_t i = 0; i < count; i++) {

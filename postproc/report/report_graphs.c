@@ -1,7 +1,6 @@
 /* CUDA graphs: the bursts of captures, their batch sizes, then the graphs, for people the largest
  * first. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "graphs.h"
 #include "naming.h"
@@ -12,21 +11,16 @@
 
 struct burst {
     struct mpr_graph_burst b;
-    int64_t total;
     const char *note;
-    const struct mpr_line *line; /* the first line of its captures, or NULL if it has none
-                                  */
+    const struct mpr_line *line; /* the first line of its captures, or NULL if it has none */
 };
 
 #define OF_BURST(member) MPR_FIELD(burst, b.member)
 
-static struct mpr_value burst_name(const void *row, const void *context)
-{
-    const struct burst *k = row;
-    (void)context;
-    return k->line ? mpr_value_shortened(k->line->row.path, k->line->caller)
-                   : mpr_value_text("(built without a capture)");
-}
+MPR_VALUE(burst_name, burst, k,
+          k->line ? mpr_value_shortened(k->line->row.path, k->line->caller)
+                  : mpr_value_text("(built without a capture)"))
+MPR_VALUE(burst_total, burst, k, mpr_value_amount(MPR_SIGNED, mpr_burst_total(&k->b)))
 
 // clang-format off
 static const struct mpr_column burst_columns[] = {
@@ -46,7 +40,7 @@ static const struct mpr_column burst_columns[] = {
       OF_BURST(executable_bytes), .spare = 4 },
     { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
       OF_BURST(launch_bytes), .spare = 3 },
-    { .key = "bytes", .title = "all", .type = MPR_SIGNED, MPR_FIELD(burst, total) },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, .get = burst_total },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(burst, note), .below = true },
 };
 // clang-format on
@@ -69,11 +63,11 @@ static const struct mpr_line *captured(struct mpr_document *doc, const struct mp
 static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_burst *b,
                               size_t others)
 {
-    const char *names = others ? mpr_arena_format(&doc->arena, "and %zu other name%s; ", others,
-                                                  others == 1 ? "" : "s")
-                               : "";
     const char *from = mpr_doc_time(doc, b->from), *to = mpr_doc_time(doc, b->to);
-    const char *blocks = "";
+    const char *names = "", *blocks = "";
+    if (others)
+        names = mpr_arena_format(&doc->arena, "and %s; ",
+                                 mpr_doc_counted(doc, others, "other name", "other names"));
     if (b->block_bytes)
         blocks = mpr_arena_format(&doc->arena, ", %s handed out by PyTorch",
                                   mpr_doc_size(doc, b->block_bytes));
@@ -88,7 +82,7 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
         const struct mpr_graph_burst *b = &graphs->burst[i];
         size_t others = 0;
         const struct mpr_line *line = b->number ? captured(doc, b, &others) : NULL;
-        row[i] = (struct burst){ *b, mpr_burst_total(b), burst_note(doc, b, others), line };
+        row[i] = (struct burst){ *b, burst_note(doc, b, others), line };
     }
     mpr_doc_rows(doc, burst_columns, row, graphs->bursts, .key = "bursts",
                  .title = "bursts of captures", .all = MPR_IN_JSON | MPR_IN_TEXT);
@@ -98,13 +92,10 @@ static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
 
 #define OF_SIZE(member) MPR_FIELD(mpr_graph_size, member)
 
-static struct mpr_value size_name(const void *row, const void *context)
-{
-    const struct mpr_graph_size *s = row;
-    struct mpr_document *doc = (struct mpr_document *)context;
-    if (s->size == MPR_GRAPH_NO_SIZE) return mpr_value_text("(other names)");
-    return mpr_value_text(mpr_arena_format(&doc->arena, "%" PRIu64, s->size));
-}
+MPR_VALUE(size_name, mpr_graph_size, s,
+          mpr_value_text(s->size == MPR_GRAPH_NO_SIZE
+                             ? "(other names)"
+                             : mpr_arena_format(&doc->arena, "%" PRIu64, s->size)))
 
 // clang-format off
 static const struct mpr_column size_columns[] = {
@@ -136,7 +127,7 @@ static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
         if (!b->sizes) continue;
         mpr_doc_rows(doc, size_columns, b->size, b->sizes,
                      .title = mpr_arena_format(&doc->arena, "by %s, as captured", b->counted),
-                     .only = MPR_FOR_PEOPLE, .context = doc);
+                     .only = MPR_FOR_PEOPLE);
     }
 }
 
@@ -149,12 +140,7 @@ MPR_VALUE(pool, mpr_graph_row, r,
 MPR_VALUE(nodes, mpr_graph_row, r,
           r->instantiated ? mpr_value_number(MPR_COUNT, r->nodes) : mpr_value_unknown)
 
-static struct mpr_value total(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_amount(MPR_SIGNED, mpr_graph_total(row));
-}
-
+MPR_VALUE(total, mpr_graph_row, r, mpr_value_amount(MPR_SIGNED, mpr_graph_total(r)))
 MPR_VALUE(gone, mpr_graph_row, r, mpr_value_text(r->alive || !r->instantiated ? "" : "gone"))
 
 // clang-format off
@@ -191,21 +177,10 @@ static const struct mpr_column graph_columns[] = {
 };
 // clang-format on
 
-static int by_total(const void *left, const void *right, void *rows)
+static int by_total(const void *left, const void *right)
 {
-    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    const struct mpr_graph_row *row = rows;
-    const int64_t x = mpr_graph_total(&row[a]), y = mpr_graph_total(&row[b]);
-    if (x != y) return x > y ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static const size_t *largest_first(struct mpr_document *doc, const struct mpr_graphs *graphs)
-{
-    size_t *order = mpr_arena_alloc(&doc->arena, graphs->rows * sizeof *order);
-    for (size_t i = 0; i < graphs->rows; i++) order[i] = i;
-    if (graphs->rows) qsort_r(order, graphs->rows, sizeof *order, by_total, graphs->row);
-    return order;
+    const int64_t x = mpr_graph_total(left), y = mpr_graph_total(right);
+    return x > y ? -1 : x < y;
 }
 
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs)
@@ -215,7 +190,7 @@ void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs
     bursts(doc, graphs);
     sizes(doc, graphs);
     mpr_doc_rows(doc, graph_columns, graphs->row, graphs->rows, .key = "graphs",
-                 .title = "graphs, largest first", .order = largest_first(doc, graphs),
+                 .title = "graphs, largest first", .lines = { .compare = by_total },
                  .only = MPR_EVERYWHERE, .folded = { "CUDA graphs", NULL, "bytes" });
     mpr_doc_csv(doc, graph_columns);
     if (graphs->rows) return;

@@ -17,11 +17,7 @@ static int64_t change_of(const struct mpr_growth_row *r)
     return mpr_signed_sub(r->after, r->before);
 }
 
-static struct mpr_value change(const void *row, const void *context)
-{
-    (void)context;
-    return mpr_value_amount(MPR_CHANGE, change_of(row));
-}
+MPR_VALUE(change, mpr_growth_row, r, mpr_value_amount(MPR_CHANGE, change_of(r)))
 
 // clang-format off
 static const struct mpr_column columns[] = {

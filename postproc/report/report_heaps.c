@@ -12,9 +12,7 @@ struct mpr_value mpr_report_heap_peak(const void *row, const void *context)
 {
     const struct mpr_heap_peak *h = row;
     (void)context;
-    struct mpr_value v = mpr_value_number(MPR_BYTES, h->peak_bytes);
-    v.about = h->is_approximate;
-    return v;
+    return mpr_value_about(h->peak_bytes, h->is_approximate);
 }
 
 /* ---- numbers: fields of an object, and a table for people */
@@ -123,10 +121,10 @@ static const char *failure_text(const struct mpr_heap_peak *h)
 static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     if (h->failures) {
-        mpr_doc_add(doc, MPR_WARN, "%s: %s failed allocation%s, the largest %s at %s (%s)",
-                    mpr_heap_name(h->heap), mpr_doc_count(doc, h->failures),
-                    h->failures == 1 ? "" : "s", mpr_doc_size(doc, h->failure_bytes),
-                    mpr_doc_time(doc, h->failure_time), failure_text(h));
+        mpr_doc_add(doc, MPR_WARN, "%s: %s, the largest %s at %s (%s)", mpr_heap_name(h->heap),
+                    mpr_doc_counted(doc, h->failures, "failed allocation", "failed allocations"),
+                    mpr_doc_size(doc, h->failure_bytes), mpr_doc_time(doc, h->failure_time),
+                    failure_text(h));
         mpr_doc_end(doc);
     }
     if (h->huge_failures)

@@ -42,9 +42,7 @@ static const struct mpr_column thread_columns[] = {
     { .key = "ended", .title = "", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, ended),
       MPR_SHOWN(MPR_TEXT, ended), .after = "name" },
 };
-// clang-format on
 
-// clang-format off
 #define N mpr_info_nvtx
 static const struct mpr_column heap_columns[] = {
     { .key = "heap", .title = "heap", .type = MPR_TEXT, MPR_FIELD(N, heap), .width = 20 },
@@ -76,9 +74,7 @@ static const struct mpr_column region_columns[] = {
       .spare = 3 },
 };
 #undef N
-// clang-format on
 
-// clang-format off
 static const struct mpr_column header_columns[] = {
     { .key = "key", .title = "key", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, key) },
     { .key = "value", .title = "", .type = MPR_TEXT, MPR_FIELD(mpr_info_pair, value),
@@ -92,8 +88,8 @@ static const char *ending(uint64_t count) { return count == 1 ? "" : "s"; }
 
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    mpr_doc_add_plain(doc, "log      %s in %s frame%s, format %u.%u", mpr_doc_size(doc, s->bytes),
-                      mpr_doc_count(doc, s->frames), ending(s->frames), s->major, s->minor);
+    mpr_doc_add_plain(doc, "log      %s in %s, format %u.%u", mpr_doc_size(doc, s->bytes),
+                      mpr_doc_counted(doc, s->frames, "frame", "frames"), s->major, s->minor);
     if (s->events)
         mpr_doc_add_plain(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);

@@ -44,10 +44,8 @@ static const char *instances(struct mpr_document *doc, const struct mpr_leaks *l
     const char *word = instance_word(l);
     const bool takes_es = ends_with(word, "x") || ends_with(word, "z") || ends_with(word, "sh") ||
                           ends_with(word, "tch") || ends_with(word, "nch");
-    return mpr_arena_format(&doc->arena, "%s %s%s", mpr_doc_count(doc, count), word,
-                            count == 1 ? ""
-                            : takes_es ? "es"
-                                       : "s");
+    return mpr_doc_counted(doc, count, word,
+                           mpr_arena_format(&doc->arena, takes_es ? "%ses" : "%ss", word));
 }
 
 /* Returns the bytes per step; a step may be as short as 1 ns. */
@@ -94,33 +92,23 @@ struct row_context {
     double steps; /* that growth is divided by */
 };
 
-static struct mpr_value growth_a_step(const void *row, const void *context)
-{
-    const struct mpr_leaks_row *r = row;
-    const struct row_context *c = context;
-    return mpr_value_amount(MPR_CHANGE, bytes_a_step(r->row.bytes, c->steps));
-}
-
-static struct mpr_value blocks_a_step(const void *row, const void *context)
-{
-    const struct mpr_leaks_row *r = row;
-    const struct row_context *c = context;
-    return mpr_value_text(
-        signed_number(c->doc, (double)r->row.blocks / c->steps, r->row.estimated));
-}
+MPR_VALUE_IN(growth_a_step, mpr_leaks_row, r, row_context, c,
+             mpr_value_amount(MPR_CHANGE, bytes_a_step(r->row.bytes, c->steps)))
+MPR_VALUE_IN(blocks_a_step, mpr_leaks_row, r, row_context, c,
+             mpr_value_text(signed_number(c->doc, (double)r->row.blocks / c->steps,
+                                          r->row.estimated)))
 
 /* "oldest ~2.50 s, median ~1.25 s, growth +-21 %": ages of the blocks, standard error. */
-static struct mpr_value ages_and_error(const void *row, const void *context)
+static const char *ages_and_error(const struct mpr_leaks_row *r, const struct row_context *c)
 {
-    const struct mpr_leaks_row *r = row;
-    const struct row_context *c = context;
     const struct mpr_leaks_age age = mpr_leaks_age(c->leaks, &r->made);
     const char *text = age_text(c->doc, c->leaks, &age, r->row.estimated);
-    if (!r->error) return mpr_value_text(text);
-    return mpr_value_text(mpr_arena_format(&c->doc->arena, "%s%sgrowth +-%.0f %%", text,
-                                           *text ? ", " : "",
-                                           100 * (double)r->error / (double)r->row.bytes));
+    if (!r->error) return text;
+    return mpr_arena_format(&c->doc->arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
+                            100 * (double)r->error / (double)r->row.bytes);
 }
+
+MPR_VALUE_IN(ages, mpr_leaks_row, r, row_context, c, mpr_value_text(ages_and_error(r, c)))
 
 #define OF_ROW(member) MPR_FIELD(mpr_leaks_row, member)
 
@@ -143,7 +131,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "grown_error_bytes", .type = MPR_BYTES, OF_ROW(error), .unless = MPR_ABSENT_AT_0,
       .merge = MPR_MERGE_SQUARES },
     { .key = "oldest_ns", .title = "age", .type = MPR_SPAN, OF_ROW(age.oldest_ns),
-      .unless = MPR_ABSENT_AT_MAX, MPR_SHOWN(MPR_TEXT, ages_and_error) },
+      .unless = MPR_ABSENT_AT_MAX, MPR_SHOWN(MPR_TEXT, ages) },
     { .key = "median_ns", .type = MPR_SPAN, OF_ROW(age.median_ns), .unless = MPR_ABSENT_AT_MAX },
     { .key = "oldest_steps", .type = MPR_COUNT, OF_ROW(age.oldest_steps),
       .unless = MPR_ABSENT_AT_MAX, .merge = MPR_MERGE_MAX },
@@ -226,13 +214,13 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_add_plain(doc, "; ");
     if (mpr_startup_is_short(l)) {
         struct mpr_number span;
-        mpr_doc_add(doc, MPR_STRONG, "%s site%s grew by %s%s in %s of a short run",
-                    mpr_doc_count(doc, sites), sites == 1 ? "" : "s", about ? "~" : "",
+        mpr_doc_add(doc, MPR_STRONG, "%s grew by %s%s in %s of a short run",
+                    mpr_doc_counted(doc, sites, "site", "sites"), about ? "~" : "",
                     mpr_doc_size(doc, bytes), mpr_units_span(&span, l->last_ns - l->warm_ns));
         return;
     }
-    mpr_doc_add(doc, MPR_STRONG, "%s site%s grow%s by %s%s %s", mpr_doc_count(doc, sites),
-                sites == 1 ? "" : "s", sites == 1 ? "s" : "", about ? "~" : "",
+    mpr_doc_add(doc, MPR_STRONG, "%s by %s%s %s",
+                mpr_doc_counted(doc, sites, "site grows", "sites grow"), about ? "~" : "",
                 mpr_doc_size(doc, (uint64_t)bytes_a_step(bytes, mpr_leaks_steps(l))), unit(doc, l));
 }
 
@@ -293,10 +281,9 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                      const struct mpr_leaks_heap *h)
 {
     const char *about = h->live->inside ? "~" : "";
-    mpr_doc_add_plain(doc, "%s: %s%s in %s%s block%s live", mpr_heap_name(h->live->heap), about,
+    mpr_doc_add_plain(doc, "%s: %s%s in %s%s live", mpr_heap_name(h->live->heap), about,
                       mpr_doc_size(doc, h->live->peak_bytes), about,
-                      mpr_doc_count(doc, h->live->peak_blocks),
-                      h->live->peak_blocks == 1 ? "" : "s");
+                      mpr_doc_counted(doc, h->live->peak_blocks, "block", "blocks"));
     if (is_known(l) && h->growing.rows) say_growth(doc, l, h);
     else if (is_known(l)) say_no_site(doc, l, h);
     mpr_report_inside(doc, h->live->inside);
@@ -336,12 +323,10 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
          h->few.row, h->few.rows);
     part(doc, l, h->live->heap, by, &(struct part){ "live", "bytes", NULL, NULL, 1 }, living, live);
     if (h->live->peak_bytes)
-        mpr_report_rows(doc, &(struct mpr_rows){ .row = h->live->row,
-                                                 .rows = h->live->rows,
-                                                 .by = by,
-                                                 .title = mpr_report_heading(doc, name, by),
-                                                 .bytes = "live",
-                                                 .whole = h->live->peak_bytes });
+        mpr_doc_rows(doc, mpr_row_columns, h->live->row, h->live->rows,
+                     .title = mpr_report_heading(doc, name, by), .only = MPR_FOR_PEOPLE, .by = by,
+                     .whole = h->live->peak_bytes,
+                     .lines = { .merged = true, .bytes_title = "live", .siblings = true });
     mpr_doc_close(doc);
 }
 

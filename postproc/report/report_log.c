@@ -6,7 +6,6 @@
 
 #include "heap_names.h"
 #include "mpf/event.h"
-#include "process_end.h"
 #include "reports.h"
 #include "row.h"
 #include "summary.h"
@@ -193,10 +192,38 @@ void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_doc_end(doc);
 }
 
+/* Returns "SIGTERM", or "signal 64" for a signal without a name. */
+static const char *signal_name(struct mpr_arena *arena, int signal)
+{
+    const char *name = sigabbrev_np(signal);
+    return name ? mpr_arena_format(arena, "SIG%s", name)
+                : mpr_arena_format(arena, "signal %d", signal);
+}
+
+const char *mpr_report_fate(struct mpr_arena *arena, const struct mpr_summary *s)
+{
+    if (s->oom == MPR_FATE_OOM_KERNEL) return "OOM-killed by the kernel";
+    if (s->oom == MPR_FATE_OOM_CGROUP) return "SIGKILL as its cgroup counted an OOM kill";
+    if (s->fate == MPR_FATE_SIGNAL) return signal_name(arena, s->fate_status);
+    if (s->fate == MPR_FATE_UNKNOWN) return "killed, or left by exit_group";
+    if (s->fate != MPR_FATE_EXIT) return "";
+    return mpr_arena_format(arena, "exit status %d", s->fate_status);
+}
+
+const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s)
+{
+    if (s->life == MPR_RUNS) return "runs";
+    if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
+    if (s->fate == MPR_FATE_SIGNAL) return signal_name(arena, s->fate_status);
+    if (s->fate == MPR_FATE_UNKNOWN) return "not told";
+    if (s->fate == MPR_FATE_EXIT || (s->exit_status_known && s->fate_status))
+        return mpr_arena_format(arena, "exit %d", s->fate_status);
+    return s->end ? mpf_end_name[s->end] : "not told";
+}
+
 /* Says how the log ends, in a few words. */
 static void ending(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    struct mpr_fate_text fate;
     if (s->copied) mpr_doc_add_plain(doc, "INCOMPLETE, a copy: it may miss events after the copy");
     else if (s->life == MPR_RUNS)
         mpr_doc_add_plain(doc, "still running (%s), read up to now", s->life_reason);
@@ -208,7 +235,7 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
     else if (s->life == MPR_NOT_TOLD) mpr_doc_add_plain(doc, "joined with its journal");
     else mpr_doc_add_plain(doc, "recovered from its journal, nothing is missing");
     if (s->fate != MPR_FATE_OWN)
-        mpr_doc_add_plain(doc, "; the process ended: %s", mpr_fate_text_of(&fate, s));
+        mpr_doc_add_plain(doc, "; the process ended: %s", mpr_report_fate(&doc->arena, s));
     if (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)
         mpr_doc_add_plain(doc, ", ended by %s", mpf_end_name[s->end]);
     if (s->exit_status_known) mpr_doc_add_plain(doc, ", status %d", s->fate_status);
@@ -221,9 +248,8 @@ static void state(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_doc_add_plain(doc, "log: ");
     ending(doc, s);
-    mpr_doc_line(doc, "; %s event%s, %s lost; %s long", mpr_doc_count(doc, s->events),
-                 s->events == 1 ? "" : "s", mpr_doc_count(doc, s->lost_events),
-                 mpr_doc_duration(doc, s->duration_ns));
+    mpr_doc_line(doc, "; %s, %s lost; %s long", mpr_doc_counted(doc, s->events, "event", "events"),
+                 mpr_doc_count(doc, s->lost_events), mpr_doc_duration(doc, s->duration_ns));
 }
 
 #define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))

@@ -5,7 +5,6 @@
 
 #include "mpf/sample.h"
 #include "naming.h"
-#include "process_end.h"
 #include "report_device.h"
 #include "report_growth.h"
 #include "reports.h"
@@ -178,25 +177,8 @@ const struct mpr_fit_text mpr_report_fit_text[MPR_FITS] = {
                                "1024) after the launch" },
 };
 
-struct fit {
-    struct mpr_fit f;
-    struct mpr_fit_text text;
-    const char *verdict;
-};
-
-// clang-format off
-static const struct mpr_column fit_columns[] = {
-    { .key = "with", .title = "with", .type = MPR_TEXT, MPR_FIELD(fit, text.key),
-      MPR_SHOWN_FIELD(MPR_TEXT, fit, text.what), .width = 24 },
-    { .key = "bytes", .title = "", .type = MPR_BYTES, MPR_FIELD(fit, f.bytes) },
-    { .key = "fits", .title = "", .type = MPR_FLAG, MPR_FIELD(fit, f.fits),
-      MPR_SHOWN_FIELD(MPR_TEXT, fit, verdict) },
-    { .key = "computed", .type = MPR_FLAG, MPR_FIELD(fit, f.computed) },
-    { .key = "short_bytes", .type = MPR_BYTES, MPR_FIELD(fit, f.missing) },
-};
-// clang-format on
-
-static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
+/* Returns "yes  expandable_segments:True". */
+static const char *verdict_text(struct mpr_document *doc, const struct mpr_fit *f)
 {
     const char *how = mpr_report_fit_text[f->kind].how;
     if (!f->computed)
@@ -206,15 +188,22 @@ static const char *verdict(struct mpr_document *doc, const struct mpr_fit *f)
     return mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing));
 }
 
-static void fits(struct mpr_document *doc, const struct mpr_oom_event *s, unsigned only)
-{
-    struct fit *row = mpr_arena_alloc(&doc->arena, s->fits * sizeof *row);
-    for (size_t i = 0; i < s->fits; i++)
-        row[i] = (struct fit){ s->fit[i], mpr_report_fit_text[s->fit[i].kind],
-                               verdict(doc, &s->fit[i]) };
-    mpr_doc_rows(doc, fit_columns, row, s->fits, .key = "would_fit", .title = "would it have fit?",
-                 .only = only, .all = MPR_EVERYWHERE);
-}
+MPR_VALUE(fit_key, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].key))
+MPR_VALUE(fit_what, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].what))
+MPR_VALUE(verdict, mpr_fit, f, mpr_value_text(verdict_text(doc, f)))
+
+#define OF_FIT(member) MPR_FIELD(mpr_fit, member)
+
+// clang-format off
+static const struct mpr_column fit_columns[] = {
+    { .key = "with", .title = "with", .type = MPR_TEXT, .get = fit_key,
+      MPR_SHOWN(MPR_TEXT, fit_what), .width = 24 },
+    { .key = "bytes", .title = "", .type = MPR_BYTES, OF_FIT(bytes) },
+    { .key = "fits", .title = "", .type = MPR_FLAG, OF_FIT(fits), MPR_SHOWN(MPR_TEXT, verdict) },
+    { .key = "computed", .type = MPR_FLAG, OF_FIT(computed) },
+    { .key = "short_bytes", .type = MPR_BYTES, OF_FIT(missing) },
+};
+// clang-format on
 
 /* ---- the largest live blocks: JSON has each, people see one line for each path */
 
@@ -275,7 +264,9 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                           log->choice.by);
         mpr_doc_close(doc);
     }
-    fits(doc, s, s->hard ? 0 : MPR_IN_JSON);
+    mpr_doc_rows(doc, fit_columns, s->fit, s->fits, .key = "would_fit",
+                 .title = "would it have fit?", .only = s->hard ? 0 : MPR_IN_JSON,
+                 .all = MPR_EVERYWHERE);
     mpr_report_growth(doc, "since_good_peak", &s->growth, flame_root);
     if (s->hard && s->growth.valid) {
         mpr_doc_gap(doc);
@@ -321,7 +312,6 @@ static bool is_healthy(const struct mpr_ooms *ooms, const struct mpr_ooms_log *l
 static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index, bool told)
 {
     const struct mpr_ooms_log *log = &ooms->log[index];
-    struct mpr_fate_text fate;
     const char *order = "";
     size_t number = 0;
     if (ooms->compared && ooms->failed > 1 && !log->run)
@@ -350,7 +340,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
         mpr_doc_add_plain(doc, "no lack of memory was recorded");
         if (log->summary.fate == MPR_FATE_SIGNAL)
             mpr_doc_add_plain(doc, ": no allocation had failed when %s ended the process",
-                              mpr_fate_text_of(&fate, &log->summary));
+                              mpr_report_fate(&doc->arena, &log->summary));
         mpr_doc_end(doc);
     }
     soft_ones(doc, log);

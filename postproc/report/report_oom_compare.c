@@ -4,10 +4,10 @@
 
 #include "amount.h"
 #include "mpf/sample.h"
-#include "process_end.h"
 #include "readings.h"
 #include "report_growth.h"
 #include "report_oom.h"
+#include "reports.h"
 
 /* ---- processes */
 
@@ -83,23 +83,26 @@ static void process_fields(struct mpr_document *doc, const struct mpr_ooms_log *
     mpr_doc_fact(doc, "time_ns", mpr_value_number(MPR_TIME, t->time));
     mpr_report_reading(doc, "rss", MPR_READ_RSS, &t->rss);
     mpr_doc_fact(doc, "host_bytes", mpr_value_number(MPR_BYTES, t->host));
-    mpr_doc_rows(doc, process_devices, t->device, t->devices, .key = "devices", .only = MPR_IN_JSON,
-                 .all = MPR_IN_JSON);
+    mpr_doc_objects(doc, "devices", process_devices, t->device, t->devices);
     mpr_doc_close(doc);
 }
 
 /* ---- devices */
 
-struct device {
-    struct mpr_device_sum d;
-    struct mpr_path name;
-};
+static struct mpr_path name_of(struct mpr_document *doc, const struct mpr_device_sum *d)
+{
+    const char *const name[] = { d->host, d->name,
+                                 mpr_arena_format(&doc->arena, "%.12s", d->uuid) };
+    return mpr_frame_labels(&doc->arena, name, 3);
+}
 
-#define OF_SUM(member) MPR_FIELD(device, d.member)
+MPR_VALUE(device_name, mpr_device_sum, d, mpr_value_path(name_of(doc, d)))
+
+#define OF_SUM(member) MPR_FIELD(mpr_device_sum, member)
 
 // clang-format off
 static const struct mpr_column device_columns[] = {
-    { .title = "device", MPR_PATH_FIELD(device, name) },
+    { .title = "device", .type = MPR_PATH, .get = device_name },
     { .key = "host", .type = MPR_TEXT, OF_SUM(host) },
     { .key = "uuid", .type = MPR_TEXT, OF_SUM(uuid) },
     { .key = "name", .type = MPR_TEXT, OF_SUM(name) },
@@ -117,14 +120,7 @@ static const struct mpr_column device_columns[] = {
 
 static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsigned only)
 {
-    struct device *row = mpr_arena_alloc(&doc->arena, ooms->sums * sizeof *row);
-    for (size_t i = 0; i < ooms->sums; i++) {
-        const struct mpr_device_sum *d = &ooms->sum[i];
-        const char *const name[] = { d->host, d->name,
-                                     mpr_arena_format(&doc->arena, "%.12s", d->uuid) };
-        row[i] = (struct device){ *d, mpr_frame_labels(&doc->arena, name, 3) };
-    }
-    mpr_doc_rows(doc, device_columns, row, ooms->sums, .key = "devices",
+    mpr_doc_rows(doc, device_columns, ooms->sum, ooms->sums, .key = "devices",
                  .title = "devices then, over all processes", .only = only, .all = MPR_EVERYWHERE);
 }
 
@@ -146,7 +142,6 @@ static int by_end(const void *left, const void *right)
 static void ends(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     const struct mpr_ooms_log **log = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *log);
-    struct mpr_fate_text fate;
     size_t count = 0;
     for (size_t i = 0; i < ooms->compared_logs; i++)
         if (ooms->log[i].summary.fate == MPR_FATE_SIGNAL ||
@@ -157,7 +152,7 @@ static void ends(struct mpr_document *doc, const struct mpr_ooms *ooms)
     for (size_t i = 0; i < count && i < MPR_TOP; i++) {
         const struct mpr_summary *s = &log[i]->summary;
         mpr_doc_add_plain(doc, "%s pid %" PRIu64 " %s", i ? ";" : "ends:", s->process.pid,
-                          mpr_fate_text_of(&fate, s));
+                          mpr_report_fate(&doc->arena, s));
         if (i) {
             mpr_doc_add_plain(doc, " %.3f s later",
                               (double)mpr_saturating_sub(end_of(log[i]), end_of(log[0])) / 1e9);
@@ -176,8 +171,7 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     const struct mpr_ooms_log *first = &ooms->log[0];
     const struct mpr_process_info *p = &first->summary.process;
-    struct mpr_fate_text fate;
-    const char *how = mpr_fate_text_of(&fate, &first->summary);
+    const char *how = mpr_report_fate(&doc->arena, &first->summary);
     mpr_doc_set_epoch(doc, p->start_ns);
     if (first->summary.fate == MPR_FATE_UNKNOWN && first->host.full) how = "killed";
     if (ooms->device_failure) how = "device memory";

@@ -7,11 +7,11 @@
 #include "amount.h"
 #include "mpf/sample.h"
 #include "naming.h"
-#include "process_end.h"
 #include "readings.h"
 #include "report_growth.h"
 #include "report_oom.h"
 #include "report_rows.h"
+#include "reports.h"
 #include "utf8.h"
 
 /* ---- samples */
@@ -161,18 +161,17 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
     const struct mpr_host_oom *s = &log->host;
     const bool by_signal = log->summary.fate == MPR_FATE_SIGNAL || s->full;
-    struct mpr_fate_text fate;
     mpr_doc_gap(doc);
     if (s->killed)
         mpr_doc_add(doc, MPR_WARN, "%s  host  %s", by_signal ? "KILLED" : "ENDED",
                     mpr_doc_time(doc, s->end));
     else if (s->refused)
-        mpr_doc_add(doc, MPR_WARN, "REFUSED  %s  host  %s; %s allocation%s failed",
-                    mpr_doc_time(doc, s->end), mpr_doc_size(doc, s->newest.bytes),
-                    mpr_doc_count(doc, s->failures), s->failures == 1 ? "" : "s");
+        mpr_doc_add(doc, MPR_WARN, "REFUSED  %s  host  %s; %s failed", mpr_doc_time(doc, s->end),
+                    mpr_doc_size(doc, s->newest.bytes),
+                    mpr_doc_counted(doc, s->failures, "allocation", "allocations"));
     else mpr_doc_add(doc, MPR_WARN, "AT THE LIMIT  host");
     if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN))
-        mpr_doc_add_plain(doc, "  %s", mpr_fate_text_of(&fate, &log->summary));
+        mpr_doc_add_plain(doc, "  %s", mpr_report_fate(&doc->arena, &log->summary));
     mpr_doc_end(doc);
 }
 
@@ -295,12 +294,8 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
     mpr_doc_rows(doc, thread_columns, h->row, h->rows, .key = "threads", .only = MPR_IN_JSON,
                  .omitted = "threads_omitted_bytes");
     const struct mpr_row *row = by_name(doc, h, &rows);
-    mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
-                                             .rows = rows,
-                                             .by = MPR_GROUP_RANGE,
-                                             .title = mpr_arena_format(&doc->arena, "%s by thread",
-                                                                       mpr_heap_name(h->heap)),
-                                             .bytes = "held then",
-                                             .whole = h->peak_bytes,
-                                             .top = TOP });
+    mpr_doc_rows(doc, mpr_row_columns, row, rows,
+                 .title = mpr_arena_format(&doc->arena, "%s by thread", mpr_heap_name(h->heap)),
+                 .only = MPR_FOR_PEOPLE, .whole = h->peak_bytes, .top = TOP,
+                 .lines = { .merged = true, .bytes_title = "held then", .siblings = true });
 }

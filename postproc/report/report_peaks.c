@@ -124,8 +124,8 @@ static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
     }
     mpr_doc_table(doc, &table);
     if (h->rows && h->samples)
-        mpr_doc_line(doc, "  ~ estimated from %s sample%s", mpr_doc_count(doc, h->samples),
-                     h->samples == 1 ? "" : "s");
+        mpr_doc_line(doc, "  ~ estimated from %s",
+                     mpr_doc_counted(doc, h->samples, "sample", "samples"));
     mpr_report_modules(doc, h->row, h->rows, h->peak_bytes);
 }
 
@@ -174,8 +174,8 @@ static void threads(struct mpr_document *doc, const struct mpr_thread_use *use)
     for (size_t i = 0; i < use->threads; i++) idle += is_idle(&use->thread[i]);
     if (!idle) return;
     mpr_doc_gap(doc);
-    mpr_doc_add_plain(doc, "%s thread%s allocated nothing:", mpr_doc_count(doc, idle),
-                      idle == 1 ? "" : "s");
+    mpr_doc_add_plain(doc,
+                      "%s allocated nothing:", mpr_doc_counted(doc, idle, "thread", "threads"));
     for (size_t i = 0, named = 0; i < use->threads && named < MAX_NAMES; i++)
         if (is_idle(&use->thread[i]))
             mpr_doc_add_plain(doc, "%s %s", named++ ? "," : "", use->thread[i].name);
@@ -416,9 +416,9 @@ static void other_programs(struct mpr_document *doc, const struct mpr_peaks *pea
     }
     if (!others) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%zu other program%s of this process held at most %s; the largest is in %s",
-                 others, others == 1 ? "" : "s", mpr_doc_size(doc, largest->peak_bytes),
-                 largest->summary.path);
+    mpr_doc_line(doc, "%s of this process held at most %s; the largest is in %s",
+                 mpr_doc_counted(doc, others, "other program", "other programs"),
+                 mpr_doc_size(doc, largest->peak_bytes), largest->summary.path);
 }
 
 static void report(struct mpr_document *doc, const struct mpr_peaks *peaks,

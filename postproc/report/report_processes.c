@@ -20,14 +20,7 @@ struct shown {
 
 #define OF(member) MPR_FIELD(shown, member)
 
-static struct mpr_value title(const void *row, const void *context)
-{
-    const struct shown *s = row;
-    (void)context;
-    struct mpr_value v = mpr_value_shortened(mpr_frame_alone(&s->title), NULL);
-    v.lead = s->lead;
-    return v;
-}
+MPR_VALUE(title, shown, s, mpr_value_title(&s->title, s->lead))
 
 /* Bytes of the heap are unknown, not 0, if it was not recorded. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
@@ -36,23 +29,12 @@ static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
     return off ? mpr_value_unknown : mpr_value_number(MPR_BYTES, bytes);
 }
 
-static struct mpr_value host_heap(const void *row, const void *context)
-{
-    const struct shown *s = row;
-    (void)context;
-    struct mpr_value v = of_heap(&s->line.largest->summary, s->line.host_bytes);
-    v.about = s->line.host_is_approximate;
-    return v;
-}
-
-static struct mpr_value largest(const void *row, const void *context)
-{
-    const struct shown *s = row;
-    (void)context;
-    struct mpr_value v = mpr_value_number(MPR_BYTES, s->line.largest->peak_bytes);
-    v.about = s->line.largest->is_approximate;
-    return v;
-}
+MPR_VALUE(host_heap, shown, s,
+          s->line.largest->summary.recording.blocks == MPR_RECORDED_OFF
+              ? mpr_value_unknown
+              : mpr_value_about(s->line.host_bytes, s->line.host_is_approximate))
+MPR_VALUE(largest, shown, s,
+          mpr_value_about(s->line.largest->peak_bytes, s->line.largest->is_approximate))
 
 // clang-format off
 static const struct mpr_column shown_columns[] = {
@@ -140,8 +122,8 @@ void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_l
     mpr_doc_open(doc, "without_log");
     mpr_doc_facts(doc, rest_fields, rest);
     mpr_doc_close(doc);
-    mpr_doc_add_plain(doc, "%s process%s left no log, with %s of RSS",
-                      mpr_doc_count(doc, rest->processes), rest->processes == 1 ? "" : "es",
+    mpr_doc_add_plain(doc, "%s left no log, with %s of RSS",
+                      mpr_doc_counted(doc, rest->processes, "process", "processes"),
                       mpr_doc_size(doc, rest->rss_bytes));
     if (rest->processes > 1)
         mpr_doc_add_plain(doc, " in all, the largest %s", mpr_doc_size(doc, rest->largest));
@@ -158,9 +140,9 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
         processes += all->at[i].image_of == MPR_NO_PROCESS;
         incomplete += all->at[i].summary.incomplete;
     }
-    mpr_doc_line(doc, "%s process%s, %s log%s; %s from the first start to the last end",
-                 mpr_doc_count(doc, processes), processes == 1 ? "" : "es",
-                 mpr_doc_count(doc, all->count), all->count == 1 ? "" : "s",
+    mpr_doc_line(doc, "%s, %s; %s from the first start to the last end",
+                 mpr_doc_counted(doc, processes, "process", "processes"),
+                 mpr_doc_counted(doc, all->count, "log", "logs"),
                  mpr_doc_duration(doc, lasted(all)));
     mpr_report_without_log(doc, &all->run->rest);
     if (!incomplete) return;

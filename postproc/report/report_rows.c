@@ -1,39 +1,9 @@
 #include "report_rows.h"
 
-#include <string.h>
-
 #include "module_outliers.h"
 #include "naming.h"
 
-#define OF_ROW(member) MPR_FIELD(mpr_row, member)
-
-// clang-format off
-enum { BLOCKS = 2 };
-static const struct mpr_column columns[] = {
-    { .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .title = "bytes", .type = MPR_BYTES, OF_ROW(bytes), .titled = true, .share = MPR_SHARE_FIRST,
-      .errors = true, .sums = true, .estimate = true },
-    [BLOCKS] = { .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
-};
-// clang-format on
-
-void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *r)
-{
-    struct mpr_column *own = mpr_arena_alloc(&doc->arena, sizeof columns);
-    memcpy(own, columns, sizeof columns);
-    if (r->changes) own[BLOCKS].unless = MPR_ABSENT_AT_0;
-    mpr_doc_table(doc,
-                  &(struct mpr_table){
-                      .title = r->title,
-                      .only = MPR_FOR_PEOPLE,
-                      .column = own,
-                      .columns = sizeof columns / sizeof *columns,
-                      MPR_ROWS(r->row, r->rows),
-                      .whole = r->whole,
-                      .top = r->top,
-                      .by = r->by,
-                      .lines = { .merged = true, .bytes_title = r->bytes, .siblings = true } });
-}
+const struct mpr_column mpr_row_columns[3] = { MPR_ROW_PATH, MPR_ROW_BYTES, MPR_ROW_BLOCKS };
 
 const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mpr_group by)
 {

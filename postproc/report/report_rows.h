@@ -1,4 +1,4 @@
-/* Tables of rows by path for people, and texts about such rows.  Private to this layer. */
+/* Columns of rows by path, and texts about such rows.  Private to this layer. */
 #ifndef MPR_REPORT_ROWS_H
 #define MPR_REPORT_ROWS_H
 
@@ -6,19 +6,24 @@
 
 struct mpr_naming;
 
-/* A table of rows for people only; reports whose rows are also for programs describe their own
- * columns. */
-struct mpr_rows {
-    const struct mpr_row *row;
-    size_t rows;
-    enum mpr_group by;
-    const char *title; /* for example "host/heap by range" */
-    const char *bytes; /* title of the column with their bytes */
-    uint64_t whole;    /* the total of the shares */
-    size_t top;        /* lines that people see without --top, or 0 for MPR_TOP */
-    bool changes;      /* blocks are differences, and 0 is not shown */
-};
-void mpr_report_rows(struct mpr_document *doc, const struct mpr_rows *rows);
+/* The columns of rows by path: the path, its bytes, whose title the table may replace, with their
+ * share and error, and its blocks. */
+#define MPR_ROW_PATH                                                                               \
+    {                                                                                              \
+        .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path)                              \
+    }
+#define MPR_ROW_BYTES                                                                              \
+    {                                                                                              \
+        .key = "bytes", .title = "bytes", .titled = true, .type = MPR_BYTES,                       \
+        MPR_FIELD(mpr_row, bytes), .share = MPR_SHARE_FIRST, .errors = true, .sums = true,         \
+        .estimate = true                                                                           \
+    }
+#define MPR_ROW_BLOCKS                                                                             \
+    {                                                                                              \
+        .key = "blocks", .title = "blocks", .type = MPR_COUNT, MPR_FIELD(mpr_row, blocks),         \
+        .estimate = true                                                                           \
+    }
+extern const struct mpr_column mpr_row_columns[3]; /* all three */
 
 /* "(siblings 256.00 MiB to 321.00 MiB)": the lines that an outlier was compared with (lines.h), or
  * "" if there are none. */

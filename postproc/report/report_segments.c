@@ -29,10 +29,7 @@ static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_
     return mpr_arena_format(&doc->arena, "%s %" PRIu64 ":%" PRIu64, owner, p->pool[0], p->pool[1]);
 }
 
-static struct mpr_value name_of_pool(const void *row, const void *context)
-{
-    return mpr_value_text(pool_name((struct mpr_document *)context, row));
-}
+MPR_VALUE(name_of_pool, mpr_segment_pool, p, mpr_value_text(pool_name(doc, p)))
 
 // clang-format off
 static const struct mpr_column pool_columns[] = {
@@ -97,21 +94,19 @@ struct shape {
 
 MPR_VALUE(shape_hole, shape, r, mpr_value_number(MPR_BYTES, r->a.oldest->largest_hole))
 
-static struct mpr_value oldest_name(const void *row, const void *context)
+MPR_VALUE(oldest_name, shape, r,
+          r->a.oldest->oldest.frame
+              ? mpr_value_path(r->a.oldest->oldest)
+              : mpr_value_text(r->a.oldest->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)"
+                                                                       : "(nothing)"))
+
+static struct mpr_value age(const struct mpr_segments_device *d, uint64_t time)
 {
-    const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
-    (void)context;
-    if (s->oldest.frame) return mpr_value_path(s->oldest);
-    return mpr_value_text(s->state == MPR_SEGMENT_GRAPH ? "(a graph's pool)" : "(nothing)");
+    return mpr_value_number(MPR_TIME, mpr_saturating_sub(d->time, time));
 }
 
-static struct mpr_value oldest_age(const void *row, const void *context)
-{
-    const struct mpr_segment *s = ((const struct shape *)row)->a.oldest;
-    const struct mpr_segments_device *d = context;
-    return s->oldest.frame ? mpr_value_number(MPR_TIME, mpr_saturating_sub(d->time, s->oldest_time))
-                           : mpr_value_absent;
-}
+MPR_VALUE_IN(oldest_age, shape, r, mpr_segments_device, d,
+             r->a.oldest->oldest.frame ? age(d, r->a.oldest->oldest_time) : mpr_value_absent)
 
 // clang-format off
 static const struct mpr_column shape_columns[] = {
@@ -202,12 +197,7 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
 
 #define OF_PIN(member) MPR_FIELD(mpr_segment_pin, member)
 
-static struct mpr_value pin_age(const void *row, const void *context)
-{
-    const struct mpr_segment_pin *p = row;
-    const struct mpr_segments_device *d = context;
-    return mpr_value_number(MPR_TIME, mpr_saturating_sub(d->time, p->oldest_time));
-}
+MPR_VALUE_IN(pin_age, mpr_segment_pin, p, mpr_segments_device, d, age(d, p->oldest_time))
 
 // clang-format off
 static const struct mpr_column pin_columns[] = {
@@ -288,8 +278,8 @@ static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, 
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
     mpr_doc_line(doc, " %s  %s, %s", d->name, instant, mpr_doc_time(doc, d->time));
-    mpr_doc_line(doc, "PyTorch holds %s in %zu segment%s: live %s, free %s",
-                 mpr_doc_size(doc, d->bytes), d->segments, d->segments == 1 ? "" : "s",
+    mpr_doc_line(doc, "PyTorch holds %s in %s: live %s, free %s", mpr_doc_size(doc, d->bytes),
+                 mpr_doc_counted(doc, d->segments, "segment", "segments"),
                  mpr_doc_size(doc, d->live),
                  mpr_doc_size(doc, mpr_saturating_sub(d->bytes, d->live)));
     mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s",
@@ -315,7 +305,7 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
     mpr_doc_facts(doc, device_columns, d);
     sums(doc, d, instant[segments->options.which]);
     mpr_doc_rows(doc, pool_columns, d->pool, d->pools, .key = "pools", .title = "pool",
-                 .context = doc, .all = MPR_IN_JSON);
+                 .all = MPR_IN_JSON);
     mpr_doc_rows(doc, segment_columns, d->segment, d->segments, .key = "segments", .context = d,
                  .only = MPR_IN_JSON | MPR_IN_CSV);
     shapes(doc, d);

@@ -13,12 +13,12 @@
 
 /* An instance in a heap, or for people several in a row. */
 struct step {
+    struct mpr_instance instance;
+    struct mpr_instance_heap of;
     uint8_t heap;
-    const char *range, *name, *last, *thread, *note;
-    uint64_t number, count, begin_ns, end_ns;
-    uint64_t peak_bytes, peak_time, peak_number, begin_bytes, end_bytes, allocations;
+    const char *range, *note;
     int64_t kept, change; /* change: of the peak since the instance before */
-    bool unended, peak_out, kept_out, first;
+    bool peak_out, kept_out, first;
     /* Of a line: */
     uint64_t min_peak, joined, outliers; /* the smallest peak; the instances, or groups of them, in
                                             the line; how many of those are outliers */
@@ -26,7 +26,9 @@ struct step {
     const struct mpr_frame *shown;       /* its name */
 };
 
-#define OF(member) MPR_FIELD(step, member)
+#define OF(member)          MPR_FIELD(step, member)
+#define OF_INSTANCE(member) MPR_FIELD(step, instance.member)
+#define OF_BYTES(member)    MPR_FIELD(step, of.member)
 
 MPR_VALUE(change, step, s, s->first ? mpr_value_absent : mpr_value_amount(MPR_CHANGE, s->change))
 
@@ -37,22 +39,22 @@ static const struct mpr_column columns[] = {
     MPR_LOG_COLUMN,
     { .key = "heap", .type = MPR_WORD, OF(heap), .only = MPR_IN_CSV },
     { .key = "range", .type = MPR_TEXT, OF(range), .only = MPR_IN_CSV },
-    { .key = "number", .type = MPR_COUNT, OF(number) },
-    { .key = "instances", .type = MPR_COUNT, OF(count) },
-    { .key = "name", .title = "instance", .type = MPR_TEXT, OF(name),
+    { .key = "number", .type = MPR_COUNT, OF_INSTANCE(number) },
+    { .key = "instances", .type = MPR_COUNT, OF_INSTANCE(count) },
+    { .key = "name", .title = "instance", .type = MPR_TEXT, OF_INSTANCE(name),
       MPR_SHOWN(MPR_PATH, line_name) },
-    { .key = "thread", .type = MPR_TEXT, OF(thread) },
-    { .key = "begin_ns", .title = "from", .type = MPR_TIME, OF(begin_ns), .spare = 1 },
-    { .key = "end_ns", .type = MPR_TIME, OF(end_ns) },
-    { .key = "unended", .type = MPR_FLAG, OF(unended) },
-    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF(peak_bytes) },
+    { .key = "thread", .type = MPR_TEXT, OF_INSTANCE(thread) },
+    { .key = "begin_ns", .title = "from", .type = MPR_TIME, OF_INSTANCE(begin_ns), .spare = 1 },
+    { .key = "end_ns", .type = MPR_TIME, OF_INSTANCE(end_ns) },
+    { .key = "unended", .type = MPR_FLAG, OF_INSTANCE(unended) },
+    { .key = "peak_bytes", .title = "peak", .type = MPR_BYTES, OF_BYTES(peak_bytes) },
     { .key = "peak_change_bytes", .title = "change", .type = MPR_CHANGE, .get = change },
-    { .key = "peak_time_ns", .type = MPR_TIME, OF(peak_time) },
-    { .key = "peak_number", .type = MPR_COUNT, OF(peak_number) },
-    { .key = "begin_bytes", .type = MPR_BYTES, OF(begin_bytes) },
+    { .key = "peak_time_ns", .type = MPR_TIME, OF_BYTES(peak_time) },
+    { .key = "peak_number", .type = MPR_COUNT, OF_BYTES(peak_number) },
+    { .key = "begin_bytes", .type = MPR_BYTES, OF_BYTES(begin_bytes) },
     { .key = "kept_bytes", .title = "kept", .type = MPR_CHANGE, OF(kept) },
-    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF(end_bytes), .spare = 2 },
-    { .key = "allocations", .type = MPR_COUNT, OF(allocations) },
+    { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_BYTES(end_bytes), .spare = 2 },
+    { .key = "allocations", .type = MPR_COUNT, OF_BYTES(allocations) },
     { .key = "peak_stands_out", .type = MPR_FLAG, OF(peak_out) },
     { .key = "kept_stands_out", .type = MPR_FLAG, OF(kept_out) },
     { .title = "", .type = MPR_TEXT, OF(note), .beside = true },
@@ -61,37 +63,27 @@ static const struct mpr_column columns[] = {
 
 static const char *note_of(const struct step *s)
 {
-    if (s->unended) return s->peak_out ? "<- peak stands out; not ended" : "not ended";
+    if (s->instance.unended) return s->peak_out ? "<- peak stands out; not ended" : "not ended";
     if (s->peak_out) return s->kept_out ? "<- peak and kept stand out" : "<- peak stands out";
     return s->kept_out ? "<- kept stands out" : "";
 }
 
 static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
 {
-    const struct mpr_instance *instance = &s->instances.instance[i];
     const struct mpr_instance_heap *of = &h->heap->of[i];
     struct step step = {
+        .instance = s->instances.instance[i],
+        .of = *of,
         .heap = h->heap->heap,
         .range = s->instances.range,
-        .name = instance->name,
-        .last = instance->last,
-        .thread = instance->thread,
-        .number = instance->number,
-        .count = instance->count,
-        .begin_ns = instance->begin_ns,
-        .end_ns = instance->end_ns,
-        .peak_bytes = of->peak_bytes,
-        .peak_time = of->peak_time,
-        .peak_number = of->peak_number,
-        .begin_bytes = of->begin_bytes,
-        .end_bytes = of->end_bytes,
-        .allocations = of->allocations,
         .kept = mpr_signed_difference(of->begin_bytes, of->end_bytes),
         .change = i ? mpr_signed_difference(h->heap->of[i - 1].peak_bytes, of->peak_bytes) : 0,
-        .unended = instance->unended,
         .peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
         .kept_out = h->stands_out[i] & MPR_STEPS_KEPT,
         .first = !i,
+        .min_peak = of->peak_bytes,
+        .joined = 1,
+        .outliers = h->stands_out[i] != 0,
         .named = (h->peaks_out && i == h->worst_peak) || (h->kept_out && i == h->worst_kept),
     };
     step.note = note_of(&step);
@@ -110,31 +102,22 @@ static bool near(int64_t a, int64_t b, uint64_t distance)
 static bool is_similar(const struct step *a, const struct step *b, uint64_t median)
 {
     return !*a->note && !*b->note &&
-           near(mpr_saturating_signed(a->peak_bytes), mpr_saturating_signed(b->peak_bytes),
+           near(mpr_saturating_signed(a->of.peak_bytes), mpr_saturating_signed(b->of.peak_bytes),
                 median / 50) &&
            near(a->kept, b->kept, median / 50);
 }
 
-static struct step line_of(const struct step *s)
-{
-    struct step line = *s;
-    line.min_peak = s->peak_bytes;
-    line.joined = 1;
-    line.outliers = s->peak_out || s->kept_out;
-    return line;
-}
-
 static void add(struct step *to, const struct step *s)
 {
-    to->count += s->count;
+    to->instance.count += s->instance.count;
     to->joined += s->joined;
     to->outliers += s->outliers;
-    to->last = s->last;
-    to->end_ns = s->end_ns;
-    to->end_bytes = s->end_bytes;
-    to->allocations += s->allocations;
+    to->instance.last = s->instance.last;
+    to->instance.end_ns = s->instance.end_ns;
+    to->of.end_bytes = s->of.end_bytes;
+    to->of.allocations += s->of.allocations;
     to->kept = mpr_signed_add(to->kept, s->kept);
-    if (s->peak_bytes > to->peak_bytes) to->peak_bytes = s->peak_bytes;
+    if (s->of.peak_bytes > to->of.peak_bytes) to->of.peak_bytes = s->of.peak_bytes;
     if (s->min_peak < to->min_peak) to->min_peak = s->min_peak;
 }
 
@@ -144,11 +127,9 @@ static size_t join_similar(const struct step *step, size_t steps, uint64_t media
     size_t lines = 0;
     for (size_t i = 0, next; i < steps; i = next) {
         struct step *l = &line[lines++];
-        *l = line_of(&step[i]);
-        for (next = i + 1; next < steps && is_similar(&step[i], &step[next], median); next++) {
-            const struct step other = line_of(&step[next]);
-            add(l, &other);
-        }
+        *l = step[i];
+        for (next = i + 1; next < steps && is_similar(&step[i], &step[next], median); next++)
+            add(l, &step[next]);
     }
     return lines;
 }
@@ -158,8 +139,9 @@ static size_t join_similar(const struct step *step, size_t steps, uint64_t media
 static int by_peak(const void *left, const void *right)
 {
     const struct step *const *a = left, *const *b = right;
-    if ((*a)->peak_bytes != (*b)->peak_bytes) return (*a)->peak_bytes > (*b)->peak_bytes ? -1 : 1;
-    return (*a)->number < (*b)->number ? -1 : 1;
+    if ((*a)->of.peak_bytes != (*b)->of.peak_bytes)
+        return (*a)->of.peak_bytes > (*b)->of.peak_bytes ? -1 : 1;
+    return (*a)->instance.number < (*b)->instance.number ? -1 : 1;
 }
 
 /* Chooses the largest outliers, which stay separate lines.  Each needs two lines, with the one
@@ -184,7 +166,7 @@ static size_t join_neighbours(struct step *line, size_t lines, uint64_t instance
     size_t count = 0;
     for (size_t i = 0; i < lines; i++) {
         struct step *last = count ? &line[count - 1] : NULL;
-        if (last && !last->named && !line[i].named && !line[i].unended &&
+        if (last && !last->named && !line[i].named && !line[i].instance.unended &&
             last->joined + line[i].joined <= instances)
             add(last, &line[i]);
         else line[count++] = line[i];
@@ -208,8 +190,8 @@ static const char *names_of(struct mpr_document *doc, uint64_t count, const char
 /* "58 alike", "310, least 310.00 MiB, 2 stand out" */
 static const char *joined_note(struct mpr_document *doc, const struct step *line, uint64_t median)
 {
-    const char *count = mpr_doc_count(doc, line->count);
-    if (!line->outliers && near(mpr_saturating_signed(line->peak_bytes),
+    const char *count = mpr_doc_count(doc, line->instance.count);
+    if (!line->outliers && near(mpr_saturating_signed(line->of.peak_bytes),
                                 mpr_saturating_signed(line->min_peak), median / 50))
         return mpr_arena_format(&doc->arena, "%s alike", count);
     const char *text =
@@ -224,10 +206,11 @@ static const char *joined_note(struct mpr_document *doc, const struct step *line
  */
 static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
 {
-    const int64_t left = mpr_signed_difference(line->begin_bytes, line->end_bytes);
+    const int64_t left = mpr_signed_difference(line->of.begin_bytes, line->of.end_bytes);
     if (line->kept > left) line->kept = left;
-    line->name = names_of(doc, line->count, line->name, line->last);
-    line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->name);
+    line->instance.name =
+        names_of(doc, line->instance.count, line->instance.name, line->instance.last);
+    line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->instance.name);
     if (line->joined > 1) line->note = joined_note(doc, line, median);
 }
 
@@ -237,7 +220,8 @@ static void keep_one_named(struct step *line, size_t lines)
     struct step *largest = NULL;
     for (size_t i = 0; i < lines; i++) {
         if (!line[i].named) continue;
-        if (largest) (line[i].peak_bytes > largest->peak_bytes ? largest : &line[i])->named = false;
+        if (largest)
+            (line[i].of.peak_bytes > largest->of.peak_bytes ? largest : &line[i])->named = false;
         if (!largest || line[i].named) largest = &line[i];
     }
 }
@@ -264,8 +248,7 @@ static void lines(struct mpr_document *doc, const struct step *step, size_t step
     const size_t top = doc->top ? doc->top : MPR_TOP;
     struct step *line = mpr_arena_alloc(&doc->arena, steps * sizeof *line);
     size_t count = steps;
-    if (doc->naming && doc->naming->unfold)
-        for (size_t i = 0; i < steps; i++) line[i] = line_of(&step[i]);
+    if (doc->naming && doc->naming->unfold) memcpy(line, step, steps * sizeof *line);
     else {
         count = join_similar(step, steps, median, line);
         if (count > top) choose_outliers(line, count, top);
@@ -274,7 +257,7 @@ static void lines(struct mpr_document *doc, const struct step *step, size_t step
     }
     for (size_t i = 0; i < count; i++) finish(doc, &line[i], median);
     for (size_t i = 1; i < count; i++)
-        line[i].change = mpr_signed_difference(line[i - 1].peak_bytes, line[i].peak_bytes);
+        line[i].change = mpr_signed_difference(line[i - 1].of.peak_bytes, line[i].of.peak_bytes);
     if (top == 1) keep_one_named(line, count);
     const bool one_more = !doc->top && count == top + 1; /* is also shown */
     mpr_doc_rows(doc, columns, line, count, .title = mpr_heap_name(step->heap),
@@ -362,8 +345,8 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
 static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_instances *in = &s->instances;
-    mpr_doc_line(doc, "%s instance%s of %s", mpr_doc_count(doc, in->count),
-                 in->count == 1 ? "" : "s", in->range);
+    mpr_doc_line(doc, "%s of %s", mpr_doc_counted(doc, in->count, "instance", "instances"),
+                 in->range);
     if (in->gaps)
         mpr_doc_line(
             doc,
@@ -392,6 +375,16 @@ static const struct mpr_column row_columns[] = {
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
+/* Blocks are differences, and 0 is not shown. */
+// clang-format off
+static const struct mpr_column change_columns[] = {
+    MPR_ROW_PATH,
+    MPR_ROW_BYTES,
+    { .title = "blocks", .type = MPR_COUNT, MPR_FIELD(mpr_row, blocks), .unless = MPR_ABSENT_AT_0,
+      .estimate = true },
+};
+// clang-format on
+
 /* Adds a table of differences and returns their sum. */
 static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s, enum mpr_group by,
                             const struct mpr_row *row, size_t rows, const char *bytes)
@@ -400,13 +393,9 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
     uint64_t sum = 0;
     for (size_t i = 0; i < rows; i++) sum += row[i].bytes;
     if (rows)
-        mpr_report_rows(doc, &(struct mpr_rows){ .row = row,
-                                                 .rows = rows,
-                                                 .by = by,
-                                                 .title = mpr_report_heading(doc, heap, by),
-                                                 .bytes = bytes,
-                                                 .whole = sum,
-                                                 .changes = true });
+        mpr_doc_rows(doc, change_columns, row, rows, .title = mpr_report_heading(doc, heap, by),
+                     .only = MPR_FOR_PEOPLE, .whole = sum, .by = by,
+                     .lines = { .merged = true, .bytes_title = bytes, .siblings = true });
     return sum;
 }
 

@@ -228,24 +228,13 @@ static struct owned owners_of(const struct mpr_insights *in)
     return (struct owned){ h->heap, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
 }
 
-#define OF_ROW(member) MPR_FIELD(mpr_row, member)
-
-// clang-format off
-static const struct mpr_column owner_columns[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .title = "at the peak", .titled = true, .type = MPR_BYTES, OF_ROW(bytes),
-      .share = MPR_SHARE_FIRST, .errors = true, .sums = true, .estimate = true },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
-};
-// clang-format on
-
 /* @title: the heap for people, @stack: the heap in flame graphs. */
 static void owner_table(struct mpr_document *doc, const struct mpr_insights *in, const char *key,
                         const char *title, const char *stack, const struct owned *o, size_t top)
 {
     const enum mpr_group by = in->peaks.log[0].choice.by;
     const char *omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key);
-    mpr_doc_rows(doc, owner_columns, o->row, o->rows, .key = key,
+    mpr_doc_rows(doc, mpr_row_columns, o->row, o->rows, .key = key,
                  .title = mpr_report_heading(doc, title, by), .whole = o->whole, .top = top,
                  .by = by, .omitted = strcmp(key, "owners") == 0 ? NULL : omitted,
                  .lines = { .merged = true, .bytes_title = o->bytes, .siblings = true },

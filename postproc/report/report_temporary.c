@@ -58,12 +58,11 @@ static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t
     struct mpr_number share, within;
     mpr_units_share(&share, h->all.soon, h->all.blocks);
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s: %s%s allocation%s, %s in all; %s (%s) freed within %s, %s",
-                 mpr_heap_name(h->heap), bounds ? "at least " : "",
-                 mpr_doc_count(doc, h->all.blocks), h->all.blocks == 1 ? "" : "s",
-                 mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
-                 mpr_units_span(&within, t->options.within_ns),
-                 mpr_doc_size(doc, h->all.soon_bytes));
+    mpr_doc_line(
+        doc, "%s: %s%s, %s in all; %s (%s) freed within %s, %s", mpr_heap_name(h->heap),
+        bounds ? "at least " : "", mpr_doc_counted(doc, h->all.blocks, "allocation", "allocations"),
+        mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
+        mpr_units_span(&within, t->options.within_ns), mpr_doc_size(doc, h->all.soon_bytes));
 }
 
 /* Returns the number of temporary blocks that a range or a call names. */

@@ -25,14 +25,7 @@ struct process {
 
 #define OF(member) MPR_FIELD(process, member)
 
-static struct mpr_value title(const void *row, const void *context)
-{
-    const struct process *p = row;
-    (void)context;
-    struct mpr_value v = mpr_value_shortened(mpr_frame_alone(&p->title), NULL);
-    v.lead = p->lead;
-    return v;
-}
+MPR_VALUE(title, process, p, mpr_value_title(&p->title, p->lead))
 
 static struct mpr_value grew_in(const struct mpr_live_look *look, int64_t bytes)
 {
@@ -91,11 +84,7 @@ static void processes(struct mpr_document *doc, const struct mpr_top *top)
 #undef OF
 #define OF(member) MPR_FIELD(mpr_live_heap, member)
 
-static struct mpr_value heap_grew(const void *row, const void *context)
-{
-    const struct mpr_live_heap *h = row;
-    return grew_in(context, h->grew);
-}
+MPR_VALUE_IN(heap_grew, mpr_live_heap, h, mpr_live_look, look, grew_in(look, h->grew))
 
 static bool estimated(const void *row) { return ((const struct mpr_live_heap *)row)->estimated; }
 
@@ -181,18 +170,17 @@ static void threads(struct mpr_document *doc, const struct mpr_live_look *look)
         mpr_doc_end_wrapped(doc, 2);
     }
     if (look->more_threads)
-        mpr_doc_line(doc, "%s more thread%s in ranges", mpr_doc_count(doc, look->more_threads),
-                     look->more_threads == 1 ? " is" : "s are");
+        mpr_doc_line(
+            doc, "%s in ranges",
+            mpr_doc_counted(doc, look->more_threads, "more thread is", "more threads are"));
 }
 
-#define OF_ROW(member) MPR_FIELD(mpr_row, member)
 // clang-format off
 static const struct mpr_column owner_columns[] = {
-    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path) },
-    { .key = "bytes", .title = "now", .type = MPR_BYTES, OF_ROW(bytes), .share = MPR_SHARE_FIRST,
-      .errors = true, .sums = true, .estimate = true },
-    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(blocks), .estimate = true },
-    { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
+    MPR_ROW_PATH,
+    MPR_ROW_BYTES,
+    MPR_ROW_BLOCKS,
+    { .key = "estimated", .type = MPR_FLAG, MPR_FIELD(mpr_row, estimated), .unless = MPR_ABSENT_AT_0 },
 };
 // clang-format on
 
@@ -203,7 +191,8 @@ static void owners(struct mpr_document *doc, const struct mpr_live_look *look)
     mpr_doc_rows(doc, owner_columns, look->row, look->rows, .key = "owners",
                  .title = mpr_report_heading(doc, of, look->choice.by), .whole = look->whole,
                  .top = OWNERS, .by = look->choice.by, .omitted = "owners_omitted_bytes",
-                 .lines = { .merged = true, .siblings = true }, .folded = { of, NULL, "bytes" });
+                 .lines = { .merged = true, .bytes_title = "now", .siblings = true },
+                 .folded = { of, NULL, "bytes" });
     mpr_report_growth(doc, "growth", &look->growth, NULL);
     if (!look->growth.valid || !look->growth.rows) return;
     mpr_doc_gap(doc);

@@ -29,10 +29,10 @@ static void verdict(struct mpr_document *doc, const struct mpr_verified *v)
 {
     const struct mpr_summary *s = &v->summary;
     mpr_doc_set_epoch(doc, s->process.start_ns);
-    mpr_doc_line(doc,
-                 "%s: %s, %s frame%s, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
-                 s->path, s->incomplete ? "INCOMPLETE" : "good", mpr_doc_count(doc, s->frames),
-                 s->frames == 1 ? "" : "s", v->good_bytes, s->bytes, mpr_doc_time(doc, s->good_ns));
+    mpr_doc_line(doc, "%s: %s, %s, whole up to offset %" PRIu64 " of %" PRIu64 " and time %s",
+                 s->path, s->incomplete ? "INCOMPLETE" : "good",
+                 mpr_doc_counted(doc, s->frames, "frame", "frames"), v->good_bytes, s->bytes,
+                 mpr_doc_time(doc, s->good_ns));
 }
 
 /* @detailed: people see more than the verdict. */

@@ -155,7 +155,6 @@ static void merge(struct mpr_document *doc, struct mpr_table *t)
     t->note = note;
     if (t->whole) t->idle = lines - live;
     if (!t->estimated && !t->lines.row_of) t->estimated = is_estimated;
-    if (t->lines.compare) t->order = sorted_lines(doc, t);
 }
 
 /* ---- columns */
@@ -280,6 +279,7 @@ const struct mpr_table *mpr_table_view(struct mpr_document *doc, const struct mp
     view->only = only;
     view->folded.bytes = NULL;
     if (view->lines.merged) merge(doc, view);
+    if (view->lines.compare) view->order = sorted_lines(doc, view);
     arrange(doc, view);
     return view;
 }
