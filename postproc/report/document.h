@@ -375,6 +375,9 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 /* Adds the fields of one row, described by columns. */
 #define mpr_doc_facts(doc, list, of)                                                               \
     mpr_doc_rows(doc, list, of, 1, .only = MPR_IN_JSON, .shape = MPR_FACTS)
+/* Adds an object with these fields; key: NULL in a list. */
+#define mpr_doc_object(doc, name, list, of)                                                        \
+    (mpr_doc_open(doc, name), mpr_doc_facts(doc, list, of), mpr_doc_close(doc))
 /* Adds a list of objects to JSON, whatever --top says. */
 #define mpr_doc_objects(doc, name, list, of, count)                                                \
     mpr_doc_rows(doc, list, of, count, .key = (name), .only = MPR_IN_JSON, .all = MPR_IN_JSON)

@@ -69,11 +69,7 @@ void mpr_report_heap_fields(struct mpr_document *doc, const struct mpr_heap_peak
     if (h->failures) mpr_doc_facts(doc, failure_fields, h);
     if (h->huge_failures) mpr_doc_facts(doc, huge_failure_fields, h);
     if (h->touched.bytes != MPF_UNKNOWN) mpr_doc_facts(doc, touched_fields, h);
-    if (*h->instance.name) {
-        mpr_doc_open(doc, "instance");
-        mpr_doc_facts(doc, instance_fields, h);
-        mpr_doc_close(doc);
-    }
+    if (*h->instance.name) mpr_doc_object(doc, "instance", instance_fields, h);
     if (h->instance.beyond) mpr_doc_fact(doc, "more_ranges_open", mpr_value_flag(true));
 }
 

@@ -109,12 +109,12 @@ static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_
 /* ---- the request and the free memory */
 
 /* Returns the call in the program's own code: "f (a.py:3) > Linear.forward <- main". */
-static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_event *s)
+static const char *user_call(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
-    const struct mpr_frame_summary told =
+    const struct mpr_frame_summary call =
         mpr_user_frames_summary(doc->naming->user_frames, &doc->arena, s->python, true);
-    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, told.path),
-                            *told.caller ? " <- " : "", told.caller);
+    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, call.path),
+                            *call.caller ? " <- " : "", call.caller);
 }
 
 /* The range, then the call in the program's own code and the way to it, or all calls if paths are
@@ -122,15 +122,15 @@ static const char *telling_line(struct mpr_document *doc, const struct mpr_oom_e
 static void where(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
     enum { INDENT = 10, PLACES = 8 };
-    const bool tells = s->python.depth && doc->naming && doc->naming->user_frames,
-               in_range = s->path.depth || !tells;
+    const bool has_user_call = s->python.depth && doc->naming && doc->naming->user_frames,
+               in_range = s->path.depth || !has_user_call;
     mpr_doc_line(doc, "  where   %s%s, thread %s",
-                 in_range ? mpr_doc_path(doc, s->path) : telling_line(doc, s),
+                 in_range ? mpr_doc_path(doc, s->path) : user_call(doc, s),
                  s->inherited ? " (inherited)" : "", s->thread);
-    for (size_t i = s->python.depth; !tells && i-- > 0;)
+    for (size_t i = s->python.depth; !has_user_call && i-- > 0;)
         mpr_doc_line(doc, "%*s%s", INDENT, "", s->python.frame[i]->text);
-    if (!tells) return;
-    if (in_range) mpr_doc_line(doc, "%*s%s", INDENT, "", telling_line(doc, s));
+    if (!has_user_call) return;
+    if (in_range) mpr_doc_line(doc, "%*s%s", INDENT, "", user_call(doc, s));
     const char *places =
         mpr_user_frames_places(doc->naming->user_frames, &doc->arena, s->python, PLACES);
     if (*places) mpr_doc_line(doc, "%*s%s", INDENT, "", places);
@@ -308,8 +308,8 @@ static bool is_healthy(const struct mpr_ooms *ooms, const struct mpr_ooms_log *l
            !log->summary.incomplete;
 }
 
-/* @told: also for people. */
-static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index, bool told)
+/* @shown: also for people. */
+static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_t index, bool shown)
 {
     const struct mpr_ooms_log *log = &ooms->log[index];
     const char *order = "";
@@ -319,7 +319,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
                                  ooms->failed);
     mpr_doc_open(doc, NULL);
     mpr_report_log_fields(doc, &log->summary);
-    if (told) mpr_report_log_lines(doc, &log->summary);
+    if (shown) mpr_report_log_lines(doc, &log->summary);
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
     if (*log->choice.source) mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
     if (log->stories) mpr_report_choice(doc, &log->choice);
@@ -335,7 +335,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
         story(doc, log, &log->story[i], number, order);
     }
     mpr_doc_close(doc);
-    if (told && !log->stories && !log->host.told) {
+    if (shown && !log->stories && !log->host.told) {
         mpr_doc_gap(doc);
         mpr_doc_add_plain(doc, "no lack of memory was recorded");
         if (log->summary.fate == MPR_FATE_SIGNAL)
@@ -344,7 +344,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
         mpr_doc_end(doc);
     }
     soft_ones(doc, log);
-    mpr_report_oom_host(doc, log, told && !is_bystander(ooms, log));
+    mpr_report_oom_host(doc, log, shown && !is_bystander(ooms, log));
     mpr_doc_close(doc);
 }
 
@@ -402,7 +402,7 @@ static void run_title(struct mpr_document *doc, const struct mpr_ooms *ooms, siz
 
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
-    size_t shown = 0, run = 0;
+    size_t logs_shown = 0, run = 0;
     mpr_report_schema(doc, "memprof.oom/1");
     if (ooms->runs > 1) {
         mpr_doc_line(doc, "logs of %zu runs, of which one is compared: the newest%s", ooms->runs,
@@ -413,10 +413,10 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_report_oom_comparison(doc, ooms);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < ooms->logs; i++) {
-        const bool told = ooms->logs == 1 || !is_healthy(ooms, &ooms->log[i]);
-        if (told && shown++) mpr_doc_gap(doc);
-        if (told && ooms->log[i].run != run) run_title(doc, ooms, run = ooms->log[i].run);
-        one_log(doc, ooms, i, told);
+        const bool shown = ooms->logs == 1 || !is_healthy(ooms, &ooms->log[i]);
+        if (shown && logs_shown++) mpr_doc_gap(doc);
+        if (shown && ooms->log[i].run != run) run_title(doc, ooms, run = ooms->log[i].run);
+        one_log(doc, ooms, i, shown);
     }
     mpr_doc_close(doc);
     healthy_ones(doc, ooms);

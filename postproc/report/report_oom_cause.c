@@ -26,7 +26,7 @@ static void label(struct cause *c, const char *word)
     if (!c->begun) mpr_doc_gap(c->doc);
     mpr_doc_add(c->doc, MPR_STRONG, "%-*s", HANG, word);
     if (!c->begun && c->ooms->processes > 1)
-        mpr_doc_add_plain(c->doc, "%s: ", mpr_report_oom_who(c->doc, &c->log->summary));
+        mpr_doc_add_plain(c->doc, "%s: ", mpr_report_oom_process(c->doc, &c->log->summary));
     c->begun = true;
 }
 

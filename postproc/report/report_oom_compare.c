@@ -31,7 +31,7 @@ static const struct mpr_column process_columns[] = {
     BYTES("torch live", torch, 2),
 };
 
-const char *mpr_report_oom_who(struct mpr_document *doc, const struct mpr_summary *s)
+const char *mpr_report_oom_process(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const struct mpr_process_info *p = &s->process;
     if (!*p->rank) return mpr_arena_format(&doc->arena, "pid %" PRIu64, p->pid);
@@ -43,7 +43,7 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_ooms
     const struct mpr_process_info *p = &log->summary.process;
     const struct mpr_failure_state *t = &log->at_failure;
     const char *const name[] = { p->argc ? p->argv[0] : "unknown program",
-                                 mpr_report_oom_who(doc, &log->summary) };
+                                 mpr_report_oom_process(doc, &log->summary) };
     struct process row = { .name = mpr_frame_labels(&doc->arena, name, 2),
                            .rss = mpr_reading_resident_bytes(&t->rss),
                            .host = t->host };

@@ -182,7 +182,7 @@ static const struct mpr_column fields[] = {
     { .key = "at_limit", .type = MPR_FLAG, OF(full) },
 };
 
-void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log, bool told)
+void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *log, bool shown)
 {
     const struct mpr_host_oom *s = &log->host;
     mpr_doc_fact(doc, "host_failures", mpr_value_number(MPR_COUNT, s->failures));
@@ -197,7 +197,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     mpr_report_reading(doc, "rss_before", MPR_READ_RSS, &s->rss_then);
     mpr_doc_fact(doc, "end_ns", mpr_value_number(MPR_TIME, s->end));
     mpr_report_growth(doc, "growth", &s->growth, "host");
-    if (told) {
+    if (shown) {
         heading(doc, log);
         cgroup(doc, s);
         rss(doc, s);
@@ -205,7 +205,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
         growth(doc, s, log->choice.by);
     }
     refusals(doc, s);
-    if (told) {
+    if (shown) {
         mpr_doc_gap(doc);
         mpr_doc_command(doc, "who held it: memprof-report peaks%s %s", s->killed ? " --at end" : "",
                         mpr_shell_word(&doc->arena, log->summary.path));

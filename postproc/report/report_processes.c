@@ -119,9 +119,7 @@ static const struct mpr_column rest_fields[] = {
 void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_log *rest)
 {
     if (!rest->processes) return;
-    mpr_doc_open(doc, "without_log");
-    mpr_doc_facts(doc, rest_fields, rest);
-    mpr_doc_close(doc);
+    mpr_doc_object(doc, "without_log", rest_fields, rest);
     mpr_doc_add_plain(doc, "%s left no log, with %s of RSS",
                       mpr_doc_counted(doc, rest->processes, "process", "processes"),
                       mpr_doc_size(doc, rest->rss_bytes));

@@ -14,9 +14,8 @@ const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path
 {
     const struct mpr_naming *naming = doc->naming;
     if (!naming || !naming->user_frames) return mpr_doc_path(doc, path);
-    const struct mpr_frame_summary told =
-        mpr_user_frames_summary(naming->user_frames, &doc->arena, path, false);
-    return mpr_doc_path(doc, told.path);
+    return mpr_doc_path(
+        doc, mpr_user_frames_summary(naming->user_frames, &doc->arena, path, false).path);
 }
 
 /* ---- modules */

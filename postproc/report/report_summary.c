@@ -32,9 +32,7 @@ static const struct mpr_column oom_fields[] = {
 static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
 {
     if (!o->told) return;
-    mpr_doc_open(doc, "oom");
-    mpr_doc_facts(doc, oom_fields, o);
-    mpr_doc_close(doc);
+    mpr_doc_object(doc, "oom", oom_fields, o);
     mpr_doc_add(doc, MPR_WARN, "OUT OF MEMORY");
     mpr_doc_add_plain(doc, " on gpu%u at %s%s: asked %s", o->device, mpr_doc_time(doc, o->time),
                       o->capturing ? ", while a graph was captured" : "",
@@ -66,9 +64,7 @@ static const struct mpr_column refused_fields[] = {
 static void refused(struct mpr_document *doc, const struct mpr_refused_request *r)
 {
     if (!r->count) return;
-    mpr_doc_open(doc, "refused");
-    mpr_doc_facts(doc, refused_fields, r);
-    mpr_doc_close(doc);
+    mpr_doc_object(doc, "refused", refused_fields, r);
     mpr_doc_add(doc, MPR_WARN, "REFUSED");
     mpr_doc_add_plain(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), mpr_heap_name(r->heap),
                       mpr_doc_time(doc, r->time));

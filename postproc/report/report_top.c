@@ -144,9 +144,7 @@ static const struct mpr_column step_fields[] = {
 static void step(struct mpr_document *doc, const struct mpr_live_step *s)
 {
     if (!*s->range) return;
-    mpr_doc_open(doc, "steps");
-    mpr_doc_facts(doc, step_fields, s);
-    mpr_doc_close(doc);
+    mpr_doc_object(doc, "steps", step_fields, s);
     mpr_doc_add_plain(doc, "%s: %s so far", s->range, mpr_doc_count(doc, s->instances));
     if (s->each_ns) mpr_doc_add_plain(doc, ", %s each", mpr_doc_duration(doc, s->each_ns));
     if (s->open_ns != MPF_UNKNOWN)
