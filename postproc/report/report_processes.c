@@ -14,13 +14,19 @@ enum { GENERATIONS = 8 }; /* that indentation shows */
 struct shown {
     struct mpr_family_line line;
     const struct mpr_frame *title;
-    const char *ended, *rank, *pid;
     size_t lead; /* bytes of the title up to the end of the program's name */
 };
 
 #define OF(member) MPR_FIELD(shown, member)
 
 MPR_VALUE(title, shown, s, mpr_value_title(&s->title, s->lead))
+MPR_VALUE(rank, shown, s,
+          mpr_value_text(s->line.processes > 1 ? "" : s->line.largest->summary.process.rank))
+MPR_VALUE(pid, shown, s,
+          mpr_value_text(mpr_arena_format(&doc->arena, "%" PRIu64,
+                                          s->line.largest->summary.process.pid)))
+MPR_VALUE(last_ended, shown, s,
+          mpr_value_text(mpr_report_ending(&doc->arena, &s->line.last->summary)))
 
 /* Bytes of the heap are unknown, not 0, if it was not recorded. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
@@ -39,8 +45,8 @@ MPR_VALUE(largest, shown, s,
 // clang-format off
 static const struct mpr_column shown_columns[] = {
     { .title = "process", .type = MPR_PATH, .get = title },
-    { .title = "rank", .type = MPR_TEXT, OF(rank), .if_any = true, .width = 5 },
-    { .title = "pid", .type = MPR_TEXT, OF(pid), .width = 7 },
+    { .title = "rank", .type = MPR_TEXT, .get = rank, .if_any = true, .width = 5 },
+    { .title = "pid", .type = MPR_TEXT, .get = pid, .width = 7 },
     { .title = "lived", .type = MPR_SPAN, OF(line.lived_ns), .spare = 2 },
     { .title = "largest", .type = MPR_BYTES, .get = largest, .spare = 4 },
     { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
@@ -49,7 +55,7 @@ static const struct mpr_column shown_columns[] = {
       .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
     { .title = "heap at end", .type = MPR_BYTES, OF(line.end_bytes), .width = 13, .sums = true,
       .spare = 1 },
-    { .title = "ended", .type = MPR_TEXT, OF(ended), .beside = true },
+    { .title = "ended", .type = MPR_TEXT, .get = last_ended, .beside = true },
 };
 // clang-format on
 
@@ -62,18 +68,6 @@ static const char *indented(struct mpr_document *doc, const struct mpr_family_li
                             l->title);
 }
 
-static struct shown shown_of(struct mpr_document *doc, const struct mpr_family_line *l)
-{
-    const struct mpr_process_info *process = &l->largest->summary.process;
-    const char *title = indented(doc, l);
-    return (struct shown){ .line = *l,
-                           .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, title),
-                           .lead = strlen(title) - strlen(l->title) + strcspn(l->title, " "),
-                           .ended = mpr_report_ending(&doc->arena, &l->last->summary),
-                           .rank = l->processes > 1 ? "" : process->rank,
-                           .pid = mpr_arena_format(&doc->arena, "%" PRIu64, process->pid) };
-}
-
 static void tree(struct mpr_document *doc, const struct mpr_processes *all)
 {
     size_t lines;
@@ -82,7 +76,10 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
     const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, NULL, &lines);
     struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) {
-        shown[i] = shown_of(doc, &line[i]);
+        const char *title = indented(doc, &line[i]);
+        shown[i].line = line[i];
+        shown[i].title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, title);
+        shown[i].lead = strlen(title) - strlen(line[i].title) + strcspn(line[i].title, " ");
         folds |= line[i].processes > 1;
     }
     mpr_doc_rows(doc, shown_columns, shown, lines, .title = "processes", .only = MPR_FOR_PEOPLE,
@@ -208,16 +205,12 @@ static void log_object(struct mpr_document *doc, const struct mpr_process *p)
     mpr_doc_close(doc);
 }
 
-struct record {
-    struct mpr_process process;
-    const char *ended;
-};
-
 #undef OF
-#define OF(member) MPR_FIELD(record, process.member)
+#define OF(member) MPR_FIELD(mpr_process, member)
 
-MPR_VALUE(host_peak, record, r, of_heap(&r->process.summary, r->process.host.peak_bytes))
-MPR_VALUE(host_end, record, r, of_heap(&r->process.summary, r->process.host.end_bytes))
+MPR_VALUE(host_peak, mpr_process, p, of_heap(&p->summary, p->host.peak_bytes))
+MPR_VALUE(host_end, mpr_process, p, of_heap(&p->summary, p->host.end_bytes))
+MPR_VALUE(ended, mpr_process, p, mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)))
 
 // clang-format off
 static const struct mpr_column record_columns[] = {
@@ -230,7 +223,7 @@ static const struct mpr_column record_columns[] = {
     { .key = "start_ns", .type = MPR_COUNT, OF(summary.process.start_ns),
       .unless = MPR_UNKNOWN_AT_0 },
     { .key = "duration_ns", .type = MPR_SPAN, OF(summary.duration_ns) },
-    { .key = "ended", .type = MPR_TEXT, MPR_FIELD(record, ended) },
+    { .key = "ended", .type = MPR_TEXT, .get = ended },
     { .key = "largest_peak_bytes", .type = MPR_BYTES, OF(peak_bytes) },
     { .key = "host_heap_peak_bytes", .type = MPR_BYTES, .get = host_peak },
     { .key = "host_heap_end_bytes", .type = MPR_BYTES, .get = host_end },
@@ -246,16 +239,12 @@ static const struct mpr_column record_columns[] = {
 
 void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *all)
 {
-    struct record *record = mpr_arena_alloc(&doc->arena, all->count * sizeof *record);
     mpr_report_schema(doc, "memprof.processes/1");
     if (all->runs > 1) each_run(doc, all);
     else one_run(doc, all);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < all->count; i++) log_object(doc, &all->at[i]);
     mpr_doc_close(doc);
-    for (size_t i = 0; i < all->count; i++)
-        record[i] =
-            (struct record){ all->at[i], mpr_report_ending(&doc->arena, &all->at[i].summary) };
-    mpr_doc_rows(doc, record_columns, record, all->count, .only = MPR_IN_CSV);
+    mpr_doc_rows(doc, record_columns, all->at, all->count, .only = MPR_IN_CSV);
     mpr_doc_csv(doc, record_columns);
 }
