@@ -65,7 +65,6 @@ struct part_context {
     const char *role;
 };
 
-// clang-format off
 static const struct mpr_column part_columns[] = {
     MPR_LOG_COLUMN,
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(part_context, heap), .only = MPR_IN_CSV },
@@ -75,7 +74,6 @@ static const struct mpr_column part_columns[] = {
     MPR_ROW_BYTES,
     MPR_ROW_BLOCKS,
 };
-// clang-format on
 
 static void parts(struct mpr_document *doc, const struct mpr_breakdown_heap *h,
                   const struct mpr_role_share *s, unsigned only)

@@ -15,7 +15,6 @@ MPR_VALUE(start, mpr_summary, s, mpr_value_known(MPR_TIME, s->process.start_ns, 
 MPR_VALUE(command, mpr_summary, s,
           mpr_value_known_text(s->process.argc ? s->process.argv[0] : "", MPR_UNKNOWN))
 
-// clang-format off
 static const struct mpr_column processes[] = {
     { .key = "file", .type = MPR_TEXT, OF_SUMMARY(path) },
     { .key = "host", .type = MPR_TEXT, OF_PROCESS(host), .unless = MPR_UNKNOWN_AT_0 },
@@ -59,8 +58,6 @@ static const struct mpr_column threads[] = {
     { .key = "first_ns", .type = MPR_TIME, OF_THREAD(first_ns) },
     { .key = "ended_ns", .type = MPR_TIME, OF_THREAD(ended_ns), .unless = MPR_UNKNOWN_AT_MAX },
 };
-
-// clang-format on
 
 MPR_VALUE(depth, mpr_content_range, r, mpr_value_number(MPR_COUNT, r->path.depth))
 
@@ -212,7 +209,6 @@ static const struct mpr_column communicators[] = {
 
 MPR_VALUE(got_over, mpr_oom_event, r, mpr_value_flag(!r->hard))
 
-// clang-format off
 #define OF_STORY(member) MPR_FIELD(mpr_oom_event, member)
 
 static const struct mpr_column ooms[] = {
@@ -227,7 +223,6 @@ static const struct mpr_column ooms[] = {
     { .key = "total_bytes", .type = MPR_BYTES, OF_STORY(total), .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "got_over", .type = MPR_FLAG, .get = got_over },
 };
-// clang-format on
 
 const struct mpr_export_table mpr_export_table[MPR_EXPORT_COUNT] = {
 #define X(NAME, table, wanted, list) [MPR_EXPORT_##NAME] = { #table, wanted, MPR_COLUMNS(list) },

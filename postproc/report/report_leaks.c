@@ -415,7 +415,6 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
 }
 
 #define OF_ALL(member) MPR_FIELD(mpr_leaks, member)
-// clang-format off
 static const struct mpr_column fields[] = {
     { .key = "range", .type = MPR_TEXT, OF_ALL(range), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "every_ns", .type = MPR_TIME, OF_ALL(every), .unless = MPR_UNKNOWN_AT_0 },
@@ -425,7 +424,6 @@ static const struct mpr_column fields[] = {
     { .key = "last", .type = MPR_COUNT, OF_ALL(last_number) },
     { .key = "last_ns", .type = MPR_TIME, OF_ALL(last_ns) },
 };
-// clang-format on
 
 /* Replaces the live rows by the growing ones if those held more bytes at the last instant. */
 static void use_grown(struct mpr_document *doc, struct mpr_heap_peak *live,

@@ -34,7 +34,6 @@ static struct mpr_value path(const void *row, const void *context)
 
 #define OF(member) MPR_FIELD(mpr_line, row.member)
 
-// clang-format off
 static const struct mpr_column columns[] = {
     { .title = "range", .type = MPR_PATH, .get = path },
     { .title = "at the peak", .type = MPR_BYTES, OF(bytes), .estimate = true },
@@ -43,7 +42,6 @@ static const struct mpr_column columns[] = {
     { .title = "blocks", .type = MPR_COUNT, OF(blocks), .estimate = true },
     { .title = "allocations", .type = MPR_COUNT, OF(allocations), .estimate = true },
 };
-// clang-format on
 
 static bool estimated(const void *row) { return ((const struct mpr_line *)row)->row.estimated; }
 

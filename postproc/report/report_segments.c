@@ -108,7 +108,6 @@ static struct mpr_value age(const struct mpr_segments_device *d, uint64_t time)
 MPR_VALUE_IN(oldest_age, shape, r, mpr_segments_device, d,
              r->a.oldest->oldest.frame ? age(d, r->a.oldest->oldest_time) : mpr_value_absent)
 
-// clang-format off
 static const struct mpr_column shape_columns[] = {
     { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 16 },
     { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 5 },
@@ -119,7 +118,6 @@ static const struct mpr_column shape_columns[] = {
     { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 2 },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
-// clang-format on
 
 static struct shape shape_of(struct mpr_document *doc, const struct mpr_segment_group *a)
 {

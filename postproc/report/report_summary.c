@@ -18,7 +18,6 @@ enum { OWNERS = 5, MORE_OWNERS = 3, FINDINGS = 3 };
 
 #define OF_OOM(member) MPR_FIELD(mpr_insights_oom, member)
 
-// clang-format off
 static const struct mpr_column oom_fields[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_OOM(time) },
     { .key = "heap", .type = MPR_WORD, OF_OOM(heap) },
@@ -27,7 +26,6 @@ static const struct mpr_column oom_fields[] = {
     { .key = "free_bytes", .type = MPR_BYTES, OF_OOM(free), .unless = MPR_UNKNOWN_AT_MAX },
     { .key = "total_bytes", .type = MPR_BYTES, OF_OOM(total), .unless = MPR_UNKNOWN_AT_MAX },
 };
-// clang-format on
 
 static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
 {
@@ -46,7 +44,6 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
 
 #define OF_REFUSED(member) MPR_FIELD(mpr_refused_request, member)
 
-// clang-format off
 static const struct mpr_column refused_fields[] = {
     { .key = "time_ns", .type = MPR_TIME, OF_REFUSED(time) },
     { .key = "heap", .type = MPR_WORD, OF_REFUSED(heap) },
@@ -54,11 +51,9 @@ static const struct mpr_column refused_fields[] = {
     { .key = "asked_bytes", .type = MPR_BYTES, OF_REFUSED(bytes) },
     { .key = "errno", .type = MPR_COUNT, OF_REFUSED(error) },
     { .key = "limit", .type = MPR_WORD, OF_REFUSED(limit.name), .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "limit_bytes", .type = MPR_BYTES, OF_REFUSED(limit.bytes),
-      .unless = MPR_ABSENT_AT_0 },
+    { .key = "limit_bytes", .type = MPR_BYTES, OF_REFUSED(limit.bytes), .unless = MPR_ABSENT_AT_0 },
     { .key = "failures", .type = MPR_COUNT, OF_REFUSED(count) },
 };
-// clang-format on
 
 /* The newest refusal of host memory, and their number. */
 static void refused(struct mpr_document *doc, const struct mpr_refused_request *r)
