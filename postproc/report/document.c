@@ -302,50 +302,16 @@ void mpr_doc_hide_after(struct mpr_document *doc, struct mpr_item *item)
 
 /* ---- lines */
 
-__attribute__((format(printf, 3, 0))) static void add_run(struct mpr_document *doc,
-                                                          enum mpr_tone tone, const char *format,
-                                                          va_list list)
+void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
 {
     struct mpr_run *run = mpr_arena_alloc(&doc->arena, sizeof *run);
+    va_list list;
+    va_start(list, format);
     *run = (struct mpr_run){ NULL, tone, mpr_arena_vformat(&doc->arena, format, list) };
+    va_end(list);
     if (doc->run) doc->run->next = run;
     else add(doc, MPR_LINE)->run = run;
     doc->run = run;
-}
-
-void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    add_run(doc, tone, format, list);
-    va_end(list);
-}
-
-void mpr_doc_add_plain(struct mpr_document *doc, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    add_run(doc, MPR_PLAIN, format, list);
-    va_end(list);
-}
-
-void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    add_run(doc, MPR_PLAIN, format, list);
-    va_end(list);
-    mpr_doc_end(doc);
-}
-
-void mpr_doc_command(struct mpr_document *doc, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    add_run(doc, MPR_PLAIN, format, list);
-    va_end(list);
-    doc->last->whole = true;
-    mpr_doc_end(doc);
 }
 
 void mpr_doc_end(struct mpr_document *doc) { doc->run = NULL; }

@@ -384,19 +384,18 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 #define mpr_doc_csv(doc, list)                                                                     \
     ((doc)->csv = (list), (void)((doc)->csv_columns = sizeof(list) / sizeof *(list)))
 
-/* Adds a line for people, or parts of a line that mpr_doc_end ends. */
-void mpr_doc_line(struct mpr_document *doc, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Adds a part of a line for people, which mpr_doc_end ends. */
 void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void mpr_doc_add_plain(struct mpr_document *doc, const char *format, ...)
-    __attribute__((format(printf, 2, 3))); /* plain */
+#define mpr_doc_add_plain(doc, ...) mpr_doc_add(doc, MPR_PLAIN, __VA_ARGS__)
 void mpr_doc_end(struct mpr_document *doc);
 /* If the line is too wide, its continuation lines begin at column `hang`. */
 void mpr_doc_end_wrapped(struct mpr_document *doc, int hang);
-/* Adds a line that ends in a command for the user to copy; it is never wrapped. */
-void mpr_doc_command(struct mpr_document *doc, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Adds a line, or the last part of one. */
+#define mpr_doc_line(doc, ...) (mpr_doc_add_plain(doc, __VA_ARGS__), mpr_doc_end(doc))
+/* The same, ending in a command for the user to copy; the line is never wrapped. */
+#define mpr_doc_command(doc, ...)                                                                  \
+    (mpr_doc_add_plain(doc, __VA_ARGS__), (void)((doc)->last->whole = true), mpr_doc_end(doc))
 void mpr_doc_gap(struct mpr_document *doc);
 
 /* Amounts for sentences, in the document's memory. */
