@@ -1,6 +1,4 @@
 /* The cause, in at most three lines: why memory ran out, what to do, and what grew. */
-#include <stdarg.h>
-
 #include "amount.h"
 #include "mpf/sample.h"
 #include "naming.h"
@@ -31,16 +29,8 @@ static void label(struct cause *c, const char *word)
 }
 
 /* Writes a line of one sentence. */
-__attribute__((format(printf, 3, 4))) static void line(struct cause *c, const char *word,
-                                                       const char *format, ...)
-{
-    va_list list;
-    label(c, word);
-    va_start(list, format);
-    mpr_doc_add_plain(c->doc, "%s", mpr_arena_vformat(&c->doc->arena, format, list));
-    va_end(list);
-    mpr_doc_end_wrapped(c->doc, HANG);
-}
+#define LINE(c, word, ...)                                                                         \
+    (label(c, word), mpr_doc_add_plain((c)->doc, __VA_ARGS__), mpr_doc_end_wrapped((c)->doc, HANG))
 
 /* Returns the formatted text if the condition holds, else "". */
 #define IF(condition, ...) ((condition) ? mpr_arena_format(&c->doc->arena, __VA_ARGS__) : "")
@@ -72,8 +62,8 @@ static const struct mpr_finding *finding_of(const struct cause *c)
 static void found(struct cause *c, const struct mpr_finding *f)
 {
     const uint64_t lacking = missing(c->story);
-    line(c, "why", "%s", mpr_report_finding_words(c->doc, f));
-    line(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
+    LINE(c, "why", "%s", mpr_report_finding_words(c->doc, f));
+    LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
          f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
          IF(lacking, ", %s were short", size(c, lacking)));
 }
@@ -88,17 +78,17 @@ static const struct mpr_fit *fit_of(const struct mpr_oom_event *s)
 static void fits(struct cause *c, const struct mpr_fit *f)
 {
     const struct mpr_fit_text *text = &mpr_report_fit_text[f->kind];
-    line(c, "fits", "with %s, %s: %s", text->what, size(c, f->bytes), text->how);
+    LINE(c, "fits", "with %s, %s: %s", text->what, size(c, f->bytes), text->how);
 }
 
 /* ---- limits */
 
 static void limited(struct cause *c, const struct mpr_rlimit *l)
 {
-    line(c, "why", "%s were refused: %s allows %s of %s, and the nearest sample has %s%s",
+    LINE(c, "why", "%s were refused: %s allows %s of %s, and the nearest sample has %s%s",
          size(c, c->log->host.newest.bytes), l->name, size(c, l->bytes), l->of, size(c, l->used),
          IF(l->since, "; %s were made since", size(c, l->since)));
-    line(c, "do", "raise it (ulimit %s, setrlimit), or hold less", l->option);
+    LINE(c, "do", "raise it (ulimit %s, setrlimit), or hold less", l->option);
 }
 
 /* Returns the bytes on tmpfs that memprof wrote, if they are a large part of the cgroup's limit. */
@@ -114,9 +104,9 @@ static uint64_t own_files(const struct cause *c)
 
 static void filled_by_own_files(struct cause *c)
 {
-    line(c, "why", "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
+    LINE(c, "why", "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
          size(c, own_files(c)), size(c, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
-    line(c, "do", "record to a disk: memprof run --output=DIR --journal-dir=DIR");
+    LINE(c, "do", "record to a disk: memprof run --output=DIR --journal-dir=DIR");
 }
 
 /* ---- memory of the cgroup that is in no process of the run */
@@ -152,7 +142,7 @@ static bool is_elsewhere(const struct cause *c)
 static void elsewhere(struct cause *c)
 {
     const struct mpr_host_oom *host = &c->log->host;
-    line(c, "why",
+    LINE(c, "why",
          "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
          "may be files on tmpfs, page cache, memory of the kernel or other processes",
          mpr_doc_time(c->doc, host->cgroup.time), size(c, host->cgroup.value[MPF_CGROUP_USAGE]),
@@ -200,7 +190,7 @@ static bool is_untouched(const struct cause *c, uint64_t bytes)
 
 static void untouched(struct cause *c, uint64_t bytes)
 {
-    line(c, "why",
+    LINE(c, "why",
          "not known: of %s that the process held, at most %s was seen in memory or swap; "
          "page tables, other memory of the kernel, files on tmpfs or other processes may have "
          "used up the memory",
@@ -233,7 +223,7 @@ static void held(struct cause *c)
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
     if (is_untouched(c, l->row.bytes)) untouched(c, l->row.bytes);
     else if (l->row.path.depth)
-        line(c, "why", "%s%s%s held %s%s of the %s of %s at its peak%s",
+        LINE(c, "why", "%s%s%s held %s%s of the %s of %s at its peak%s",
              mpr_doc_path(doc, l->row.path), *l->caller ? " <- " : "", l->caller,
              l->row.estimated ? "~" : "", size(c, l->row.bytes), size(c, h->peak_bytes),
              mpr_heap_name(h->heap),
@@ -256,7 +246,7 @@ static void grew(struct cause *c)
     if (!row.name || g->after <= g->before) return;
     if (!would_fit && row.bytes < g->after / TWENTIETH) return;
     if (is_untouched(c, row.bytes)) return;
-    line(c, "grew", "%s %s+%s %s", row.name, row.estimated ? "~" : "", size(c, row.bytes),
+    LINE(c, "grew", "%s %s+%s %s", row.name, row.estimated ? "~" : "", size(c, row.bytes),
          g != own   ? "over the median of the others"
          : c->story ? "since the last good peak"
                     : mpr_arena_format(&c->doc->arena, "since %s", mpr_doc_time(c->doc, g->time)));
