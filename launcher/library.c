@@ -43,16 +43,17 @@ int mpl_library_find(char path[PATH_MAX], char *reason, size_t cap)
     const char *set = getenv("MEMPROF_LIB");
     if (set && *set ? !from_environment(path, set) : !beside_executable(path)) {
         snprintf(reason, cap, "%s%s",
-                 set && *set ? "MEMPROF_LIB is no file that can be read: "
-                             : "libmemprof.so is not beside this program; name it in MEMPROF_LIB",
+                 set && *set
+                     ? "cannot read the file that MEMPROF_LIB names: "
+                     : "cannot find libmemprof.so near this program; set MEMPROF_LIB to its path",
                  set && *set ? set : "");
         return -1;
     }
     if (!strpbrk(path, SEPARATORS)) return 0;
     snprintf(
         reason, cap,
-        "LD_PRELOAD cannot name a path with a space or a colon: %s; make a link without them and "
-        "name it in MEMPROF_LIB",
+        "LD_PRELOAD cannot contain a path with a space or a colon: %s; make a link without them and set "
+        "MEMPROF_LIB to it",
         path);
     return -1;
 }

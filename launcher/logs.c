@@ -93,9 +93,9 @@ static const char *objection(int dir)
     struct stat st;
     if (fstat(dir, &st) != 0) return strerror(errno);
     if (st.st_uid != geteuid())
-        return "it belongs to another user; give a directory of your own, or a new one";
+        return "this directory belongs to another user; give one of yours, or a new one";
     if (st.st_mode & S_IWOTH)
-        return "every user may write there; give a directory of your own, or a new one";
+        return "every user can write to this directory; give another one, or a new one";
     return NULL;
 }
 
@@ -119,8 +119,8 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
         clean(logs->dir);
         return 0;
     }
-    snprintf(reason, cap, "%s holds other files (%s); give an empty or a new directory", name,
-             foreign);
+    snprintf(reason, cap, "%s: this directory has other files (%s); give an empty or a new one",
+             name, foreign);
     return -1;
 }
 

@@ -15,7 +15,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     (void)arg;
-    if (key == ARGP_KEY_NO_ARGS) argp_error(state, "a command is needed");
+    if (key == ARGP_KEY_NO_ARGS) argp_error(state, "expected a command: run or help");
     if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
     *(int *)state->input = state->next - 1;
     state->next = state->argc;
@@ -26,12 +26,12 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "run [OPTION...] -- COMMAND\nhelp",
     .doc =
-        "Records who holds the memory of a program, by NVTX range."
+        "Records the memory of a program, by NVTX range."
         "\vExamples:\n"
         "  memprof run -- python3 train.py\n"
         "  memprof run --help\n"
         "  memprof-report memprof.python3.4242\n\n"
-        "Without this launcher: LD_PRELOAD=libmemprof.so COMMAND.  memprof(1) tells about its variables.",
+        "Without this launcher: LD_PRELOAD=libmemprof.so COMMAND.  memprof(1) describes its variables.",
 };
 
 int main(int argc, char **argv)
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[at], "help") != 0) {
         fputs("memprof: unknown command '", stderr);
         mpr_utf8_write_escaped(stderr, argv[at]);
-        fputs("'; a program is recorded by 'memprof run -- COMMAND'\n", stderr);
+        fputs("'; expected run or help. To record a program: memprof run -- COMMAND\n", stderr);
         return MPL_STATUS_USAGE;
     }
     argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK, (char *)"memprof");

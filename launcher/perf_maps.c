@@ -75,9 +75,9 @@ void mpl_perf_map_keep(const struct mpl_logs *logs, const char *name, const stru
     const int map = mpr_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &st);
     if (map < 0) return;
     if (is_of(&st, log, start)) {
-        if (st.st_size > MPR_PERF_MAP_MAX) mpl_say("%s: too large, and not kept", path);
+        if (st.st_size > MPR_PERF_MAP_MAX) mpl_say("%s: too large to keep", path);
         else if (st.st_size && copy_beside(logs, name, log, map, &st) != 0)
-            mpl_say("%s: cannot be copied to the folder of its log: %s", path, strerror(errno));
+            mpl_say("%s: cannot copy it to the directory of the log: %s", path, strerror(errno));
     }
     close(map);
 }

@@ -35,7 +35,7 @@ pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char 
 {
     char program[PATH_MAX];
     if (find(program) != 0) {
-        mpl_say("memprof-report is not beside this program: %s", without);
+        mpl_say("cannot find memprof-report near this program: %s", without);
         return -1;
     }
     const pid_t pid = fork();
@@ -46,7 +46,7 @@ pid_t mpl_report_start(const char **argument, void (*prepare)(void), const char 
         execv(program, (char *const *)argument);
         _exit(127);
     }
-    if (pid < 0) mpl_say("memprof-report cannot be started: %s", strerror(errno));
+    if (pid < 0) mpl_say("cannot start memprof-report: %s", strerror(errno));
     return pid;
 }
 
@@ -83,11 +83,11 @@ static void start_each(const char *const command[3], const struct mpl_logs *logs
 void mpl_report_digest(const struct mpl_logs *logs)
 {
     static const char *const command[3] = { "log", "digest", "--" };
-    start_each(command, logs, "there are no digests");
+    start_each(command, logs, "no digests were written");
 }
 
 void mpl_report_symbols(const struct mpl_logs *logs)
 {
     static const char *const command[3] = { "log", "symbolize", "--quiet" };
-    start_each(command, logs, "there are no names beside the logs");
+    start_each(command, logs, "no names were stored");
 }

@@ -35,19 +35,19 @@ enum { OPT_JOURNAL_DIR = 256, OPT_NO_RECOVER, OPT_DIGEST, OPT_SYMBOLS };
 
 static const struct argp_option argp_options[] = {
     { "output", 'o', "DIR", 0,
-      "Directory for the logs; made if it is not there (default: memprof.PROGRAM.PID)", 0 },
-    { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0, "Where journals are kept while the processes run",
-      0 },
+      "Directory for the logs, created if it does not exist (default: memprof.PROGRAM.PID)", 0 },
+    { "journal-dir", OPT_JOURNAL_DIR, "DIR", 0,
+      "Directory for the journals, while the processes run", 0 },
     { "no-recover", OPT_NO_RECOVER, NULL, 0,
-      "Leave the journals of killed processes beside their logs", 0 },
+      "Leave the journals of killed processes next to their logs", 0 },
     { "digest", OPT_DIGEST, NULL, 0,
-      "When the command has ended, write what reports say of each log beside it, as LOG.digest",
+      "After the command has ended, store a summary of each log's reports next to it, as LOG.digest",
       0 },
     { "symbols", OPT_SYMBOLS, NULL, 0,
-      "When the command has ended, store the names of the calls in each log's native stacks beside it, as LOG.symbols, "
-      "for reports where the program's files are not",
+      "After the command has ended, store the names of the calls in each log's native stacks next to it, as "
+      "LOG.symbols. Reports use them on machines without the program's files",
       0 },
-    { "quiet", 'q', NULL, 0, "Print nothing but errors", 0 },
+    { "quiet", 'q', NULL, 0, "Print only errors", 0 },
     { 0 },
 };
 
@@ -66,7 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_NO_RECOVER: o->no_recover = true; return 0;
     case OPT_DIGEST: o->digest = true; return 0;
     case OPT_SYMBOLS: o->symbols = true; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "a command is needed"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "expected a command"); return 0;
     case ARGP_KEY_ARG:
         o->command = state->argv + state->next - 1;
         state->next = state->argc;
@@ -88,9 +88,9 @@ static const struct argp argp = {
         "  memprof run -o logs --program 'python*' -- ./job.sh\n"
         "  memprof run --stacks=sample -- ./server\n"
         "  memprof-report logs\n\n"
-        "Exit status: that of the command, or 128 and the number of the signal that ended it; 127 when there is no "
-        "such command, 126 when it cannot be executed, 2 for wrong usage, 1 when memprof itself fails or the command "
-        "cannot be recorded.",
+        "Exit status: that of the command, or 128 plus the number of the signal that ended it; 127 if the command does "
+        "not exist, 126 if it cannot be executed, 2 for wrong usage, 1 if memprof fails or the command cannot be "
+        "recorded.",
 };
 
 /* ---- before the command */
@@ -105,7 +105,7 @@ static int open_logs(struct mpl_logs *logs, const struct options *o,
         logs->run = o->run_id;
         return 0;
     }
-    mpl_say("%s%s", reason, o->directory ? "" : "; -o DIR puts the logs elsewhere");
+    mpl_say("%s%s", reason, o->directory ? "" : "; choose another directory with -o DIR");
     return -1;
 }
 
@@ -156,7 +156,7 @@ static int record(const struct options *o, const struct mpl_target *target, cons
     mpl_thinner_end(thinner);
     free(template);
     if (status < 0) {
-        mpl_say("%s: cannot be started: %s", o->command[0], strerror(errno));
+        mpl_say("%s: cannot start it: %s", o->command[0], strerror(errno));
         mpl_tree_close(&tree, false);
         return status;
     }
@@ -189,12 +189,14 @@ static int prepare_and_record(const struct options *o, const struct mpl_target *
     }
     if (directory_known && o->no_recover && mpl_settings_keep(&o->settings)) {
         mpl_say(
-            "--no-recover leaves logs as they are, and what is to be kept of them needs folding");
+            "--no-recover cannot be combined with --keep or MEMPROF_KEEP, because thinned logs must be merged");
         return -1;
     }
     if (!directory_known && (o->digest || o->symbols)) {
-        mpl_say("--%s needs --output: where MEMPROF_OUT leads is not looked at",
-                o->digest ? "digest" : "symbols");
+        mpl_say(
+            "--%s needs --output, because MEMPROF_OUT is set and memprof does not search the paths that it "
+            "names",
+            o->digest ? "digest" : "symbols");
         return -1;
     }
     if (directory_known && open_logs(&logs, o, target) != 0) return -1;

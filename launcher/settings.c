@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpf/expected.h"
 #include "mpf/keep.h"
 #include "mpf/run_id.h"
-#include "mpf/wanted.h"
 #include "mpf/window.h"
 
 /* ---- values that the library accepts */
@@ -117,25 +117,35 @@ enum { OF_RUN = MPL_SETTINGS - 3, OF_KEEP, OF_CUDA };
 // clang-format off
 static const struct argp_option options[MPL_SETTINGS + 1] = {
     { "host", KEY, HOST, 0,
-      "Blocks of malloc that are recorded: every one (all, the default), a sample with call stacks, one each 512 KiB (sample, or sample:SIZE), those of 4 KiB and more (large, or large:SIZE), both with totals of the rest, or none", 0 },
+      "Which blocks of malloc to record: every block (all, the default); a sample with call stacks, "
+      "one per 512 KiB or SIZE (sample, sample:SIZE); those of at least 4 KiB or SIZE (large, "
+      "large:SIZE); or none (off). With sample and large, totals of the other blocks are also recorded", 0 },
     { "stacks", KEY + 1, STACKS, 0,
-      "Blocks of the host that have their call stack: those of 1 MiB and more (large, the default), a sample of the smaller ones, too, or every one", 0 },
-    { "python", KEY + 2, PYTHON, 0, "Call stacks of Python (on, the default); small or small:SIZE: also a sample of small objects, one each 512 KiB or SIZE", 0 },
+      "Which host blocks have call stacks: those of at least 1 MiB (large, the default), also a sample "
+      "of the smaller ones (sample), every block (all), or none (off)", 0 },
+    { "python", KEY + 2, PYTHON, 0, "Record call stacks of Python (on, the default), also for a sample of small objects, one per 512 "
+      "KiB or SIZE (small, small:SIZE), or none (off)", 0 },
     { "torch-ranges", KEY + 3, TORCH, 0,
-      "PyTorch's own ranges; ops: each operator is one, too (default: on)", 0 },
+      "Record PyTorch's own ranges (on, the default), also a range for every operator (ops), or none "
+      "(off)", 0 },
     { "program", KEY + 4, "GLOB", 0,
-      "Record only programs whose name matches: that of the file, or of a link to it", 0 },
+      "Record only programs whose file name, or the name of a link to it, matches GLOB", 0 },
     { "min-rss", KEY + 5, "SIZE", 0,
-      "Child processes that stayed smaller leave no log (default: 16M)", 0 },
-    { "level", KEY + 6, "N", 0, "Compression, -9 to 9 (default -1)", 0 },
+      "Keep no log of a child process whose resident memory never reached SIZE (default: 16M)", 0 },
+    { "level", KEY + 6, "N", 0, "Compression level of zstd, 1 to 9 or -1 to -9 (default: -1)", 0 },
     { "window", KEY + 7, "WHEN", 0,
-      "Record each block and the call stacks that are asked for only then: profiler (cudaProfilerStart to Stop), range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME, signal:USR1|USR2; outside, what keeps sums and live sets exact", 0 },
+      "Record in full only while a window is open: profiler (cudaProfilerStart to cudaProfilerStop), "
+      "range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME or signal:USR1|USR2. Sums are "
+      "exact at all times", 0 },
     { "run-id", KEY + 8, "ID", 0,
-      "Id of the run, the same for all launchers of one job (default: that of the job step, or a new one)", 0 },
+      "Id of the run, the same for all launchers of one job (default: the id of the job, or a random "
+      "id)", 0 },
     { "keep", KEY + 9, "SIZE|TIME", 0,
-      "How much of each log is kept: 2G in all, or 30min of its newest time whole; what is older is thinned (default: everything)", 0 },
+      "How much of each log to keep: a total size (2G), or a time for which the newest events are "
+      "complete (30min). Older events are thinned (default: everything)", 0 },
     { "cuda", KEY + 10, CUDA, 0,
-      "How CUDA's allocations are heard of: through CUPTI (cupti, the default), by standing before the driver's names (interpose, which leaves CUPTI to other tools), or not at all", 0 },
+      "How to observe CUDA allocations: through CUPTI (cupti, the default), by overriding the driver's "
+      "functions, which leaves CUPTI to other tools (interpose), or not at all (off)", 0 },
     { 0 },
 };
 
@@ -144,17 +154,17 @@ static const struct {
     const char *variable, *expected;
     bool (*is_valid)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
-    { "MEMPROF_HOST", MPF_WANTED_HOST, is_host },
-    { "MEMPROF_STACKS", MPF_WANTED_STACKS, is_word },
-    { "MEMPROF_PYTHON", MPF_WANTED_PYTHON, is_python },
-    { "MEMPROF_TORCH_RANGES", MPF_WANTED_TORCH, is_word },
+    { "MEMPROF_HOST", MPF_EXPECTED_HOST, is_host },
+    { "MEMPROF_STACKS", MPF_EXPECTED_STACKS, is_word },
+    { "MEMPROF_PYTHON", MPF_EXPECTED_PYTHON, is_python },
+    { "MEMPROF_TORCH_RANGES", MPF_EXPECTED_TORCH, is_word },
     { "MEMPROF_PROGRAM", "", is_any },
-    { "MEMPROF_MIN_RSS", MPF_WANTED_SIZE, is_size },
-    { "MEMPROF_LEVEL", MPF_WANTED_LEVEL, is_level },
-    { "MEMPROF_WINDOW", MPF_WINDOW_WANTED, is_window },
-    [OF_RUN] = { "MEMPROF_RUN", MPF_WANTED_RUN, is_run },
-    [OF_KEEP] = { "MEMPROF_KEEP", MPF_KEEP_WANTED, is_keep },
-    [OF_CUDA] = { "MEMPROF_CUDA", MPF_WANTED_CUDA, is_word },
+    { "MEMPROF_MIN_RSS", MPF_EXPECTED_SIZE, is_size },
+    { "MEMPROF_LEVEL", MPF_EXPECTED_LEVEL, is_level },
+    { "MEMPROF_WINDOW", MPF_EXPECTED_WINDOW, is_window },
+    [OF_RUN] = { "MEMPROF_RUN", MPF_EXPECTED_RUN, is_run },
+    [OF_KEEP] = { "MEMPROF_KEEP", MPF_EXPECTED_KEEP, is_keep },
+    [OF_CUDA] = { "MEMPROF_CUDA", MPF_EXPECTED_CUDA, is_word },
 };
 // clang-format on
 
@@ -164,7 +174,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     const int i = key - KEY;
     if (i < 0 || i >= MPL_SETTINGS) return ARGP_ERR_UNKNOWN;
     if (!setting[i].is_valid(arg, options[i].arg))
-        argp_error(state, "--%s=%s: %s", options[i].name, arg, setting[i].expected);
+        argp_error(state, "invalid --%s '%s': expected %s", options[i].name, arg,
+                   setting[i].expected);
     settings->value[i] = arg;
     return 0;
 }

@@ -125,17 +125,20 @@ int mpl_target_find(struct mpl_target *t, const char *command)
     const char *name = mpl_target_name(t->program);
     const char *rights = mpl_target_gains_rights(t->program);
     if (rights)
-        return refuse(t, MPL_STATUS_FAILURE, "%s is %s: the loader ignores LD_PRELOAD for it", name,
-                      rights);
+        return refuse(
+            t, MPL_STATUS_FAILURE,
+            "%s is %s, for which the loader ignores LD_PRELOAD, so memprof cannot record it", name,
+            rights);
     if (t->object.kind == MPL_OBJECT_STATIC)
         return refuse(
             t, MPL_STATUS_FAILURE,
-            "%s is statically linked: nothing can be preloaded into it; link it dynamically", name);
+            "%s is statically linked, so memprof cannot be preloaded into it; link it dynamically",
+            name);
     if (t->object.kind == MPL_OBJECT_MUSL)
-        return refuse(t, MPL_STATUS_FAILURE,
-                      "%s is a program of musl: its loader cannot load libmemprof.so, which needs "
-                      "glibc; build it for glibc",
-                      name);
+        return refuse(
+            t, MPL_STATUS_FAILURE,
+            "%s is built for musl, whose loader cannot load libmemprof.so; build it for glibc",
+            name);
     if (t->object.kind == MPL_OBJECT_FOREIGN)
         return refuse(t, MPL_STATUS_FAILURE, "%s is not a " MPL_MACHINE_NAME " program", name);
     return 0;

@@ -38,7 +38,7 @@ void mpl_tell_oom(const struct mpl_tree *tree, long kills)
     char names[512];
     if (kills <= 0) return;
     mpl_tree_killed(tree, names, sizeof names);
-    mpl_say("OOM KILL: the kernel killed %ld process%s of its memory cgroup%s%s", kills,
+    mpl_say("OOM KILL: the kernel killed %ld process%s of the command's memory cgroup%s%s", kills,
             kills == 1 ? "" : "es", *names ? ": " : "", names);
 }
 
@@ -47,8 +47,8 @@ void mpl_tell_unseen(const struct mpl_tree *tree)
     char names[1024];
     const size_t count = mpl_tree_unseen(tree, names, sizeof names);
     if (count)
-        mpl_say("%zu process%s of its tree ran without memprof: %s", count, count == 1 ? "" : "es",
-                names);
+        mpl_say("%zu process%s of the command ran without memprof: %s", count,
+                count == 1 ? "" : "es", names);
 }
 
 /* ---- logs */
@@ -97,7 +97,7 @@ static void tell_all(const struct mpl_logs *logs, const char *shown)
         snprintf(running, sizeof running, ", %u more of processes that still run", logs->running);
     if (logs->recovered)
         snprintf(recovered, sizeof recovered,
-                 ", %u completed from the journal (killed, or left by exit_group)",
+                 ", %u completed from the journal (killed, or ended by exit_group)",
                  logs->recovered);
     if (logs->count > FEW && high)
         snprintf(peak, sizeof peak, "; the highest peak RSS is %s (%s)",
@@ -121,9 +121,10 @@ static void tell_unmerged(const struct mpl_logs *logs, const char *shown)
     struct mpr_arena arena = { 0 };
     char others[64] = "";
     if (logs->unmerged > 1) snprintf(others, sizeof others, " (and %u more)", logs->unmerged - 1);
-    mpl_say("a log could not be merged with its journal, and both stay: %s%s; "
-            "remove the cause, then run memprof-report log recover %s",
-            logs->failure.text, others, mpr_shell_word(&arena, shown));
+    mpl_say(
+        "a log and its journal could not be merged, and were kept: %s%s; remove the cause, then run "
+        "memprof-report log recover %s",
+        logs->failure.text, others, mpr_shell_word(&arena, shown));
     mpr_arena_free(&arena);
 }
 
@@ -131,8 +132,8 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
 {
     if (!logs->count) {
         if (logs->running)
-            mpl_say("no process that has ended left a log; %u in %s of processes that still run",
-                    logs->running, shown);
+            mpl_say("no log is complete; %u in %s of processes that still run", logs->running,
+                    shown);
         else mpl_say("no process left a log");
         return;
     }
@@ -141,7 +142,8 @@ void mpl_tell_logs(const struct mpl_logs *logs, const char *shown, bool each)
     tell_all(logs, shown);
     if (logs->lossy)
         mpl_say(
-            "INCOMPLETE: %llu events are missing in %u log%s; memprof-report log verify says why and since when",
+            "INCOMPLETE: %llu events are missing in %u log%s; memprof-report log verify shows when "
+            "and why",
             logs->lost, logs->lossy, logs->lossy == 1 ? "" : "s");
     if (logs->cut)
         mpl_say(

@@ -16,7 +16,7 @@ pid_t mpl_thinner_start(const char *directory, const char *run)
     const char *argument[] = { NULL, "log", "compact", option, follow, directory, NULL };
     snprintf(option, sizeof option, "--run=%s", run);
     snprintf(follow, sizeof follow, "--follow=%ld", (long)getpid());
-    return mpl_report_start(argument, leave_group, "the logs grow beyond what is to be kept");
+    return mpl_report_start(argument, leave_group, "the logs grow beyond --keep");
 }
 
 void mpl_thinner_end(pid_t thinner)

@@ -84,12 +84,12 @@ void mpl_tree_killed(const struct mpl_tree *t, char *out, size_t cap)
 
 size_t mpl_tree_unseen(const struct mpl_tree *t, char *out, size_t cap)
 {
-    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "LD_PRELOAD was dropped",
+    static const char *const why[] = { [MPL_UNSEEN_DROPPED] = "started without LD_PRELOAD",
                                        [MPL_UNSEEN_STATIC] = "statically linked",
-                                       [MPL_UNSEEN_MUSL] = "its C library is musl",
+                                       [MPL_UNSEEN_MUSL] = "built for musl",
                                        [MPL_UNSEEN_FOREIGN] = "not a " MPL_MACHINE_NAME " program",
                                        [MPL_UNSEEN_RIGHTS] =
-                                           "it gains rights, so LD_PRELOAD is ignored" };
+                                           "runs with more rights, so LD_PRELOAD is ignored" };
     struct list list = { out, cap, 0, 0 };
     *out = 0;
     for (size_t i = 0; i < t->watch.count; i++)

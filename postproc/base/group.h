@@ -17,8 +17,8 @@
     X(THREAD,  "thread",  ", ", "")                                                \
     X(SIZE,    "size",    ", ", "")                                                \
     X(HEAP,    "heap",    ", ", "")                                                \
-    X(COMM,    "comm",    " or, of device memory, ", " (NCCL's communicators)")    \
-    X(GRAPH,   "graph",   " or ", " (CUDA graphs' captures)")
+    X(COMM,    "comm",    " or, for device memory, ", " (NCCL's communicators)")   \
+    X(GRAPH,   "graph",   " or ", " (captures of CUDA graphs)")
 
 enum mpr_group {
 #define X(name, ...) MPR_GROUP_##name,

@@ -170,13 +170,15 @@ void mpr_cmd_error(const struct mpr_error *error) { mpr_cmd_say("%s", error->tex
 void mpr_cmd_say_no_names(void)
 {
     if (mpr_symbols_not_installed())
-        mpr_cmd_say("calls of native code have no names; install libdw1 (elfutils) to get them");
+        mpr_cmd_say(
+            "native calls are shown without names, because libdw is not installed; install libdw1 (elfutils)");
     const char *why = mpr_symbols_not_fetched();
     if (!why) return;
-    mpr_cmd_say("DEBUGINFOD_URLS: %s; no more debug files were asked for, so names may be missing. "
-                "Unset it where there is no server, or give a slow one more seconds: "
-                "DEBUGINFOD_TIMEOUT=60 DEBUGINFOD_MAXTIME=600",
-                why);
+    mpr_cmd_say(
+        "a server of DEBUGINFOD_URLS failed: %s. The remaining debug files were not requested, so names "
+        "may be missing. If no server can be reached, unset DEBUGINFOD_URLS; for a slow server, set "
+        "DEBUGINFOD_TIMEOUT=60 DEBUGINFOD_MAXTIME=600",
+        why);
 }
 
 /* ---- the progress bar */
@@ -257,7 +259,8 @@ static void end_without_memory(void)
         mpr_cmd_error(&error);
     } else
         mpr_cmd_say(
-            "the report takes more memory than there is; allow more with memprof-report --max-memory=MIB");
+            "this report needs more memory than the limit; raise the limit with memprof-report "
+            "--max-memory=MIB");
     mpr_atomic_abandon();
     _exit(MPR_EXIT_FAILURE);
 }

@@ -39,7 +39,7 @@ struct mpr_args {
     size_t operands, cap;
 };
 
-#define MPR_NEED_LOG "a log is needed"
+#define MPR_NEED_LOG "expected a log or a directory of logs"
 
 struct mpr_cmdline {
     const char *operands; /* as --help shows them, or NULL for LOG|DIR... */

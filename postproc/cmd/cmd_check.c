@@ -43,16 +43,16 @@ static void add_max(void *value, char *text, const char *name, struct argp_state
          *size = mpr_text_copy_part(text + size_at, size_length);
     limit.heap = mpr_heap_named(heap);
     if (text[heap_length] && heap_length && !limit.heap)
-        argp_error(state, "--%s=%s: there is no heap %s: %s", name, text, heap, MPR_HEAPS_WANTED);
+        argp_error(state, "invalid --%s '%s': unknown heap '%s', expected " MPR_HEAPS_EXPECTED,
+                   name, text, heap);
     const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
     const char *after = text + size_at + size_length;
     free(heap);
     free(size);
     limit.optional = *after && strcmp(after + 1 + strspn(after + 1, " "), "optional") == 0;
     if (!good || (*after && !limit.optional))
-        argp_error(state,
-                   "--%s=%s: expected HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB",
-                   name, text);
+        mpr_option_invalid(state, name, text,
+                           "HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB");
     mpr_budget_add(&a->budget, &limit);
 }
 
@@ -72,7 +72,7 @@ static void set_percent(void *value, char *arg, const char *option, struct argp_
     char *end;
     const double percent = strtod(arg, &end);
     if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1e6))
-        argp_error(state, "--%s=%s: expected a percentage, such as 2%%", option, arg);
+        mpr_option_invalid(state, option, arg, "a percentage, such as 2%");
     *(double *)value = percent / 100;
 }
 
@@ -81,40 +81,48 @@ static void check_usage(void *args, struct argp_state *state)
     const struct args *a = args;
     const bool limited = a->limited || a->against;
     if (a->suggest && (limited || a->junit || a->common.output.renderer != &mpr_render_text))
-        argp_error(state, "--suggest checks nothing: --max, --budget, --against, --junit and "
-                          "--format do not go with it");
+        argp_error(
+            state,
+            "--suggest checks nothing and cannot be combined with --max, --budget, --against, --junit or "
+            "--format");
     if (!a->suggest && !limited)
-        argp_error(state, "expected a limit: --max, --budget or --against");
+        argp_error(state, "expected a limit (--max, --budget or --against) or --suggest");
     if (a->junit && !mpr_output_path(a->junit) && !a->common.output.path)
-        argp_error(state, "--junit=-: the report goes to standard output: --output writes it "
-                          "elsewhere");
+        argp_error(
+            state,
+            "--junit=- needs --output=FILE, because the report also goes to standard output");
 }
 
 static const struct mpr_option options[] = {
     { "max", 0, "HEAP=SIZE[,optional]",
-      "the heap's peak is at most that, such as host/heap=500MiB; optional: there may be no such heap. Or a line of a budget, in quotes",
+      "limit of the heap's peak, such as host/heap=500MiB; with optional the heap need not exist. Also "
+      "takes a line of a budget, in quotes",
       .set = add_max },
     { "budget", 0, "FILE",
-      "limits, one a line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE; after one that may match nothing: optional",
+      "read limits from FILE, one per line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" "
+      "HEAP SIZE, thread NAME HEAP SIZE or role NAME HEAP SIZE; a line that ends with optional may "
+      "match nothing",
       .set = add_budget },
     { "against", 0, "BASE",
-      "no heap, device, communicators or graphs, and no line of them, take more than in that log, but for the tolerance",
+      "the log BASE is the limit for each heap, device, the communicators, the graphs, and each of "
+      "their lines",
       MPR_TO_TEXT(struct args, against) },
     { "tolerance", 0, "PERCENT",
-      "of the heap's peak, or the others' bytes, in the base (default: 2%)",
+      "allow this much more than in BASE, as a share of its bytes (of the heap's peak for a line) "
+      "(default: 2%)",
       MPR_TO(set_percent, double, struct args, tolerance) },
-    { "junit", 0, "FILE", "write the limits there as tests, for CI",
+    { "junit", 0, "FILE", "write the limits to FILE as JUnit tests, for CI",
       MPR_TO_TEXT(struct args, junit) },
-    { "suggest", 0, NULL, "print a budget that the log keeps, for --budget, instead of checking",
+    { "suggest", 0, NULL, "check nothing, and print a budget that the log keeps, for --budget",
       MPR_TO_FLAG(struct args, suggest) },
-    { "headroom", 0, "PERCENT", "what --suggest leaves to spare (default: 10%)",
+    { "headroom", 0, "PERCENT", "add this much to the values of --suggest (default: 10%)",
       MPR_TO(set_percent, double, struct args, headroom) },
     { 0 },
 };
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Checks that runs keep their limits, for CI: prints a line for each limit that is broken, and ends with 4."
+        "Checks that runs keep their memory limits, for CI. Prints a line for each broken limit, and ends with exit status 4."
         "\vExamples:\n"
         "  memprof-report check --max host/heap=500MiB --max gpu0/torch=12GiB LOG\n"
         "  memprof-report check --suggest LOG > budget.txt\n"

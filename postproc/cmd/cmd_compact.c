@@ -35,7 +35,7 @@ static void set_keep(void *value, char *text, const char *name, struct argp_stat
 {
     struct keeping *k = value;
     k->given = mpf_keep_read(text, &k->keep);
-    if (!k->given) argp_error(state, "--%s=%s: " MPF_KEEP_WANTED, name, text);
+    if (!k->given) mpr_option_invalid(state, name, text, MPF_EXPECTED_KEEP);
 }
 
 static void set_follow(void *value, char *text, const char *name, struct argp_state *state)
@@ -45,19 +45,21 @@ static void set_follow(void *value, char *text, const char *name, struct argp_st
     if (!text) return;
     const long pid = *text && !text[strspn(text, "0123456789")] ? strtol(text, NULL, 10) : 0;
     if (pid <= 0 || (pid_t)pid != pid)
-        argp_error(state, "--%s=%s: a process is wanted", name, text);
+        mpr_option_invalid(state, name, text, "the number of a process");
     f->process = (pid_t)pid;
 }
 
 static const struct mpr_option options[] = {
     { "keep", 0, "SIZE|TIME",
-      "How much of each log is kept: 2G in all, or 30min of its newest time whole (default: what MEMPROF_KEEP was when it was recorded)",
+      "how much of each log to keep: a total size (2G), or a time for which the newest events are "
+      "complete (30min) (default: MEMPROF_KEEP when the log was recorded)",
       MPR_TO(set_keep, struct keeping, struct args, keeping) },
     { "follow", 0, "PID",
-      "Go on until the logs' processes have ended, at the lowest priority; with PID, as long as that process runs",
+      "continue at the lowest priority until the processes of the logs have ended; with PID, as long "
+      "as that process runs",
       MPR_TO(set_follow, struct follow, struct args, follow), .optional = true },
     { "run", 0, "ID",
-      "Touch only logs of that run and this machine that were recorded with MEMPROF_KEEP",
+      "change only logs of the run ID that were recorded on this machine with MEMPROF_KEEP",
       MPR_TO_TEXT(struct args, run) },
     { 0 },
 };
@@ -68,10 +70,10 @@ static const struct mpr_cmdline cmdline = {
     .need = MPR_NEED_LOG,
     .no_output = true,
     .doc =
-        "Keeps logs within a size or a time, also while their processes run: the newest part stays whole, what is older is "
-        "thinned into LOG.fold, and its room is given back."
-        "\vOnce a process has ended its log and LOG.fold are made one file, as memprof-report log recover does it. Until then "
-        "the two belong together.\n\n"
+        "Limits the size or the time of logs, also while their processes run: the newest part stays complete, older events are "
+        "thinned into LOG.fold, and their room is released."
+        "\vWhen a process has ended, its log and LOG.fold become one file, as with memprof-report log recover. Until then, "
+        "both files are needed.\n\n"
         "Example:\n  memprof-report log compact --keep 2G logs",
     .exit = "0 fine, 1 failure, 2 wrong usage",
 };
@@ -84,11 +86,11 @@ static void say_compacted(const char *path, const struct mpr_compaction *done)
     if (done->outcome == MPR_COMPACT_OTHER) return;
     mpr_utf8_write_escaped(stdout, path);
     switch (done->outcome) {
-    case MPR_COMPACT_LITTLE: puts(": what is older is not worth folding"); break;
-    case MPR_COMPACT_READ: puts(": somebody reads it; not folded now"); break;
+    case MPR_COMPACT_LITTLE: puts(": not thinned, because its older part is too small"); break;
+    case MPR_COMPACT_READ: puts(": not thinned, because another process reads it"); break;
     case MPR_COMPACT_OTHER: break;
     case MPR_COMPACT_FOLDED:
-        printf(": %s are folded, to %s\n", mpr_units_size(&before, done->before),
+        printf(": %s thinned to %s\n", mpr_units_size(&before, done->before),
                mpr_units_size(&after, done->after));
         break;
     }

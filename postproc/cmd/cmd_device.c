@@ -15,15 +15,15 @@ struct at_args {
 /* ---- breakdown */
 
 static const struct mpr_option breakdown_options[] = {
-    { "at", 0, "TIME", MPR_INSTANTS " (default: peak, of what PyTorch held on each device)",
+    { "at", 0, "TIME", MPR_INSTANTS " (default: peak, each device's peak of PyTorch's memory)",
       MPR_TO(mpr_set_instant_or_peak, const char *, struct at_args, at) },
     { 0 },
 };
 
 static const struct mpr_cmdline breakdown_cmdline = {
     .doc =
-        "Shows a training step's device memory by role: parameters, gradients, optimizer state, activations and so on, told by when each of "
-        "PyTorch's blocks was made and when it went."
+        "Shows PyTorch's device memory by its role in a training step: parameters, gradients, optimizer state, activations and so "
+        "on. The role of a block is inferred from the times at which it was allocated and freed."
         "\vExamples:\n"
         "  memprof-report breakdown memprof.n03.4242.zst\n"
         "  memprof-report breakdown --at step:12 LOG\n"
@@ -59,15 +59,15 @@ int mpr_cmd_breakdown(int argc, char **argv)
 
 static const struct mpr_option segments_options[] = {
     { "at", 0, "TIME",
-      MPR_INSTANTS " (default: oom where memory ran out, else peak, each device's)",
+      MPR_INSTANTS " (default: oom if memory ran out, else peak, each device's peak)",
       MPR_TO_INSTANT(struct at_args, at) },
     { 0 },
 };
 
 static const struct mpr_cmdline segments_cmdline = {
     .doc =
-        "Shows the segments of PyTorch's caching allocator at one instant: what is live in them, their holes by pool, and what pins the "
-        "free bytes."
+        "Shows the segments of PyTorch's caching allocator at one instant: their live blocks, their holes by pool, and the blocks "
+        "that pin free bytes."
         "\vExamples:\n"
         "  memprof-report segments memprof.n03.4242.zst\n"
         "  memprof-report segments --at peak LOG\n"
@@ -107,8 +107,8 @@ int mpr_cmd_segments(int argc, char **argv)
 
 static const struct mpr_cmdline graphs_cmdline = {
     .doc =
-        "Shows what CUDA graphs cost: captures by burst, what PyTorch took for their memory pools, and the device memory of their "
-        "executables and first launches."
+        "Shows the memory cost of CUDA graphs: captures by burst, the memory that PyTorch took for their pools, and the device "
+        "memory of their executables and first launches."
         "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG",
 };
 

@@ -15,7 +15,7 @@ static void begin_new(void *value, char *text, const char *name, struct argp_sta
 {
     struct args *a = value;
     (void)text;
-    if (a->has_new) argp_error(state, "--%s: there are two sides", name);
+    if (a->has_new) argp_error(state, "expected --%s once, because there are two sides", name);
     a->has_new = true;
     a->base = a->common.operands;
 }
@@ -23,7 +23,7 @@ static void begin_new(void *value, char *text, const char *name, struct argp_sta
 static void set_at(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct args *a = value;
-    if (a->at[1]) argp_error(state, "--%s: there are two sides", name);
+    if (a->at[1]) argp_error(state, "expected --%s at most twice, once for each side", name);
     mpr_set_instant(&a->at[a->at[0] != NULL], text, name, state);
 }
 
@@ -35,20 +35,20 @@ static void check(void *args, struct argp_state *state)
     const bool twice = a->at[1] && runs == 1 && !a->has_new;
     if (!a->has_new) a->base = 1;
     if (!twice && (!a->base || a->base >= runs || (!a->has_new && runs != 2)))
-        argp_error(
-            state,
-            "two logs are wanted, or several on either side of --new, or one and --at twice");
+        argp_error(state, "expected BASE NEW, or BASE... --new NEW..., or --at TIME --at TIME LOG");
 }
 
 static const struct mpr_option options[] = {
     { "new", 0, NULL,
-      "what follows are runs of the new side: for several runs a side, which tell how far runs differ by themselves",
+      "the runs after it are the new side; several runs of a side show how much runs differ without a "
+      "change",
       .set = begin_new },
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct args, peaks.by) },
+    { "by", 'b', MPR_BY_WORDS, "group by " MPR_BY_HELP, MPR_TO_BY(struct args, peaks.by) },
     { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct args, peaks.heap) },
     { "at", 0, "TIME",
-      "compare each run at TIME after its start (" MPR_INSTANTS
-      "), not each heap at its peak; given again, the new side then: one log at two times, too",
+      "compare at TIME (" MPR_INSTANTS
+      "), not at the peak of each heap; a second --at is for the new side, and with it one log can be "
+      "both sides",
       .set = set_at },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct args, peaks.backward_of) },
     { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct args, peaks.no_inherit) },
@@ -58,15 +58,17 @@ static const struct mpr_option options[] = {
 static const struct mpr_cmdline cmdline = {
     .operands = "BASE NEW\nBASE... --new NEW...\n--at TIME --at TIME LOG",
     .doc =
-        "Shows what two runs differ by, or two sides of several runs: each heap's peak, and what grew and what shrank in it."
-        "\vEach is a log or a directory, of which the log is meant of the process that memory ran out for first, else that with the largest peak, or what --rank and --pid choose. Lines are matched by range, or by function and file: not by the line of the source, which a "
-        "change above it moves.\n\n"
+        "Shows the differences between two runs, or between two sides of several runs: the peak of each heap, and the rows that "
+        "grew or shrank in it."
+        "\vA run is a log or a directory. From a directory, diff takes the log of the process that failed first, else the log with "
+        "the largest peak, or the one that --rank and --pid select. Rows are matched by range, or by function and file, whatever "
+        "their line number.\n\n"
         "Examples:\n"
         "  memprof-report diff base.zst new.zst\n"
         "  memprof-report diff --heap gpu0/torch --by stack base.zst new.zst\n"
         "  memprof-report diff --at step:6.end --at step:7.end run.zst\n"
         "  memprof-report diff base1.zst base2.zst base3.zst --new new1.zst new2.zst",
-    .exit = "0 fine, also where they differ, 1 failure, 2 wrong usage, 3 a log is incomplete",
+    .exit = "0 fine, even if the runs differ, 1 failure, 2 wrong usage, 3 a log is incomplete",
     .options = options,
     .takes = MPR_TAKES_PROCESSES,
     .in_order = true,

@@ -84,7 +84,7 @@ static void add_operand(struct log_names *logs, struct mpr_digests *all, const c
             add_name(logs, mpr_text_format("%s/%s", operand, entry->d_name));
     closedir(dir);
     if (logs->count == before)
-        fail(all, operand, "no digests (*.digest) and no logs (*.zst) in this directory");
+        fail(all, operand, "this directory has neither digests (*.digest) nor logs (*.zst)");
 }
 
 static int by_name(const void *left, const void *right)
@@ -150,20 +150,21 @@ struct args {
 static void set_output(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct args *a = value;
-    if (strcmp(text, "-") == 0) argp_error(state, "--%s=-: a digest needs a file", name);
+    if (strcmp(text, "-") == 0)
+        argp_error(state, "--%s=- is not available: a digest needs a file", name);
     a->common.output.path = text;
 }
 
 static const struct mpr_option options[] = {
-    { "output", 'o', "FILE", "write the one digest there; what was there is replaced",
+    { "output", 'o', "FILE", "write the digest of one log to FILE, and replace an existing file",
       .set = set_output },
     { 0 },
 };
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Writes beside each log, as LOG.digest, what reports say of it: a small database of SQLite, for ranks and for "
-        "questions to many processes at once. One that was made of the log as it is now stays as it is."
+        "Writes a summary of each log's reports next to it, as LOG.digest: a small SQLite database, for ranks and for queries "
+        "over many processes. A digest that is up to date is not written again."
         "\vExamples:\n"
         "  memprof-report log digest logs/\n"
         "  memprof-report log digest -o rank7.digest memprof.n03.4242.zst\n"
@@ -186,7 +187,8 @@ static int is_stored(const char *log, const char *path, struct mpr_error *error)
         stored = is_fresh(&old, log);
         mpr_digest_free(&old);
     } else if (found != MPR_DIGEST_DAMAGED && found != MPR_DIGEST_MISSING)
-        stored = mpr_fail(error, "%s: %s: it stays, remove it or give -o FILE", path, why);
+        stored = mpr_fail(error, "%s: %s; this file was not changed. Remove it, or give -o FILE",
+                          path, why);
     mpr_arena_free(&arena);
     return stored;
 }
@@ -243,7 +245,8 @@ int mpr_cmd_digest(int argc, char **argv)
         mpr_cmd_say(MPR_NO_SQLITE);
         logs->failed = true;
     } else if (path && logs->paths.count > 1) {
-        mpr_cmd_say("--output=%s is for one log, and there are %zu", path, logs->paths.count);
+        mpr_cmd_say("--output=%s takes the digest of one log, and there are %zu logs", path,
+                    logs->paths.count);
         logs->failed = true;
     } else mpr_logs_each(logs, add, &a);
     return mpr_args_close(&a.common, a.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);

@@ -25,8 +25,7 @@ int mpr_export_window(const struct mpr_export *e, const char *path,
                          error) != 0)
         return -1;
     if (*from_ns > *until_ns)
-        return mpr_fail(error, "%s: --from=%s is behind --until=%s: nothing is between them", path,
-                        e->from, e->until);
+        return mpr_fail(error, "%s: --from=%s is later than --until=%s", path, e->from, e->until);
     warn_begin(e, path, progress, *from_ns);
     return 0;
 }
@@ -145,21 +144,22 @@ static const struct mpr_export_format *const formats[] = { &mpr_export_sqlite,
                                                            &mpr_export_torch_snapshot, &pprof,
                                                            &perfetto };
 
+#define FORMATS "sqlite, torch-snapshot, pprof or perfetto"
+
 static void set_format(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct mpr_export *e = value;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i]->name, text) == 0) e->format = formats[i];
     if (!e->format || strcmp(e->format->name, text) != 0)
-        argp_error(state, "--%s=%s: sqlite, torch-snapshot, pprof or perfetto is wanted", name,
-                   text);
+        mpr_option_invalid(state, name, text, FORMATS);
 }
 
 static void set_min(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct mpr_export *e = value;
     if (!mpr_budget_size(text, &e->min_bytes))
-        argp_error(state, "--%s=%s: a size is wanted, such as 4096, 4KiB or 1MiB", name, text);
+        mpr_option_invalid(state, name, text, "a size, such as 4096, 4KiB or 1MiB");
     e->given |= MPR_EXPORT_MIN;
 }
 
@@ -173,45 +173,42 @@ static void set_heap(void *value, char *text, const char *name, struct argp_stat
 static void check(void *args, struct argp_state *state)
 {
     struct mpr_export *e = args;
-    if (!e->format)
-        argp_error(state, "--to is needed: sqlite, torch-snapshot, pprof or perfetto is wanted");
+    if (!e->format) argp_error(state, "expected --to with " FORMATS);
     const struct mpr_export_format *f = e->format;
     if (!e->path) e->path = f->path;
     if (strcmp(e->path, "-") == 0 && !f->streams)
-        argp_error(state, "--output=-: a database needs a file");
+        argp_error(state, "--output=- is not available with --to=sqlite: a database needs a file");
     const unsigned other = e->given & ~f->options;
     if (other)
-        argp_error(state, "--%s is not for --to=%s", other & MPR_EXPORT_MIN ? "min" : "heap",
-                   f->name);
+        argp_error(state, "--%s is not available with --to=%s",
+                   other & MPR_EXPORT_MIN ? "min" : "heap", f->name);
 }
 
 static const struct mpr_option options[] = {
     { "to", 0, "sqlite|torch-snapshot|pprof|perfetto",
-      "a database of SQLite; a snapshot as PyTorch's allocator dumps it; a profile for pprof; a trace "
-      "for Perfetto",
+      "an SQLite database, a snapshot of PyTorch's allocator, a profile for pprof, or a trace for "
+      "Perfetto",
       .set = set_format },
     { "output", 'o', "FILE",
-      "write there (memprof.sqlite, memprof.pickle, memprof.pb.gz, memprof.pftrace); what was there is replaced. -: standard output, "
-      "but for a database",
+      "write to FILE, and replace an existing file (default: memprof.sqlite, memprof.pickle, "
+      "memprof.pb.gz or memprof.pftrace); - is standard output, except with sqlite",
       MPR_TO_TEXT(struct mpr_export, path) },
     { "min", 0, "SIZE",
-      "list blocks of at least so many bytes, such as 4KiB; in a database the sums of the others stay "
-      "in uses",
+      "omit blocks smaller than SIZE, such as 4KiB; the table uses of a database still includes them",
       .set = set_min },
-    { "from", 0, "TIME", "list blocks, ranges and samples from then on: " MPR_INSTANTS,
+    { "from", 0, "TIME", "only blocks, ranges and samples from TIME on: " MPR_INSTANTS,
       MPR_TO_INSTANT(struct mpr_export, from) },
-    { "until", 0, "TIME", "up to then; step:12.end is that range's end",
+    { "until", 0, "TIME", "only up to TIME; step:12.end is the end of that range",
       MPR_TO_INSTANT(struct mpr_export, until) },
-    { "heap", 0, "NAME", "pprof and perfetto: only this heap", .set = set_heap },
+    { "heap", 0, "NAME", "only this heap (pprof and perfetto)", .set = set_heap },
     { 0 },
 };
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Writes logs for other tools: as a database of SQLite, for questions that no report has (every block with its "
-        "range, thread and call stack, every time that a range was open, every sample), one log as a snapshot of "
-        "PyTorch's allocator, which PyTorch's memory_viz and tools for its snapshots open, logs as a profile of who "
-        "made and who held memory, for pprof, or as a trace of heaps and ranges over time, for ui.perfetto.dev."
+        "Writes logs for other tools: an SQLite database for questions that no report answers (every block with its range, "
+        "thread and call stack, every instance of a range, every sample), a snapshot of PyTorch's allocator for memory_viz, a "
+        "profile of allocated and live memory for pprof, or a trace of heaps and ranges over time for ui.perfetto.dev."
         "\vExamples:\n"
         "  memprof-report export --to sqlite -o run.sqlite memprof.n03.4242.zst\n"
         "  memprof-report export --to sqlite --min 64KiB -o ranks.sqlite logs/\n"

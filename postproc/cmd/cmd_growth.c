@@ -15,13 +15,14 @@ struct leaks_args {
 };
 
 static const struct mpr_option leaks_options[] = {
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct leaks_args, leaks.by) },
-    { "at", 0, "TIME", "what lives then, and grew until then: " MPR_INSTANTS " (default: end)",
+    { "by", 'b', MPR_BY_WORDS, "group by " MPR_BY_HELP, MPR_TO_BY(struct leaks_args, leaks.by) },
+    { "at", 0, "TIME", "live blocks at TIME, and growth up to it: " MPR_INSTANTS " (default: end)",
       MPR_TO_INSTANT(struct leaks_args, at) },
     { "range", 0, "NAME",
-      "growth is told by the instances of this range (step, \"epoch > step\"), with or without numbers; otherwise by the outermost one that repeats",
+      "measure growth from instance to instance of this range (step, \"epoch > step\"), with or "
+      "without numbers (default: the outermost range that repeats)",
       MPR_TO_TEXT(struct leaks_args, leaks.range) },
-    { "every", 0, "TIME", "growth is told by the clock, for example each 1s or 500ms",
+    { "every", 0, "TIME", "measure growth by the clock, every 1s or 500ms for example",
       MPR_TO_LENGTH(struct leaks_args, leaks.every) },
     { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct leaks_args, leaks.heap) },
     { 0 },
@@ -29,7 +30,7 @@ static const struct mpr_option leaks_options[] = {
 
 static const struct mpr_cmdline leaks_cmdline = {
     .doc =
-        "Shows what lives at the end, or at another time, by site and range, and what grows with each instance of a repeated range."
+        "Shows the live blocks at the end, or at another time, by site and range, and the sites that grow with each instance of a repeated range."
         "\vExamples:\n"
         "  memprof-report leaks memprof.n03.4242.zst\n"
         "  memprof-report leaks --range request --by stack LOG\n"
@@ -70,9 +71,10 @@ struct steps_args {
 
 static const struct mpr_option steps_options[] = {
     { "range", 0, "NAME",
-      "the instances of this range: its name or path (step, \"epoch > step\"), with or without numbers; otherwise the outermost one that repeats",
+      "the range whose instances are shown: its name or path (step, \"epoch > step\"), with or without "
+      "numbers (default: the outermost range that repeats)",
       MPR_TO_TEXT(struct steps_args, steps.instances.range) },
-    { "by", 'b', MPR_BY_WORDS, "what the one that stands out is compared by: " MPR_BY_HELP,
+    { "by", 'b', MPR_BY_WORDS, "compare the outlier with the median instance by " MPR_BY_HELP,
       MPR_TO_BY(struct steps_args, steps.by) },
     { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct steps_args, steps.instances.heap) },
     { 0 },
@@ -80,7 +82,7 @@ static const struct mpr_option steps_options[] = {
 
 static const struct mpr_cmdline steps_cmdline = {
     .doc =
-        "Shows what each instance of a repeated range, as a training step is, took and kept, and which of them stand out."
+        "Shows the peak and the kept bytes of each instance of a repeated range, such as a training step, and the outliers among them."
         "\vExamples:\n"
         "  memprof-report steps memprof.n03.4242.zst\n"
         "  memprof-report steps --range \"epoch > step\" --heap gpu0/torch LOG\n"

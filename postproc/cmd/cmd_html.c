@@ -44,13 +44,13 @@ static void set_output(void *value, char *text, const char *name, struct argp_st
 }
 
 static const struct mpr_option options[] = {
-    { "output", 'o', "FILE", "write there (memprof.html); - is standard output",
+    { "output", 'o', "FILE", "write to FILE (default: memprof.html); - is standard output",
       .set = set_output },
     { 0 },
 };
 
 static const struct mpr_cmdline cmdline = {
-    .doc = "Writes one HTML file that shows runs over time and compares them; it needs no network."
+    .doc = "Writes one HTML file that shows runs over time and compares them. It needs no network."
            "\vExamples:\n"
            "  memprof-report html memprof.n03.4242.zst\n"
            "  memprof-report html base.zst fp8.zst -o compare.html\n"

@@ -16,7 +16,7 @@
 
 static const struct mpr_cmdline info_cmdline = {
     .doc =
-        "Shows what a log holds: its header, events by kind, threads, ranges, losses, and memprof's own memory."
+        "Shows the header of a log, its events by kind, threads, ranges and losses, and memprof's own memory."
         "\vExamples:\n  memprof-report log info memprof.n03.4242.zst\n  memprof-report log info --format json LOG",
 };
 
@@ -41,7 +41,7 @@ int mpr_cmd_info(int argc, char **argv)
 
 static const struct mpr_cmdline verify_cmdline = {
     .doc =
-        "Checks every frame of each log and says up to which offset and time it is good."
+        "Checks every frame of each log, and prints the offset and the time up to which the log is good."
         "\vExamples:\n  memprof-report log verify memprof.n03.4242.zst\n  memprof-report log verify logs/",
     .exit = "0 good, 1 failure, 2 wrong usage, 3 a log is incomplete",
 };
@@ -79,16 +79,17 @@ struct recover_args {
 
 static const struct mpr_option recover_options[] = {
     { "dead", 0, NULL,
-      "The process has ended, and if the log is a copy, had ended before it was copied: for logs that do not show it",
+      "the process has ended, and if the log is a copy, it had ended before the copy was made; for "
+      "logs whose files do not show it",
       MPR_TO_FLAG(struct recover_args, dead) },
     { 0 },
 };
 
 static const struct mpr_cmdline recover_cmdline = {
     .doc =
-        "Folds the journal of a dead process into its log, ends the log and removes the journal."
-        "\vReports read a journal beside its log anyway; this makes the log stand alone, for example before it is moved. "
-        "A process that may still run is left alone, and so are logs of other users.\n\n"
+        "Merges the journal of a dead process into its log, ends the log and removes the journal."
+        "\vReports also read a log together with its journal. A recovered log can be moved without the "
+        "journal. Logs of processes that may still run and logs of other users are not changed.\n\n"
         "Example:\n  memprof-report log recover memprof.n03.4242.zst",
     .exit = "0 fine, 1 failure, 2 wrong usage",
     .options = recover_options,
@@ -103,12 +104,12 @@ static int recover(void *args, const char *path, const struct mpr_progress *prog
     struct mpr_recovery recovery;
     (void)progress;
     if (mpr_recover(path, a->dead, &recovery, error) != 0) return -1;
-    const char *merged = recovery.merged ? "; its fold is in it now" : "";
+    const char *merged = recovery.merged ? "; LOG.fold was merged into it" : "";
     mpr_utf8_write_escaped(stdout, path);
     switch (recovery.outcome) {
-    case MPR_RECOVER_WHOLE: printf(": complete already%s\n", merged); break;
+    case MPR_RECOVER_WHOLE: printf(": already complete%s\n", merged); break;
     case MPR_RECOVER_NOTHING:
-        printf(": no journal found%s\n", *merged ? merged : "; the log stays as it is");
+        printf(": no journal found%s\n", *merged ? merged : "; the log was not changed");
         break;
     case MPR_RECOVER_DONE:
         printf(": %" PRIu64 " events recovered%s\n", recovery.events, merged);
@@ -135,17 +136,16 @@ struct symbolize_args {
 };
 
 static const struct mpr_option symbolize_options[] = {
-    { "quiet", 'q', NULL, "print nothing but errors", MPR_TO_FLAG(struct symbolize_args, quiet) },
+    { "quiet", 'q', NULL, "print only errors", MPR_TO_FLAG(struct symbolize_args, quiet) },
     { 0 },
 };
 
 static const struct mpr_cmdline symbolize_cmdline = {
     .doc =
-        "Stores beside each log, as LOG.symbols, the names of the calls in its native stacks: function, file, line and "
-        "inlined calls. Reports take them from there where the program's files are not: on another machine, or when the "
-        "container is gone."
-        "\vRun it where the program ran; memprof run --symbols does. Copy LOG.symbols with LOG. Names that cannot be "
-        "found any more, but are in the file already, stay in it.\n\n"
+        "Stores the names of the calls in each log's native stacks next to it, as LOG.symbols: function, file, line and inlined "
+        "calls. Reports use them if the program's files are missing: on another machine, or when the container is gone."
+        "\vRun it on the machine where the program ran, as memprof run --symbols does. Copy LOG.symbols with LOG. Stored names "
+        "that cannot be found any more stay in the file.\n\n"
         "Example:\n"
         "  memprof-report log symbolize logs/",
     .options = symbolize_options,
@@ -156,8 +156,8 @@ static void say_symbolized(const char *log, const struct mpr_symbolized *s)
 {
     struct mpr_number named, calls, objects, size;
     mpr_utf8_write_escaped(stdout, log);
-    if (!s->calls) printf(": no native call stacks in it\n");
-    else if (!s->bytes) printf(": no call has a name, and nothing is stored\n");
+    if (!s->calls) printf(": no native call stacks in this log\n");
+    else if (!s->bytes) printf(": no call has a name, so nothing was stored\n");
     else
         printf(".symbols: %s of %s calls, in %s object file%s; %s\n",
                mpr_units_count(&named, s->named), mpr_units_count(&calls, s->calls),
@@ -169,7 +169,7 @@ static void say_symbolized(const char *log, const struct mpr_symbolized *s)
         putchar('\n');
     }
     if (s->left_out)
-        printf("  %s calls are left out, for the file has no room for them\n",
+        printf("  %s calls were omitted, because the file has no room for them\n",
                mpr_units_count(&calls, s->left_out));
 }
 

@@ -9,7 +9,7 @@ struct args {
 };
 
 static const struct mpr_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, "PyTorch's live blocks by " MPR_BY_HELP,
+    { "by", 'b', MPR_BY_WORDS, "group PyTorch's live blocks by " MPR_BY_HELP,
       MPR_TO_BY(struct args, by) },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct args, backward_of) },
     { 0 },
@@ -17,7 +17,7 @@ static const struct mpr_option options[] = {
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Tells the story of each lack of memory: what was asked and where, what was free, who held the rest, what would have made it fit."
+        "Shows each out-of-memory event: the request and its call site, the free memory, the owners of the used memory, and the changes that would have made the request fit."
         "\vExamples:\n"
         "  memprof-report oom memprof.n03.4242.zst\n"
         "  memprof-report oom --format json logs/",

@@ -24,7 +24,7 @@ static void set_order(void *value, char *text, const char *name, struct argp_sta
             a->peaks.order = a->common.output.naming.order = (enum mpr_order)i;
             return;
         }
-    argp_error(state, "--%s=%s: bytes, blocks, allocs, end or own is wanted", name, text);
+    mpr_option_invalid(state, name, text, "bytes, blocks, allocs, end or own");
 }
 
 static void set_folded(void *value, char *text, const char *name, struct argp_state *state)
@@ -35,15 +35,15 @@ static void set_folded(void *value, char *text, const char *name, struct argp_st
 }
 
 static const struct mpr_option options[] = {
-    { "all", 0, NULL, "every process, the largest first, and the tree of them",
+    { "all", 0, NULL, "all processes, the largest first, and their tree",
       MPR_TO_FLAG(struct args, all) },
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct args, peaks.by) },
+    { "by", 'b', MPR_BY_WORDS, "group by " MPR_BY_HELP, MPR_TO_BY(struct args, peaks.by) },
     { "heap", 0, "NAME",
-      MPR_HEAP_HELP "; --tree otherwise shows the one with the largest peak that has call stacks",
+      MPR_HEAP_HELP " (default of --tree: the one with the largest peak that has call stacks)",
       MPR_TO_HEAP(struct args, peaks.heap) },
     { "at", 0, "TIME",
-      "who held the memory then, not at the peak: " MPR_INSTANTS
-      "; with --all a time after the start",
+      "show the memory at TIME, not at the peak: " MPR_INSTANTS
+      "; with --all a time since the start",
       MPR_TO_INSTANT(struct args, at) },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct args, peaks.backward_of) },
     { "sort", 0, "BY",
@@ -51,14 +51,12 @@ static const struct mpr_option options[] = {
       .set = set_order },
     { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct args, peaks.no_inherit) },
     { "tree", 0, NULL,
-      "the live bytes of one heap by call stack, as a tree: native stacks, or with --by=python Python's",
+      "show the live bytes of one heap as a tree of call stacks: native ones, or with --by=python "
+      "Python's",
       MPR_TO_FLAG(struct args, tree) },
-    { "bottom-up", 0, NULL,
-      "with --tree: from the allocating call towards main, not from main down",
+    { "bottom-up", 0, NULL, "with --tree: from the allocating call towards main",
       MPR_TO_FLAG(struct args, bottom_up) },
-    { "folded", 0, NULL,
-      "--format=folded: one line a stack, a;b;c bytes, for tools that draw flame graphs",
-      .set = set_folded },
+    { "folded", 0, NULL, "the same as --format=folded", .set = set_folded },
     { 0 },
 };
 
@@ -69,15 +67,16 @@ static void check(void *args, struct argp_state *state)
     if (a->bottom_up && !a->tree) argp_error(state, "--bottom-up needs --tree");
     if (!a->tree) return;
     if (by != MPR_GROUP_AUTO && by != MPR_GROUP_STACK && by != MPR_GROUP_PYTHON)
-        argp_error(state, "--by=%s: --tree shows call stacks; expected stack or python",
+        argp_error(state, "invalid --by '%s' with --tree: expected stack or python",
                    mpr_group_name[by]);
     if (a->all || a->peaks.order || a->peaks.backward_of || a->peaks.no_inherit)
-        argp_error(state, "--all, --sort, --backward-of and --no-inherit do not go with --tree");
+        argp_error(state,
+                   "--tree cannot be combined with --all, --sort, --backward-of or --no-inherit");
 }
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Shows, for each heap, the peak and who held the bytes then."
+        "Shows the peak of each heap, and the owners of the memory at the peak."
         "\vExamples:\n"
         "  memprof-report peaks memprof.n03.4242.zst\n"
         "  memprof-report peaks --by thread --heap host/heap LOG\n"
@@ -166,7 +165,10 @@ static int show_all(struct args *a)
     logs->heap = a->peaks.heap;
     mpr_logs_choose(logs);
     if (logs->paths.count > 1 && mpr_instant_is_named(a->at)) {
-        mpr_cmd_say("--at=%s: an instant of one log; there are %zu", a->at, logs->paths.count);
+        mpr_cmd_say(
+            "--at=%s is an instant of one log, and there are %zu logs; give a time since the start, such as "
+            "12.5s",
+            a->at, logs->paths.count);
         exit(MPR_EXIT_USAGE);
     }
     mpr_peaks_init(&peaks, &a->peaks);

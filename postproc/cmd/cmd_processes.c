@@ -4,7 +4,7 @@
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Shows the processes of a run as a tree: what each held at its peak and at the end, how long it lived and how it ended."
+        "Shows the processes of a run as a tree: the memory of each at its peak and at the end, its lifetime, and how it ended."
         "\vExamples:\n"
         "  memprof-report processes logs/\n"
         "  memprof-report processes --unfold --format csv logs/",

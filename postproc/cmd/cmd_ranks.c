@@ -18,7 +18,7 @@ struct args {
 
 static const struct mpr_option options[] = {
     { "tables", 0, "DIR",
-      "write the tables of all digests, too, as DIR/TABLE/rank=N/data.csv; DIR is new or empty",
+      "also write the tables of all digests, as DIR/TABLE/rank=N/data.csv; DIR must be new or empty",
       MPR_TO_TEXT(struct args, tables) },
     { 0 },
 };
@@ -26,12 +26,12 @@ static const struct mpr_option options[] = {
 static const struct mpr_cmdline cmdline = {
     .operands = "DIR|DIGEST|LOG...",
     .takes = MPR_TAKES_OPERANDS,
-    .need = "a directory, digests or logs are needed",
+    .need = "expected a directory, digests or logs",
     .doc =
-        "Shows the ranks of a job side by side: who is missing, who failed first, how far their peaks lie apart, and what "
-        "makes each of those differ that do, by stage, by node, by communicator and over time."
-        "\vDigests are what memprof-report log digest wrote; a log without one, or with an old one, is read itself, which takes "
-        "longer.\n\n"
+        "Compares the ranks of a job: missing ranks, the rank that failed first, the spread of their peaks, and the causes of the "
+        "outliers, by stage, by node, by communicator and over time."
+        "\vIt reads the digests that memprof-report log digest wrote. If a log has no digest, or an outdated one, the log "
+        "itself is read, which takes longer.\n\n"
         "Examples:\n"
         "  memprof-report ranks logs/\n"
         "  memprof-report ranks --format json digests/*.digest\n"
@@ -47,7 +47,7 @@ static int make_directory(const char *path, struct mpr_error *error)
 {
     return mkdir(path, 0777) == 0 || errno == EEXIST
                ? 0
-               : mpr_fail_errno(error, path, "make the directory");
+               : mpr_fail_errno(error, path, "create the directory");
 }
 
 static bool is_empty(const char *directory)
@@ -96,8 +96,7 @@ static int write_tables(const struct mpr_ranks *r, const char *directory, struct
 {
     int status = make_directory(directory, error);
     if (status == 0 && !is_empty(directory))
-        return mpr_fail(error, "%s: it is no empty directory; give an empty or a new one",
-                        directory);
+        return mpr_fail(error, "%s: not an empty directory; give an empty or a new one", directory);
     for (size_t i = 0; status == 0 && i < mpr_digest_tables; i++) {
         const struct mpr_digest_table *t = &mpr_digest_table[i];
         char *folder = mpr_text_format("%s/%s", directory, t->table.name);
@@ -118,8 +117,9 @@ static int report(struct args *a, const struct mpr_digests *digests)
     struct mpr_error error;
     mpr_ranks_make(&ranks, digests->at, digests->count);
     if (digests->made > 1)
-        mpr_cmd_say("%zu of %zu digests were made just now: memprof-report log digest keeps them",
-                    digests->made, digests->count);
+        mpr_cmd_say(
+            "%zu of %zu digests were made for this report only; memprof-report log digest stores them",
+            digests->made, digests->count);
     mpr_output_begin(&a->common.output, &doc);
     mpr_report_ranks(&doc, &ranks);
     int status = mpr_output_document(&a->common.output, &doc, ranks.incomplete);

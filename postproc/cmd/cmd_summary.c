@@ -16,15 +16,16 @@ struct args {
 
 static const struct mpr_option options[] = {
     { "all", 0, NULL,
-      "all that is worth a change instead: each finding with the numbers that it rests on, what to do, and what that would save",
+      "show all findings instead of the summary, each with its numbers, advice, and the bytes that it "
+      "would save",
       MPR_TO_FLAG(struct args, all) },
     { 0 },
 };
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Says what happened on one screen: how it ended, what devices and heaps held at their peaks, who held most, what is worth a "
-        "change. The command need not be named: memprof-report LOG."
+        "Shows an overview on one screen: how the process ended, the peaks of devices and heaps, the owners of the largest heap, "
+        "and the largest findings. The name of this command is optional: memprof-report LOG."
         "\vExamples:\n"
         "  memprof-report memprof.n03.4242.zst\n"
         "  memprof-report logs/\n"

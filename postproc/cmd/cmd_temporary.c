@@ -8,17 +8,17 @@ struct args {
 };
 
 static const struct mpr_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, MPR_BY_HELP, MPR_TO_BY(struct args, temporary.by) },
+    { "by", 'b', MPR_BY_WORDS, "group by " MPR_BY_HELP, MPR_TO_BY(struct args, temporary.by) },
     { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct args, temporary.heap) },
     { "within", 0, "TIME",
-      "blocks that lived no longer were temporary: 1ms (default), 50us, 2s, ...",
+      "blocks that lived at most this long are temporary, such as 50us or 2s (default: 1ms)",
       MPR_TO_LENGTH(struct args, temporary.within_ns) },
     { 0 },
 };
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Shows who makes blocks that are freed soon: how many, their share, all bytes that were ever allocated there, and how long half of the blocks lived."
+        "Shows the code that allocates blocks which are freed soon: the number of these blocks, all bytes that the code allocated, and the median lifetime."
         "\vExamples:\n"
         "  memprof-report temporary memprof.n03.4242.zst\n"
         "  memprof-report temporary --within 50us --heap host/heap LOG",

@@ -16,7 +16,7 @@ static void set_buckets(void *value, char *text, const char *name, struct argp_s
     struct args *a = value;
     uint64_t buckets;
     if (!mpr_parse_number(text, 2, 1000000, &buckets))
-        argp_error(state, "--%s=%s: a number from 2 to 1000000 is wanted", name, text);
+        mpr_option_invalid(state, name, text, "a number from 2 to 1000000");
     a->timeline.buckets = buckets;
 }
 
@@ -26,11 +26,12 @@ static const struct mpr_option options[] = {
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
       MPR_TO_FLAG(struct args, timeline.backward_of) },
     { "from", 0, "TIME",
-      "from then on: " MPR_INSTANTS "; step:12 is when the 12th range named step begins",
+      "from TIME on: " MPR_INSTANTS "; step:12 is the beginning of the 12th range named step",
       MPR_TO_INSTANT(struct args, from) },
-    { "to", 0, "TIME", "up to then; step:12.end is that range's end",
+    { "to", 0, "TIME", "up to TIME; step:12.end is the end of that range",
       MPR_TO_INSTANT(struct args, to) },
-    { "buckets", 0, "N", "at most N spans of time for each heap (2048)", .set = set_buckets },
+    { "buckets", 0, "N", "at most N spans of time for each heap (default: 2048)",
+      .set = set_buckets },
     { 0 },
 };
 
@@ -67,7 +68,7 @@ static int make(struct mpr_log_report *report)
                          &report->error) != 0)
         return -1;
     if (t->from > t->to) {
-        mpr_cmd_say("--from=%s is behind --to=%s: nothing is between them", a->from, a->to);
+        mpr_cmd_say("--from=%s is later than --to=%s", a->from, a->to);
         exit(MPR_EXIT_USAGE);
     }
     t->bands = max_bands(&report->args->output);

@@ -25,7 +25,7 @@ static void set_count(void *value, char *text, const char *name, struct argp_sta
 {
     struct args *a = value;
     if (!mpr_parse_number(text, 1, UINT64_MAX - 1, &a->count))
-        argp_error(state, "--%s=%s: a number from 1 is wanted", name, text);
+        mpr_option_invalid(state, name, text, "a number from 1");
 }
 
 static void set_interval(void *value, char *text, const char *name, struct argp_state *state)
@@ -33,18 +33,19 @@ static void set_interval(void *value, char *text, const char *name, struct argp_
     struct args *a = value;
     const uint64_t ms = mpr_parse_length(text, name, state) / 1000000;
     if (ms < MIN_MS || ms > MAX_MS)
-        argp_error(state, "--%s=%s: 100ms to an hour is wanted", name, text);
+        mpr_option_invalid(state, name, text, "a time from 100ms to 1h");
     a->interval_ms = (long)ms;
 }
 
 static const struct mpr_option options[] = {
-    { "interval", 'i', "TIME", "Look each TIME, such as 500ms or 10s (default: 2s)",
+    { "interval", 'i', "TIME", "update every TIME, such as 500ms or 10s (default: 2s)",
       .set = set_interval },
     { "count", 'n', "N",
-      "Look N times, one report below the other (default: in a terminal until q is pressed; elsewhere once)",
+      "print N reports, one below the other (default: one; in a terminal, redraw until q is pressed)",
       .set = set_count },
-    { "by", 0, MPR_BY_WORDS, "owners by " MPR_BY_HELP, MPR_TO_BY(struct args, live.by) },
-    { "heap", 0, "NAME", "whose owners, for example host/heap (default: those of the largest heap)",
+    { "by", 0, MPR_BY_WORDS, "group the owners by " MPR_BY_HELP, MPR_TO_BY(struct args, live.by) },
+    { "heap", 0, "NAME",
+      "show the owners of this heap, for example host/heap (default: the largest heap)",
       MPR_TO_HEAP(struct args, live.heap) },
     { 0 },
 };
@@ -53,10 +54,10 @@ static const struct mpr_cmdline cmdline = {
     .operands = "LOG|DIR...",
     .need = MPR_NEED_LOG,
     .doc =
-        "Shows what processes hold now, while they run: of each its memory and what it grew by in the last minute, of one its heaps, "
-        "the account of its devices, who owns the largest heap, its steps, and the ranges that its threads are in."
-        "\vIn a terminal: q ends, n shows the next process in full, any other key looks again now. Logs that come into a directory are "
-        "taken in. A process that hangs shows what it held when it began to.\n\n"
+        "Shows the memory of running processes: the memory of each and its growth in the last minute. One process is shown in full: "
+        "its heaps, the accounts of its devices, the owners of its largest heap, its steps, and the ranges that its threads are in."
+        "\vIn a terminal, q quits, n shows the next process in full, and any other key updates at once. Logs that appear in a "
+        "directory are added. If a process hangs, the ranges of its threads show the place.\n\n"
         "Examples:\n"
         "  memprof-report top memprof.n03.4242.zst\n"
         "  memprof-report top --rank 3 logs/\n"

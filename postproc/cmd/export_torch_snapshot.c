@@ -42,7 +42,7 @@ static int survey(struct writing *w, struct mpr_error *error)
 {
     if (mpr_torch_survey(&w->survey, w->log, w->progress, error) != 0) return -1;
     if (!w->survey.devices)
-        return mpr_fail(error, "%s: PyTorch's allocator made no block on a GPU in it", w->log);
+        return mpr_fail(error, "%s: this log has no block of PyTorch's allocator on a GPU", w->log);
     w->state = mpr_alloc(w->survey.devices, sizeof *w->state);
     if (mpr_export_window(w->export, w->log, w->progress, &w->from_ns, &w->until_ns, error) != 0)
         return -1;
@@ -121,8 +121,7 @@ static int write_one(struct writing *w, struct mpr_error *error)
     mpr_bar_clear();
     if (w->at_oom)
         mpr_cmd_say(
-            "%s: device memory ran out; the snapshot ends there (--until=end: at the end of "
-            "the log)",
+            "%s: device memory ran out; the snapshot shows that time (--until=end: the end of the log)",
             w->log);
     return w->survey.summary.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }

@@ -124,20 +124,20 @@ void mpr_paths_free(struct mpr_paths *paths)
 static void set_pid(void *value, char *text, const char *name, struct argp_state *state)
 {
     if (!*text || text[strspn(text, "0123456789")])
-        argp_error(state, "--%s=%s: a number is wanted", name, text);
+        mpr_option_invalid(state, name, text, "a number");
     mpr_set_text(value, text, name, state);
 }
 
 // clang-format off
 #define PROCESS_OPTIONS                                                                            \
-    { "pid", 0, "N", "Use only the logs of process N", .set = set_pid,                             \
+    { "pid", 0, "N", "use only the logs of process N", .set = set_pid,                             \
       .at = offsetof(struct mpr_logs, pid) },                                                      \
-    { "rank", 0, "N", "Use only the logs of rank N", MPR_TO_TEXT(struct mpr_logs, rank) }
+    { "rank", 0, "N", "use only the logs of rank N", MPR_TO_TEXT(struct mpr_logs, rank) }
 
 const struct mpr_option mpr_logs_process_options[] = { PROCESS_OPTIONS, { 0 } };
 const struct mpr_option mpr_logs_options[] = {
     PROCESS_OPTIONS,
-    { "run", 0, "ID", "Use only the logs of the run with that id", MPR_TO_TEXT(struct mpr_logs, run) },
+    { "run", 0, "ID", "use only the logs of the run with this id", MPR_TO_TEXT(struct mpr_logs, run) },
     { 0 },
 };
 // clang-format on
@@ -209,7 +209,7 @@ static void say_no_process(const struct mpr_logs *logs, struct process_list *lis
     if (list->count > MAX_LISTED)
         list->text = mpr_arena_format(&list->arena, "%s; and %zu more", list->text,
                                       list->count - MAX_LISTED);
-    mpr_cmd_say("no log of%s%s%s%s%s%s; there are: %s", logs->run ? " run " : "",
+    mpr_cmd_say("no log of%s%s%s%s%s%s; found: %s", logs->run ? " run " : "",
                 logs->run ? logs->run : "", logs->rank ? " rank " : "",
                 logs->rank ? logs->rank : "", logs->pid ? " pid " : "", logs->pid ? logs->pid : "",
                 list->text);
@@ -244,8 +244,10 @@ static void say_no_heap(const struct mpr_logs *logs, const struct mpr_log_heaps 
         if (heaps->there[i])
             text = mpr_arena_format(&arena, "%s%s%s", text, *text ? ", " : "",
                                     mpr_heap_name((uint8_t)i));
-    if (*text) mpr_cmd_say("no heap %s; there are: %s", mpr_heap_name(logs->heap), text);
-    else mpr_cmd_say("no heap %s: no allocations were recorded", mpr_heap_name(logs->heap));
+    if (*text) mpr_cmd_say("no log has the heap %s; found: %s", mpr_heap_name(logs->heap), text);
+    else
+        mpr_cmd_say("no log has the heap %s: no allocations were recorded",
+                    mpr_heap_name(logs->heap));
     mpr_arena_free(&arena);
 }
 
@@ -307,14 +309,13 @@ static void say_which(const struct mpr_logs *logs, const char *path,
     struct mpr_error error;
     const bool has_heap = logs->heap && !end->lacks;
     const char *among =
-        has_heap ? mpr_arena_format(&arena, " of those with %s", mpr_heap_name(logs->heap)) : "";
-    const char *reason =
-        end->failed != MPR_NEVER
-            ? mpr_arena_format(&arena, "the first%s that memory ran out for", among)
-            : mpr_arena_format(&arena, "the largest peak%s, %s", among,
-                               mpr_units_size(&size, end->peak));
+        has_heap ? mpr_arena_format(&arena, " among those with %s", mpr_heap_name(logs->heap)) : "";
+    const char *reason = end->failed != MPR_NEVER
+                             ? mpr_arena_format(&arena, "the first%s that ran out of memory", among)
+                             : mpr_arena_format(&arena, "the largest peak%s, %s", among,
+                                                mpr_units_size(&size, end->peak));
     if (mpr_log_identity_read(&process, &arena, path, &error) == 0)
-        mpr_cmd_say("%zu logs; this is %s, %s (%s); --pid%s choose%s another", logs->paths.count,
+        mpr_cmd_say("%zu logs; showing %s, %s (%s); --pid%s choose%s another", logs->paths.count,
                     number_of(&arena, &process), command_of(&arena, &process), reason,
                     *process.rank ? " or --rank" : "", *process.rank ? "" : "s");
     mpr_arena_free(&arena);

@@ -31,42 +31,42 @@ static mpr_run_command run_log;
 // clang-format off
 static const struct command commands[] = {
     { "What happened", NULL, NULL },
-    { "summary", mpr_cmd_summary, "what happened, on one screen: the same as no command" },
+    { "summary", mpr_cmd_summary, "an overview on one screen; this is the default command" },
     { "oom", mpr_cmd_oom, "each out-of-memory event: the request, the free bytes, the owners" },
     { "html", mpr_cmd_html, "one page about one or more runs" },
     { "Who holds memory", NULL, NULL },
-    { "peaks", mpr_cmd_peaks, "who held the memory at the peak, by range, call stack, thread, ..." },
+    { "peaks", mpr_cmd_peaks, "the owners of the memory at the peak, by range, call stack, thread, ..." },
     { "timeline", mpr_cmd_timeline, "each heap over time" },
-    { "temporary", mpr_cmd_temporary, "who makes blocks that are freed soon" },
+    { "temporary", mpr_cmd_temporary, "the code that allocates short-lived blocks" },
     { "What grows", NULL, NULL },
-    { "leaks", mpr_cmd_leaks, "what lives at the end, and what grows with each step" },
-    { "steps", mpr_cmd_steps, "what each step, a range that repeats, took and kept" },
+    { "leaks", mpr_cmd_leaks, "live blocks at the end, and the sites that grow" },
+    { "steps", mpr_cmd_steps, "the peak and the kept bytes of each step, and the outliers" },
     { "GPU", NULL, NULL },
     { "breakdown", mpr_cmd_breakdown, "PyTorch's memory by role: parameters, gradients, activations, ..." },
-    { "segments", mpr_cmd_segments, "PyTorch's segments: what is live in them, holes, what pins them" },
-    { "graphs", mpr_cmd_graphs, "what CUDA graphs cost" },
+    { "segments", mpr_cmd_segments, "PyTorch's segments: live blocks, holes, and the blocks that pin free bytes" },
+    { "graphs", mpr_cmd_graphs, "the memory cost of CUDA graphs" },
     { "Compare", NULL, NULL },
-    { "diff", mpr_cmd_diff, "the differences of two runs" },
-    { "check", mpr_cmd_check, "whether runs keep their limits: for CI" },
+    { "diff", mpr_cmd_diff, "the differences between two runs" },
+    { "check", mpr_cmd_check, "checks that runs keep their memory limits, for CI" },
     { "Whole job", NULL, NULL },
     { "processes", mpr_cmd_processes, "the processes of a run, as a tree" },
-    { "ranks", mpr_cmd_ranks, "the ranks of a job side by side, and which of them differ" },
+    { "ranks", mpr_cmd_ranks, "the ranks of a job side by side, and the outliers among them" },
     { "Live", NULL, NULL },
-    { "top", mpr_cmd_top, "what processes hold now, while they run" },
+    { "top", mpr_cmd_top, "the memory of running processes" },
     { "Log files", NULL, NULL },
-    { "export", mpr_cmd_export, "a log for other tools: SQLite, memory_viz, pprof, Perfetto" },
-    { "log", run_log, "info, verify, recover, compact, symbolize and digest of logs" },
+    { "export", mpr_cmd_export, "writes logs for other tools: SQLite, memory_viz, pprof, Perfetto" },
+    { "log", run_log, "log files: info, verify, recover, compact, symbolize, digest" },
     { 0 },
 };
 
 static const struct command log_commands[] = {
     { "Commands", NULL, NULL },
-    { "info", mpr_cmd_info, "what a log holds" },
+    { "info", mpr_cmd_info, "the header of a log, its events, threads, ranges and losses" },
     { "verify", mpr_cmd_verify, "checks every frame of each log" },
-    { "recover", mpr_cmd_recover, "folds the journal of a dead process into its log" },
-    { "compact", mpr_cmd_compact, "keeps logs within a size or a time: thins what is older" },
-    { "symbolize", mpr_cmd_symbolize, "stores the names of a log's calls in a small file next to it" },
-    { "digest", mpr_cmd_digest, "stores the reports of a log in a small file next to it" },
+    { "recover", mpr_cmd_recover, "merges the journal of a dead process into its log" },
+    { "compact", mpr_cmd_compact, "limits the size or the time of logs: thins older events" },
+    { "symbolize", mpr_cmd_symbolize, "stores the names of a log's calls next to it" },
+    { "digest", mpr_cmd_digest, "stores a summary of a log's reports next to it" },
     { 0 },
 };
 
@@ -196,9 +196,10 @@ struct arguments {
 
 static const struct argp_option options[] = {
     { "max-memory", 'm', "MIB", 0,
-      "allocate at most this many MiB, or with 0 without a limit (default: half of the memory of the machine or container)",
+      "allocate at most this many MiB; 0 means no limit (default: half of the memory of the machine or "
+      "container)",
       0 },
-    { "verbose", 'v', NULL, 0, "say on standard error how often the log was read", 0 },
+    { "verbose", 'v', NULL, 0, "print on standard error how often the log was read", 0 },
     { 0 },
 };
 
@@ -208,11 +209,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'm':
         if (!mpr_parse_number(arg, 0, UINT64_MAX >> 20, &a->memory))
-            argp_error(state, "--max-memory=%s: a number of MiB is wanted", arg);
+            mpr_option_invalid(state, "max-memory", arg, "a number of MiB");
         return 0;
     case 'v': a->verbose = true; return 0;
     case ARGP_KEY_NO_ARGS:
-        if (!a->summary) argp_error(state, "a command is needed");
+        if (!a->summary) argp_error(state, "expected a command, a log or a directory of logs");
         return 0;
     case ARGP_KEY_ARG:
         a->command = state->next - 1;
@@ -240,7 +241,7 @@ static const struct argp argp = {
         "  memprof-report peaks --by thread --top 5 logs/\n"
         "  memprof-report peaks --help\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed), "
-        "4 a limit is broken, 5 a limit is about nothing (check).",
+        "4 a limit is broken, 5 a limit matches nothing (check).",
     .help_filter = help,
 };
 

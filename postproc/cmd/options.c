@@ -13,6 +13,12 @@
 
 /* ---- values of options */
 
+void mpr_option_invalid(struct argp_state *state, const char *name, const char *text,
+                        const char *expected)
+{
+    argp_error(state, "invalid --%s '%s': expected %s", name, text, expected);
+}
+
 void mpr_set_text(void *value, char *text, const char *name, struct argp_state *state)
 {
     (void)name, (void)state;
@@ -37,13 +43,13 @@ void mpr_set_by(void *value, char *text, const char *name, struct argp_state *st
     for (int i = 0; i < MPR_GROUP_AUTO; i++)
         at += snprintf(groups + at, sizeof groups - (size_t)at, "%s%s",
                        i == MPR_GROUP_AUTO - 1 ? " or " : ", ", mpr_group_name[i]);
-    argp_error(state, "--%s=%s: %s is wanted", name, text, groups);
+    mpr_option_invalid(state, name, text, groups);
 }
 
 void mpr_set_heap(void *value, char *text, const char *name, struct argp_state *state)
 {
     const uint8_t heap = mpr_heap_named(text);
-    if (!heap) argp_error(state, "--%s=%s: " MPR_HEAPS_WANTED " is wanted", name, text);
+    if (!heap) mpr_option_invalid(state, name, text, MPR_HEAPS_EXPECTED);
     *(uint8_t *)value = heap;
 }
 
@@ -52,10 +58,9 @@ void mpr_set_instant(void *value, char *text, const char *name, struct argp_stat
     struct mpr_instant at;
     if (!mpr_instant_parse(text, &at) && !mpr_instant_wall_kind(text) &&
         !mpr_named_instant_parse(text))
-        argp_error(
-            state,
-            "--%s=%s: a time such as 12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\", peak, oom, end, step:12 or step:12.end is wanted",
-            name, text);
+        mpr_option_invalid(state, name, text,
+                           "a time (12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\") or an "
+                           "instant of the log (peak, oom, end, step:12, step:12.end)");
     *(const char **)value = text;
 }
 
@@ -68,8 +73,7 @@ uint64_t mpr_parse_length(const char *text, const char *option, struct argp_stat
 {
     struct mpr_instant length; /* a length is written like the time since the beginning */
     if (!mpr_instant_parse(text, &length) || !length.from)
-        argp_error(state, "--%s=%s: a length of time such as 1s, 500ms or 50us is wanted", option,
-                   text);
+        mpr_option_invalid(state, option, text, "a length of time, such as 1s, 500ms or 50us");
     return length.from;
 }
 
@@ -111,9 +115,13 @@ static int find_time_of_day(const char *text, const char *path, struct mpr_insta
     const uint64_t start = mpr_log_header(log)->start.real;
     mpr_log_close(log);
     if (!start)
-        return mpr_fail(error, "%s: when the process began by the clock is not known", path);
+        return mpr_fail(
+            error,
+            "%s: this log does not have the clock time at which the process started; give a time since the "
+            "start, such as 12.5s",
+            path);
     if (!mpr_instant_from_wall(text, start, at))
-        return mpr_fail(error, "%s: %s is before the process began", path, text);
+        return mpr_fail(error, "%s: %s is earlier than the start of the process", path, text);
     return 0;
 }
 
@@ -149,6 +157,6 @@ int mpr_instant_check_begin(const char *from, uint64_t begin, const char *log,
     if (!from || mpr_instant_is_named(from)) return 0;
     if (mpr_named_instant_find(log, "end", MPF_HEAP_NONE, progress, &end, error) != 0) return -1;
     if (begin <= end.to + PRINTED_NS) return 0;
-    return mpr_fail(error, "%s: --from=%s is after the end of the log, at %s", log, from,
+    return mpr_fail(error, "%s: --from=%s is later than the end of the log, %s", log, from,
                     mpr_units_time(&time, end.to));
 }

@@ -53,21 +53,28 @@ mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_ins
 #define MPR_BY_WORDS                            "auto" MPR_GROUPS(MPR_BY_WORD)
 
 #define MPR_BY_HELP_OF(name, text, before, behind) before text behind
-#define MPR_BY_HELP                                                                                                                 \
-    "auto (default: what tells most, of the program's ranges, PyTorch's, Python's call stacks, native ones, libraries)" MPR_GROUPS( \
-        MPR_BY_HELP_OF)
+#define MPR_BY_HELP                                                                                                 \
+    "auto (default: the best name that each block has: its range, else its Python call stack, else its native one " \
+    "or its library)" MPR_GROUPS(MPR_BY_HELP_OF)
 
 #define MPR_BACKWARD_OF_HELP                                                                       \
-    "memory that PyTorch's backward pass takes stands under the forward operator whose backward it is"
-#define MPR_HEAP_HELP "this heap only, for example host/heap"
-#define MPR_HEAPS_WANTED                                                                           \
-    "host/heap, host/mmap, host/shm, host/pinned, host/python, nvtx/regions or, of a GPU, gpu0/device, gpu0/torch, ..."
+    "show memory that PyTorch's backward pass allocates under the forward operator"
+#define MPR_HEAP_HELP "only this heap, for example host/heap"
+#define MPR_HEAPS_EXPECTED                                                                                 \
+    "host/heap, host/mmap, host/shm, host/pinned, host/python, nvtx/regions, or a heap of a GPU, such as " \
+    "gpu0/device or gpu0/torch"
 #define MPR_NO_INHERIT_HELP                                                                        \
-    "threads without ranges do not take those of another thread (host heaps never do)"
+    "threads without ranges inherit no ranges from another thread (host heaps never do)"
 #define MPR_INSTANTS "12.5s, 00:01:30.250, peak, oom, end, step:12, step:12.end"
 
 /* ---- values */
 
+/* Ends the process with a usage error, such as "invalid --by 'foo': expected range, stack or size".
+ * @name: the option's long name
+ * @text: its argument
+ * @expected: the valid arguments */
+void mpr_option_invalid(struct argp_state *state, const char *name, const char *text,
+                        const char *expected);
 /* Parses a number from min to max.  Returns false for any other text. */
 bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 /* Parses a length of time such as 1s or 50us.  Returns ns.  Another text is a usage error. */

@@ -30,7 +30,8 @@ static void set_width(void *value, char *text, const char *name, struct argp_sta
     struct mpr_output *output = value;
     output->width = columns(text);
     if (output->width < MIN_WIDTH && strcmp(text, "full") != 0)
-        argp_error(state, "--%s=%s: %d columns or more are wanted, or full", name, text, MIN_WIDTH);
+        argp_error(state, "invalid --%s '%s': expected full, or a number from %d", name, text,
+                   MIN_WIDTH);
 }
 
 static void add_plumbing(void *value, char *path, const char *name, struct argp_state *state)
@@ -39,12 +40,12 @@ static void add_plumbing(void *value, char *path, const char *name, struct argp_
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "re");
-    if (!file) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
+    if (!file) argp_error(state, "--%s: cannot read %s: %s", name, path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
         if (*line && *line != '#') mpr_user_frames_hide(output->user_frames, mpr_text_copy(line));
     }
-    if (ferror(file)) argp_error(state, "--%s=%s: cannot read: %s", name, path, strerror(errno));
+    if (ferror(file)) argp_error(state, "--%s: cannot read %s: %s", name, path, strerror(errno));
     free(line);
     fclose(file);
 }
@@ -54,7 +55,7 @@ static void set_frames(void *value, char *text, const char *name, struct argp_st
     struct mpr_output *output = value;
     if (strcmp(text, "all") == 0) output->naming.user_frames = NULL;
     else if (strcmp(text, "telling") == 0) output->naming.user_frames = output->user_frames;
-    else argp_error(state, "--%s=%s: telling or all is wanted", name, text);
+    else mpr_option_invalid(state, name, text, "telling or all");
 }
 
 static bool wall_clock;
@@ -66,7 +67,7 @@ static void set_clock(void *value, char *text, const char *name, struct argp_sta
     struct mpr_output *output = value;
     output->style.clock = wall_clock = strcmp(text, "wall") == 0;
     if (!wall_clock && strcmp(text, "offset") != 0)
-        argp_error(state, "--%s=%s: offset or wall is wanted", name, text);
+        mpr_option_invalid(state, name, text, "offset or wall");
 }
 
 static void set_color(void *value, char *text, const char *name, struct argp_state *state)
@@ -75,17 +76,18 @@ static void set_color(void *value, char *text, const char *name, struct argp_sta
     if (strcmp(text, "auto") == 0) output->color = MPR_COLOR_AUTO;
     else if (strcmp(text, "always") == 0) output->color = MPR_COLOR_ALWAYS;
     else if (strcmp(text, "never") == 0) output->color = MPR_COLOR_NEVER;
-    else argp_error(state, "--%s=%s: auto, always or never is wanted", name, text);
+    else mpr_option_invalid(state, name, text, "auto, always or never");
 }
 
 static void set_format(void *value, char *text, const char *name, struct argp_state *state)
 {
     struct mpr_output *output = value;
     output->renderer = mpr_render_find(text);
-    if (!output->renderer)
-        argp_error(state, "--%s=%s: text, json, csv or folded is wanted", name, text);
+    if (!output->renderer) mpr_option_invalid(state, name, text, "text, json, csv or folded");
     if (output->renderer == &mpr_render_folded && !output->has_stacks)
-        argp_error(state, "--%s=folded: no row of this report has a call stack or ranges", name);
+        argp_error(state,
+                   "--%s=folded is not available: this report has neither call stacks nor ranges",
+                   name);
 }
 
 static void set_top(void *value, char *text, const char *name, struct argp_state *state)
@@ -93,7 +95,7 @@ static void set_top(void *value, char *text, const char *name, struct argp_state
     struct mpr_output *output = value;
     uint64_t top;
     if (!mpr_parse_number(text, 1, SIZE_MAX, &top))
-        argp_error(state, "--%s=%s: a number from 1 is wanted", name, text);
+        mpr_option_invalid(state, name, text, "a number from 1");
     output->style.top = top;
 }
 
@@ -106,28 +108,30 @@ static void set_path(void *value, char *text, const char *name, struct argp_stat
 
 const struct mpr_option mpr_output_options[] = {
     { "format", 'f', "text|json|csv|folded",
-      "text (default), json, csv or folded (a;b;c bytes: call stacks, or ranges, for flame graphs)",
+      "text (default), json, csv or folded (for flame graphs: one line per call stack or path of "
+      "ranges, a;b;c bytes)",
       .set = set_format },
-    { "output", 'o', "FILE", "write there instead of standard output (-)", .set = set_path },
+    { "output", 'o', "FILE", "write to FILE instead of standard output (-)", .set = set_path },
     { "color", 'c', "auto|always|never", "auto (default), always or never", .set = set_color },
     { "top", 't', "N",
-      "at most N lines of each table (text: 20, in timeline 12 and in the summary 5; json and csv: all)",
+      "at most N lines of each table (default: text 20, timeline 12, summary 5; json and csv all)",
       .set = set_top },
     { "width", 0, "N",
-      "columns of a line, or full: paths are cut to fit (default: COLUMNS, else the terminal's; full elsewhere)",
+      "columns of a line, to which paths are shortened, or full (default: COLUMNS, else the terminal's "
+      "width, else full)",
       .set = set_width },
     { "clock", 0, "offset|wall",
-      "offset (default): times are since the process's start; wall: of the clock then, in local time (text only)",
+      "offset (default): text shows times since the start of the process; wall: local clock times",
       .set = set_clock },
     { "frames", 0, "telling|all",
-      "telling (default): a call stack is shown by the innermost call in the program's own code and its caller; "
-      "all: whole, each apart",
+      "telling (default): show a call stack by the innermost call in the program's own code and its "
+      "caller; all: show each whole call stack",
       .set = set_frames },
     { "unfold", 0, NULL,
-      "lines whose paths differ in a number stay apart (default: layers.{0..15})",
+      "do not group lines whose paths differ only in a number (default: layers.{0..15})",
       MPR_TO_FLAG(struct mpr_output, naming.unfold) },
     { "plumbing", 0, "FILE",
-      "calls that are nobody's own code, a pattern a line, such as my_alloc or * (glue.c:*",
+      "hide the calls that FILE lists, one pattern per line, such as my_alloc or * (glue.c:*",
       .set = add_plumbing },
     { 0 },
 };

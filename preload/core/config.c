@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "core/say.h"
 #include "core/state.h"
+#include "mpf/expected.h"
 #include "mpf/keep.h"
-#include "mpf/wanted.h"
 
 struct mp_config mp_config;
 
@@ -23,10 +23,11 @@ static void wrong(const char *name, const char *value, const char *expected)
 {
     char line[512];
     struct mp_text t = MP_TEXT(line);
+    mp_text_str(&t, "invalid ");
     mp_text_str(&t, name);
-    mp_text_str(&t, "=");
+    mp_text_str(&t, " '");
     mp_text_str(&t, value);
-    mp_say(line, " is not understood and the default is used: ", expected, NULL);
+    mp_say(line, "': expected ", expected, "; the default is used");
 }
 
 static bool flag_of(const char *name, bool otherwise, const char *expected)
@@ -39,10 +40,7 @@ static bool flag_of(const char *name, bool otherwise, const char *expected)
     return otherwise;
 }
 
-static bool flag(const char *name, bool otherwise)
-{
-    return flag_of(name, otherwise, "0 or 1 is wanted");
-}
+static bool flag(const char *name, bool otherwise) { return flag_of(name, otherwise, "0 or 1"); }
 
 /* Reads "512", "16M" or "2GiB". Returns false for other texts. */
 static bool parse_size(const char *v, uint64_t *bytes)
@@ -74,7 +72,7 @@ static enum mp_python_mode python(const char *name)
 {
     const char *v = secure_getenv(name);
     if (v && is_small(v, &mp_config.python_mean)) return MP_PYTHON_SMALL;
-    return flag_of(name, true, MPF_WANTED_PYTHON) ? MP_PYTHON_ON : MP_PYTHON_OFF;
+    return flag_of(name, true, MPF_EXPECTED_PYTHON) ? MP_PYTHON_ON : MP_PYTHON_OFF;
 }
 
 static uint64_t size(const char *name, uint64_t otherwise)
@@ -83,7 +81,7 @@ static uint64_t size(const char *name, uint64_t otherwise)
     uint64_t bytes;
     if (!v || !*v) return otherwise;
     if (parse_size(v, &bytes)) return bytes;
-    wrong(name, v, MPF_WANTED_SIZE);
+    wrong(name, v, MPF_EXPECTED_SIZE);
     return otherwise;
 }
 
@@ -151,7 +149,7 @@ static void host(const char *name)
         mp_config.host = i;
         return;
     }
-    wrong(name, v, MPF_WANTED_HOST);
+    wrong(name, v, MPF_EXPECTED_HOST);
 }
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
@@ -164,7 +162,7 @@ static int level(const char *name, int otherwise)
     const bool fast = v[0] == '-';
     const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
     if (n && !v[fast + 1]) return fast ? -n : n;
-    wrong(name, v, MPF_WANTED_LEVEL);
+    wrong(name, v, MPF_EXPECTED_LEVEL);
     return otherwise;
 }
 
@@ -173,7 +171,7 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
     const char *v = secure_getenv(name);
     if (!v || !*v) v = otherwise;
     if (strlen(v) >= cap) {
-        wrong(name, v, "something shorter is wanted");
+        wrong(name, v, "a shorter text");
         v = otherwise;
     }
     memcpy(out, v, strlen(v) + 1);
@@ -184,7 +182,7 @@ static void keep(const char *name)
     struct mpf_keep keep;
     text(name, mp_config.keep, sizeof mp_config.keep, "");
     if (!mp_config.keep[0] || mpf_keep_read(mp_config.keep, &keep)) return;
-    wrong(name, mp_config.keep, MPF_KEEP_WANTED);
+    wrong(name, mp_config.keep, MPF_EXPECTED_KEEP);
     mp_config.keep[0] = 0;
 }
 
@@ -193,7 +191,7 @@ static void window(const char *name)
     text(name, mp_config.window_text, sizeof mp_config.window_text, "");
     if (!mp_config.window_text[0] || mpf_window_read(mp_config.window_text, &mp_config.window))
         return;
-    wrong(name, mp_config.window_text, MPF_WINDOW_WANTED);
+    wrong(name, mp_config.window_text, MPF_EXPECTED_WINDOW);
     mp_config.window_text[0] = 0;
 }
 
@@ -203,10 +201,10 @@ void mp_config_read(void)
     mp_config.summary = flag("MEMPROF_SUMMARY", true);
     mp_config.python = python("MEMPROF_PYTHON");
     mp_config.torch_ranges =
-        choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON, MPF_WANTED_TORCH);
-    mp_config.cuda = choice("MEMPROF_CUDA", cuda_words, MP_CUDA_CUPTI, MPF_WANTED_CUDA);
+        choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON, MPF_EXPECTED_TORCH);
+    mp_config.cuda = choice("MEMPROF_CUDA", cuda_words, MP_CUDA_CUPTI, MPF_EXPECTED_CUDA);
     host("MEMPROF_HOST");
-    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE, MPF_WANTED_STACKS);
+    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE, MPF_EXPECTED_STACKS);
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     text("MEMPROF_RUN", mp_config.run, sizeof mp_config.run, "");
@@ -217,7 +215,7 @@ void mp_config_read(void)
     text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");
     text("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, sizeof mp_config.journal_dir, "");
     if (mp_config.journal_dir[0] && mp_config.journal_dir[0] != '/') {
-        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, "an absolute path is wanted");
+        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, "an absolute path");
         mp_config.journal_dir[0] = 0;
     }
 }

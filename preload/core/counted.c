@@ -76,7 +76,8 @@ void mp_counted_say(void)
 {
     const bool wants_sizes = mp_config.host == MP_HOST_LARGE || mp_config.host == MP_HOST_SAMPLE;
     if (!mp_real_has_heap || !wants_sizes || mp_counted.usable) return;
-    mp_say(mp_real_allocator(), " has no malloc_usable_size: every block is recorded", NULL, NULL);
+    mp_say(mp_real_allocator(), " has no malloc_usable_size, so every block is recorded", NULL,
+           NULL);
 }
 
 struct mp_thread *mp_counted_slow(size_t made)

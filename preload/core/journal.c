@@ -262,7 +262,7 @@ void mp_journal_beat(uint64_t mono)
 /* Prints once that the journal cannot grow. No later place is in the file then. */
 static void say_that_it_stays(void)
 {
-    mp_say("the journal cannot grow: a SIGKILL would lose some of what is not in the log yet", NULL,
+    mp_say("the journal cannot grow: a SIGKILL can lose events that are not in the log yet", NULL,
            NULL, NULL);
 }
 

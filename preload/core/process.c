@@ -53,9 +53,8 @@ static bool open_files(void)
     }
     mp_journal_tie(mp_logfile_file());
     if (!mp_journal_path()[0])
-        mp_say(
-            "no folder for a journal: what is recorded less than 100 ms before a SIGKILL will be lost",
-            NULL, NULL, NULL);
+        mp_say("no journal could be created: a SIGKILL loses the events of the last 100 ms", NULL,
+               NULL, NULL);
     return true;
 }
 
@@ -78,7 +77,7 @@ static bool take_number(void)
     mp_process->starter = mp_sys_gettid();
     mp_process->pid = mp_sys_getpid();
     if (mp_process->pid > 0) return true;
-    mp_say("a filter forbids to see the process's number; nothing is recorded", NULL, NULL, NULL);
+    mp_say("a seccomp filter refuses getpid; nothing is recorded", NULL, NULL, NULL);
     return false;
 }
 
@@ -109,7 +108,7 @@ static bool start_by_worker(void)
     struct mp_text t = MP_TEXT(number);
     mp_text_u64(&t, (uint64_t)mp_process->pid);
     mp_say("cannot create the log of process ", number,
-           ": no thread can be made for its files; nothing is recorded", NULL);
+           ": the thread that opens it cannot be started; nothing is recorded", NULL);
     return false;
 }
 
@@ -195,11 +194,12 @@ static void summary(void *arg)
     mp_text_size(&t, removed ? 0 : mp_logfile_bytes());
     mp_text_str(
         &t,
-        removed             ? "; removed or moved while the program ran: "
+        removed             ? "; the log was removed or moved while the program ran: "
         : mp_process->ended ? "; next: memprof-report "
         : mp_journal_path()[0]
-            ? "; its end could not be written: memprof-report log recover "
-            : "; its end could not be written, and without a journal what was not in it is lost: ");
+            ? "; the end of the log could not be written; next: memprof-report log recover "
+            : "; the end of the log could not be written, and there is no journal, so the newest events are "
+              "lost: ");
     mp_text_str(&t, removed ? mp_logfile_path() : mp_logfile_word());
     mp_text_str(&t, "\n");
     mp_say_line(&t);
@@ -277,9 +277,8 @@ static bool is_only_thread(void)
 static void journal_again(void)
 {
     if (!mp_journal_path()[0] || (is_only_thread() && mp_journal_restore())) return;
-    mp_say(
-        "no journal after an exec that failed: what is recorded less than 100 ms before a SIGKILL will be lost",
-        NULL, NULL, NULL);
+    mp_say("no journal after a failed exec: a SIGKILL loses the events of the last 100 ms", NULL,
+           NULL, NULL);
 }
 
 /* No frame is being written. The journal is created first, because a log without END and journal is
@@ -290,8 +289,8 @@ static void files_again(void)
     if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
     else if (mp_logfile_bring_back()) mp_journal_tie(mp_logfile_file());
     else {
-        mp_say("cannot write ", mp_logfile_path(),
-               " after an exec that failed; nothing is recorded", NULL);
+        mp_say("cannot write ", mp_logfile_path(), " after a failed exec; nothing more is recorded",
+               NULL);
         __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
         mp_journal_remove();
     }

@@ -29,7 +29,7 @@ static void warn(bool log, bool journal, uint64_t limit)
                               : "the log is");
     mp_text_str(&t, " on tmpfs, whose pages count towards the memory cgroup's limit of ");
     mp_text_size(&t, limit);
-    mp_text_str(&t, ": that may get the program killed; use a disk (");
+    mp_text_str(&t, ", so the program may be killed; use a disk (");
     mp_text_str(&t, log ? "MEMPROF_OUT or memprof run --output)"
                         : "MEMPROF_JOURNAL_DIR or memprof run --journal-dir)");
     mp_say(line, NULL, NULL, NULL);

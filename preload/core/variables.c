@@ -86,8 +86,8 @@ static void say(const char *name, const char *suggestion, size_t others)
     struct mp_text t = MP_TEXT(line);
     mp_text_str(&t, "memprof: ");
     add_name(&t, name);
-    mp_text_str(&t, suggestion ? " is none of memprof's variables; is it meant to be "
-                               : " is none of memprof's variables: it changes nothing");
+    mp_text_str(&t, suggestion ? " is not a variable of memprof; did you mean "
+                               : " is not a variable of memprof and has no effect");
     if (suggestion) mp_text_str(&t, suggestion);
     if (suggestion) mp_text_str(&t, "?");
     if (others) mp_text_str(&t, " (and ");

@@ -166,7 +166,7 @@ static void watch_signal(bool root)
         sigaction(number, &action, NULL);
     else if (root)
         mp_say("the signal of MEMPROF_WINDOW=", mp_config.window_text,
-               " is taken or ignored already: no window opens", NULL);
+               " already has a handler or is ignored, so no window opens", NULL);
 }
 
 /* ---- the process */

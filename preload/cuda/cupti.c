@@ -111,7 +111,7 @@ static void go_without(const char *why)
     }
     mp_device_note("cupti.off", why);
     mp_say("CUDA allocations are not recorded: ", why,
-           " (memprof run --cuda=interpose does without CUPTI)", NULL);
+           " (memprof run --cuda=interpose works without CUPTI)", NULL);
     mp_sampler_seek();
 }
 
@@ -134,10 +134,10 @@ static const char *taken_by(const char *holder)
     static char text[160];
     struct mp_text t = MP_TEXT(text);
     if (!*holder)
-        return "another tool (nsys, ncu, a profiler) has taken CUPTI, which serves one at a time";
+        return "another tool (nsys, ncu, a profiler) uses CUPTI, which serves one tool at a time";
     mp_text_str(&t, "another tool (");
     mp_text_str(&t, holder);
-    mp_text_str(&t, ") has taken CUPTI, which serves one at a time");
+    mp_text_str(&t, ") uses CUPTI, which serves one tool at a time");
     return text;
 }
 
@@ -149,7 +149,8 @@ void mp_cupti_refused(int result)
     if (result == CUPTI_ERROR_MAX_LIMIT_REACHED ||
         result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         why = taken_by(mp_subscription_holder());
-    else if (cupti.result_text((CUptiResult)result, &why) != CUPTI_SUCCESS) why = "CUPTI refuses";
+    else if (cupti.result_text((CUptiResult)result, &why) != CUPTI_SUCCESS)
+        why = "CUPTI refuses the subscription";
     go_without(why);
 }
 
@@ -165,7 +166,7 @@ static bool find_library(const char **path, const char **why)
     }
     void *found = mp_find_cupti(path, why);
     if (found && mp_cupti_library(found, &cupti)) return true;
-    if (found) *why = "this libcupti lacks its callback interface";
+    if (found) *why = "this libcupti has no callback interface";
     return false;
 }
 

@@ -95,7 +95,7 @@ static void *in_known_places(void)
 static void *find(const char **why)
 {
     const char *wish = secure_getenv("MEMPROF_CUPTI");
-    *why = "there is no libcupti; install the CUDA toolkit or name it in MEMPROF_CUPTI";
+    *why = "cannot find libcupti; install the CUDA toolkit or set MEMPROF_CUPTI to its path";
     if (wish && !strcmp(wish, "off")) {
         *why = "MEMPROF_CUPTI=off";
         return NULL;
@@ -103,7 +103,7 @@ static void *find(const char **why)
     void *library = mp_loaded_cupti();
     if (library) return library;
     if (wish && *wish && strcmp(wish, "alone") != 0) {
-        *why = "MEMPROF_CUPTI names no library that can be loaded";
+        *why = "cannot load the library that MEMPROF_CUPTI names";
         return dlopen(wish, RTLD_LAZY);
     }
     library = beside_cuda();

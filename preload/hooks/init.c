@@ -48,9 +48,10 @@
 /* Another malloc, in the program or in a library before this one, serves the program's calls. */
 static void say_no_heap(void)
 {
-    mp_say(mp_real_allocator(),
-           " serves malloc in front of libmemprof.so: its blocks are not recorded, all else is",
-           NULL, NULL);
+    mp_say(
+        mp_real_allocator(),
+        " provides malloc instead of libmemprof.so: its blocks are not recorded, everything else is",
+        NULL, NULL);
 }
 
 /* Sets a variable without the program's heap: glibc's setenv would leave blocks there that the
@@ -93,7 +94,8 @@ static void say_keep(void)
 {
     if (mp_config.keep[0] && !mp_config.folded)
         mp_say(
-            "the log grows beyond MEMPROF_KEEP until this folds it: memprof-report log compact --follow ",
+            "the log grows beyond MEMPROF_KEEP until this command thins it: memprof-report log compact "
+            "--follow ",
             mp_logfile_word(), NULL, NULL);
 }
 
@@ -149,7 +151,7 @@ static void leave_cuda(void)
                *chain = secure_getenv("MEMPROF_CUDA_CHAIN");
     mp_cupti_give_up();
     mp_say(
-        "Nsight Compute profiles this process and wants to be alone: CUDA allocations are not recorded",
+        "CUDA allocations are not recorded: Nsight Compute profiles this process and allows no other tool",
         NULL, NULL, NULL);
     if (!set || !self || strcmp(set, self) != 0) return;
     if (chain) set_text(variable, sizeof variable, "CUDA_INJECTION64_PATH=", chain);
@@ -160,8 +162,8 @@ static void say_no_companion(void)
 {
     if (mp_config.cuda == MP_CUDA_INTERPOSE && !mp_by_name_is_here())
         mp_say(
-            "MEMPROF_CUDA=interpose needs libmemprof-cuda.so, which memprof run preloads, behind "
-            "all others: CUPTI is used",
+            "MEMPROF_CUDA=interpose needs libmemprof-cuda.so as the last library of LD_PRELOAD, as memprof "
+            "run sets it; CUPTI is used",
             NULL, NULL, NULL);
 }
 

@@ -243,9 +243,9 @@ static void look(void)
         mp_loader_forget_error();
         __atomic_store_n(&thread_state, state, __ATOMIC_RELEASE);
     } else
-        mp_say(
-            "Python frames are not recorded: this memprof knows those of CPython 3.9 to 3.14 (MEMPROF_PYTHON=off)",
-            NULL, NULL, NULL);
+        mp_say("Python call stacks are not recorded: this memprof supports CPython 3.9 to 3.14 "
+               "(MEMPROF_PYTHON=off hides this line)",
+               NULL, NULL, NULL);
 }
 
 /* An interpreter that is loaded later is looked up again when CUDA and PyTorch are found. */

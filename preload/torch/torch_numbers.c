@@ -86,7 +86,8 @@ static void give_up(void)
 {
     if (__atomic_exchange_n(&unknown_layout, true, __ATOMIC_RELAXED)) return;
     mp_say(
-        "this PyTorch's nodes of autograd are not known: --backward-of will not find their forward operators",
+        "the autograd nodes of this PyTorch are not supported: --backward-of will not find forward "
+        "operators",
         NULL, NULL, NULL);
 }
 

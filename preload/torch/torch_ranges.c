@@ -93,9 +93,9 @@ static void look_up(void *library)
         mp_torch_numbers_start(library);
         add(add_callback);
     } else
-        mp_say(
-            "PyTorch's own ranges are not recorded: this memprof knows them from PyTorch 2.0 to 2.14 (MEMPROF_TORCH_RANGES=off)",
-            NULL, NULL, NULL);
+        mp_say("PyTorch's own ranges are not recorded: this memprof supports PyTorch 2.0 to 2.14 "
+               "(MEMPROF_TORCH_RANGES=off hides this line)",
+               NULL, NULL, NULL);
 }
 
 /* Until PyTorch is found, looking for it costs more than the calls that lead here, so it is done

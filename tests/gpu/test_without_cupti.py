@@ -36,7 +36,7 @@ def main(**env):
                                    stderr=subprocess.PIPE, text=True)
         used = used_bytes(log)
         err = program.communicate(timeout=TIMEOUT)[1]
-        why = "MEMPROF_CUPTI=off" if env["MEMPROF_CUPTI"] == "off" else "another tool (a tool of the test) has taken CUPTI"
+        why = "MEMPROF_CUPTI=off" if env["MEMPROF_CUPTI"] == "off" else "another tool (a tool of the test) uses CUPTI"
         if program.returncode != 0 or f"CUDA allocations are not recorded: {why}" not in err:
             sys.exit(f"the program ended with {program.returncode} and printed: {err}")
         if used < 64 << 20:

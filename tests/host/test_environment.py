@@ -125,11 +125,11 @@ def misspelt(**env):
 
 def test_misspelt_variable_is_warned_about_once():
     line, = misspelt(MEMPROF_STAKS="all")
-    mp.equal(line, "memprof: MEMPROF_STAKS is none of memprof's variables; is it meant to be MEMPROF_STACKS?", "line")
+    mp.equal(line, "memprof: MEMPROF_STAKS is not a variable of memprof; did you mean MEMPROF_STACKS?", "line")
     line, = misspelt(MEMPROF_SESSION="1", MEMPROF_STAKS="all", MEMPROF_TENANT="2")
-    mp.equal(line, "memprof: MEMPROF_STAKS is none of memprof's variables; is it meant to be MEMPROF_STACKS? (and 2 more)", "line")
+    mp.equal(line, "memprof: MEMPROF_STAKS is not a variable of memprof; did you mean MEMPROF_STACKS? (and 2 more)", "line")
     line, = misspelt(MEMPROF_SESSION="1")
-    mp.equal(line, "memprof: MEMPROF_SESSION is none of memprof's variables: it changes nothing", "line")
+    mp.equal(line, "memprof: MEMPROF_SESSION is not a variable of memprof and has no effect", "line")
     mp.equal(misspelt(MEMPROF_STAKS="all", MEMPROF_QUIET="1"), [], "lines with MEMPROF_QUIET")
     mp.equal(misspelt(MEMPROF_STACKS="all"), [], "lines of a variable that is known")
 

@@ -86,7 +86,7 @@ def test_allocator_preloaded_before_memprof_is_warned_about():
         raise mp.Skip("libjemalloc.so.2 is not installed")
     result = mp.run([mp.victim("work"), "3000"], before=["libjemalloc.so.2"])
     mp.equal(result.out, mp.bare([mp.victim("work"), "3000"])[1], "the program's result")
-    mp.check(result.err.startswith(b"memprof: libjemalloc.so.2 serves malloc in front of libmemprof.so: "), f"no warning: {result.err}")
+    mp.check(result.err.startswith(b"memprof: libjemalloc.so.2 provides malloc instead of libmemprof.so: "), f"no warning: {result.err}")
     log = result.logs.one()
     mp.whole(log)
     mp.equal(log.heap()["allocations"], 0, "blocks")

@@ -229,7 +229,7 @@ def test_process_invisible_from_this_namespace_is_not_called_dead():
         refused(victim.log, "cannot be told from here", around=OTHER_NAMESPACE)
         there(victim.journal)
         victim.kill()
-        refused(victim.log, "cannot be told from here", around=OTHER_NAMESPACE)
+        refused(victim.log, "may still run (", around=OTHER_NAMESPACE)
         recovered(victim.log, "--dead", around=OTHER_NAMESPACE)
         missing(victim.journal)
 
@@ -361,7 +361,7 @@ def test_recover_of_a_copy_keeps_a_journal_in_another_directory():
     before = contents(journal)
     for copy in (log, beside):
         for result in recovered(copy), memprof_report("log", "recover", copy):     # the log is complete after that
-            mp.check("it belongs to the log of which this one is a copy" in result.stderr, f"nothing is said of the journal: {result}")
+            mp.check("it belongs to the log from which this one was copied" in result.stderr, f"nothing is said of the journal: {result}")
             mp.check(contents(journal) == before, "the journal was changed")
     recovered(victim.log)
     missing(journal)
@@ -382,12 +382,12 @@ def test_recover_removes_the_journal_that_a_killed_recover_left():
 def test_recover_refuses_a_symlink():
     log, journal = killed()
     os.symlink(log, log + ".link.zst")
-    refused(log + ".link.zst", "it is a link")
+    refused(log + ".link.zst", "this is a link")
     there(journal)
     target, = copied(log)
     os.rename(log, log + ".away")
     os.symlink(target, log)
-    refused(log, "it is a link")
+    refused(log, "this is a link")
 
 
 def test_recover_refuses_a_log_with_two_hard_links():
@@ -423,11 +423,11 @@ def test_recover_does_not_wait_for_locks_of_other_processes():
         with open(journal, "r+b") as j:
             fcntl.lockf(j, fcntl.LOCK_EX)
             reports(log, "the process ended: killed, or left by exit_group")
-            refused(log, f"process {os.getpid()} holds a lock on it")
+            refused(log, f"process {os.getpid()} has locked this file")
             fcntl.lockf(j, fcntl.LOCK_UN)
             fcntl.fcntl(j, F_OFD_SETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 2, 0))
             reports(log, "the process ended: killed, or left by exit_group")
-            refused(log, "another memprof-report log recover works on it")
+            refused(log, "another memprof-report log recover, or another process, has locked this file")
         recovered(log)
     missing(journal)
 
@@ -454,7 +454,7 @@ def test_recover_refuses_a_directory_that_others_can_write():
     log, journal = killed()
     folder = os.path.dirname(log)
     os.chmod(folder, 0o777)
-    refused(log, "every user may change its directory")
+    refused(log, "every user can change its directory")
     if os.getuid() == 0:
         os.chmod(folder, 0o755)
         os.chown(folder, NOBODY, -1)

@@ -151,7 +151,7 @@ def test_failed_exec_with_other_threads_continues_without_a_journal():
     result = mp.run([mp.victim("endings"), "failed_exec_threads"])
     mp.whole(result.logs.one())
     mp.equal(result.logs.one().range("work")["allocations"], 1200, "blocks")
-    mp.check(b"no journal after an exec that failed" in result.err, result.err)
+    mp.check(b"no journal after a failed exec" in result.err, result.err)
     mp.equal(result.logs.journals(), [], "journals left")
 
 

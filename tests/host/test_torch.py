@@ -413,7 +413,7 @@ def test_python_stacks_can_be_turned_off():
 def test_unknown_python_is_warned_about_once():
     path, result = record([mp.victim("unknown_python")])
     mp.equal(peaks(path, "python"), {(): 4 << 20}, "paths")
-    mp.equal(result.err.count(b"Python frames are not recorded"), 1, result.err)
+    mp.equal(result.err.count(b"Python call stacks are not recorded"), 1, result.err)
 
 
 TORCH = '''import ctypes, sys, threading

@@ -101,7 +101,7 @@ def logs_do_not_hang_any_command(folder):
 def log_that_needs_too_much_memory_is_refused(folder):
     log = make("live_blocks", 4000000, os.path.join(folder, "log.zst"))
     done = report("--max-memory=64", "peaks", log, statuses=[1])
-    if b"takes more than 64 MiB of memory; allow more with memprof-report --max-memory" not in done.stderr:
+    if b"needs more than 64 MiB of memory; raise the limit with memprof-report --max-memory" not in done.stderr:
         sys.exit(f"not said why: {done.stderr}")
     report("--max-memory=0", "peaks", log)
 

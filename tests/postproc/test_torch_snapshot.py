@@ -293,7 +293,7 @@ def does_not_replace_a_part_file_of_another_user(folder):
         os.rename(other, f"{path}.part")
         refused.append(export("-o", path, log, env=NAMED))
         os.rename(f"{path}.part", other)
-    check(all(r.returncode == 1 and b"not this user's" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
+    check(all(r.returncode == 1 and b"its .part file belongs to another user" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
     with open(other) as f:
         check(f.read() == "mine", "it is as it was")
 
@@ -324,7 +324,7 @@ def of_a_damaged_log_exits_with_status_3(folder):
 def of_several_logs_shows_the_first_rank(folder):
     """One snapshot has one process."""
     done = export("-o", "-", *golden("h200-nccl-rank0", "h200-nccl-rank1"))
-    check(done.returncode == 0 and b"2 logs; this is rank 0" in done.stderr and pickle.loads(done.stdout)["segments"], done.stderr)
+    check(done.returncode == 0 and b"2 logs; showing rank 0" in done.stderr and pickle.loads(done.stdout)["segments"], done.stderr)
 
 
 with tempfile.TemporaryDirectory() as temporary:

@@ -134,9 +134,9 @@ def test_reader_exports_only_its_own_names():
 
 def test_reader_reports_files_that_it_cannot_read():
     program = by_cmake(installed())
-    for path, what in ("/dev/null", "not a regular file"), (mp.folder, "a directory"):
+    for path, what in ("/dev/null", "this is not a regular file"), (mp.folder, "this is a directory"):
         done = subprocess.run([program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
-        mp.equal((done.returncode, done.stderr), (1, f"{path}: {what}; give a log of memprof, a file\n"), "status and message")
+        mp.equal((done.returncode, done.stderr), (1, f"{path}: {what}; give a log file\n"), "status and message")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ import test_failures as failing
 KINDS = ("ends", "killed", "encoder", "folded", "disk", "limits", "refused", "namespaces", "many", "clock")
 SEEDS = 2           # seeds of each test
 BARE = 20           # runs without memprof, if one with memprof failed
-NO_JOURNAL = "no folder for a journal"     # the last 100 ms before a kill are lost
+NO_JOURNAL = "no journal could be created"     # the last 100 ms before a kill are lost
 NO_ROOM = "the journal cannot grow"         # some events are lost
-NO_NUMBER = "forbids to see the process's number"
+NO_NUMBER = "a seccomp filter refuses getpid"
 HEAD, LANE = struct.Struct("=QQ"), struct.Struct("=QQ6Q4Q")
 TIE, TIE_AT = struct.Struct("=QQ"), 232     # the part of a journal that identifies its log (FORMAT.md)
 LANES = 8192

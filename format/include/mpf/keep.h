@@ -10,8 +10,7 @@ struct mpf_keep {
     uint64_t ns;    /* of the log's end */
 };
 
-#define MPF_KEEP_WANTED                                                                            \
-    "a size (2G; with K, M, G or T) or a time (30min; with s, min, h or d) is wanted"
+#define MPF_EXPECTED_KEEP "a size (2G; units K, M, G or T) or a time (30min; units s, min, h or d)"
 
 /* Reads "2G", "512MiB", "30min" or "2d". Returns 1, or 0 for any other text. A small m is not a
  * unit because it could mean minutes or mebibytes. */

@@ -5,6 +5,6 @@
 
 #define MPF_RUN_ID 128 /* bytes, with the 0 at its end */
 
-#define MPF_WANTED_RUN "expected 1 to 127 bytes"
+#define MPF_EXPECTED_RUN "1 to 127 bytes"
 
 #endif

@@ -20,8 +20,8 @@ struct mpf_window {
     int signal;
 };
 
-#define MPF_WINDOW_WANTED                                                                          \
-    "profiler, range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME or signal:USR1|USR2 is wanted"
+#define MPF_EXPECTED_WINDOW                                                                        \
+    "profiler, range:NAME[:N[:M]], delay:TIME[,duration:TIME], duration:TIME or signal:USR1|USR2"
 
 /* Returns 1, or 0 if the text is invalid. Numbers after a name are N and M if they are all digits.
  */
