@@ -144,7 +144,7 @@ static int write_fold(const struct subject *s, const struct mpr_mark *mark,
         (st->st_gid == getegid() || fchown(s->lock, (uid_t)-1, st->st_gid) == 0) &&
         fchmod(s->lock, st->st_mode & 0777) == 0 && fsync(s->lock) == 0)
         return 0;
-    return mpr_fail_errno(error, s->path, "write " MPR_FOLDED_SUFFIX " beside it");
+    return mpr_fail_errno(error, s->path, "write its " MPR_FOLDED_SUFFIX " file");
 }
 
 /* The thinned frames are first written to a file without a name, which disappears with this
@@ -157,7 +157,7 @@ static int make_fold(const struct subject *s, const struct cut *cut, struct mpr_
     unlinkat(s->dir, name, 0); /* a killed process may have left it */
     const int scratch =
         openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (scratch < 0) return mpr_fail_errno(error, s->path, "make a file beside it");
+    if (scratch < 0) return mpr_fail_errno(error, s->path, "create a file next to it");
     unlinkat(s->dir, name, 0);
     int result = mpr_thin(s->path, cut->seq, cut->budget / PARTS * FOLD, scratch, thinned, error);
     const uint64_t before = s->folded.state == MPR_FOLDED_USED ? s->folded.mark.events : 0;
@@ -177,15 +177,15 @@ static int put_in_place(const struct subject *s, const struct cut *cut, struct m
 {
     char new[PATH_MAX], fold[PATH_MAX];
     if (!mpr_file_is_at(s->dir, s->name, &s->map.st))
-        return mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
+        return mpr_fail(error, "%s: the file was replaced while it was read; nothing was changed",
                         s->path);
     snprintf(new, sizeof new, "%s" MPR_FOLDED_NEW, s->name);
     snprintf(fold, sizeof fold, "%s" MPR_FOLDED_SUFFIX, s->name);
     if (renameat(s->dir, new, s->dir, fold) != 0 || fsync(s->dir) != 0)
-        return mpr_fail_errno(error, s->path, "put " MPR_FOLDED_SUFFIX " beside it");
+        return mpr_fail_errno(error, s->path, "rename its " MPR_FOLDED_SUFFIX " file");
     const off_t bytes = (off_t)(cut->offset - s->header_end);
     if (fallocate(s->map.fd, PUNCH, (off_t)s->header_end, bytes) == 0 || s->ended) return 0;
-    return mpr_fail_errno(error, s->path, "give room back in");
+    return mpr_fail_errno(error, s->path, "release room in");
 }
 
 static int fold(struct subject *s, const struct cut *cut, struct mpr_compaction *out,
@@ -213,7 +213,7 @@ static int find_keep(const struct subject *s, const struct mpf_keep *given, stru
     if (given) *keep = *given;
     if (given || (text && mpf_keep_read(text, keep))) return 0;
     return mpr_fail(
-        error, "%s: it was not recorded with MEMPROF_KEEP; say with --keep how much is to be kept",
+        error, "%s: this log was recorded without MEMPROF_KEEP; give --keep=SIZE or --keep=TIME",
         s->path);
 }
 
@@ -233,7 +233,8 @@ static int check_can_punch(const struct subject *s, struct mpr_error *error)
     if (s->ended || fallocate(s->lock, PUNCH, 0, 1) == 0 || errno != EOPNOTSUPP) return 0;
     return mpr_fail(
         error,
-        "%s: room in it cannot be given back on this file system, which has no holes: it grows until its process has ended",
+        "%s: this file system cannot release room inside a file, so the log grows until its process has "
+        "ended",
         s->path);
 }
 
@@ -245,8 +246,8 @@ static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr
     if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
         return mpr_fail_memory(error, s->path);
     if (f->exists && f->state != MPR_FOLDED_USED && f->state != MPR_FOLDED_NONE)
-        return mpr_fail(error, "%s%s: not this log's fold, or damaged; move it away", s->path,
-                        MPR_FOLDED_SUFFIX);
+        return mpr_fail(error, "%s%s: this file is damaged or belongs to another log; move it away",
+                        s->path, MPR_FOLDED_SUFFIX);
     if (find_keep(s, given, &keep, error) != 0 || find_life(s, error) != 0) return -1;
     const struct cut cut = choose_cut(s, &keep);
     out->outcome = MPR_COMPACT_LITTLE;
@@ -261,13 +262,13 @@ static int open_log(struct subject *s, struct mpr_error *error)
     struct stat st;
     const int fd = mpr_file_open(s->dir, s->name, O_RDWR | O_NOFOLLOW, &st);
     if (fd < 0 && errno == ELOOP)
-        return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
+        return mpr_fail(error, "%s: this is a link; give the log itself", s->path);
     if (fd < 0) return mpr_fail_errno(error, s->path, "open for writing");
     mpr_file_lock_shared(fd);
     if (mpr_file_check_owner(&st, s->path, error) != 0 || st.st_size == 0 ||
         mpr_map_file(&s->map, fd, &st, s->path, error) != 0) {
         close(fd);
-        return st.st_size > 0 ? -1 : mpr_fail(error, "%s: it is empty", s->path);
+        return st.st_size > 0 ? -1 : mpr_fail(error, "%s: the file is empty", s->path);
     }
     const int status = mpr_header_find(&s->header, &s->map, &s->header_end);
     if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);

@@ -234,8 +234,9 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
     const struct mpr_log_status *s = mpr_log_status(f->reader.log);
     if (count < 0) return -1;
     if (!s->damaged && !s->missing_frames) return 0;
-    return mpr_fail(error, "%s: damaged before the part that is kept whole; nothing was changed",
-                    path);
+    return mpr_fail(
+        error, "%s: the log is damaged before the part that stays complete; nothing was changed",
+        path);
 }
 
 /* ---- instants that are whole */

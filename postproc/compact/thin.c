@@ -320,13 +320,13 @@ static int write_thinned(struct writer *w, const char *path, uint64_t seq, int f
     w->fd = -1;
     if (write_log(w, path, seq, error) != 0) return -1;
     if (w->frames > seq)
-        return mpr_fail(error, "%s: too short to be thinned; nothing was changed", path);
+        return mpr_fail(error, "%s: the log is too short to be thinned; nothing was changed", path);
     w->seq = seq + 1 - w->frames;
     w->fd = fd;
     if (write_log(w, path, seq, error) != 0) return -1;
     if (!w->error) return 0;
     errno = w->error;
-    return mpr_fail_errno(error, path, "write its thinned part");
+    return mpr_fail_errno(error, path, "write the thinned part of it");
 }
 
 /* Writes nothing if the events that stay cannot fit: each takes at least a byte. */
@@ -373,7 +373,7 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
         before = can ? out->bytes : 0;
         if (ftruncate(fd, at) == 0 && lseek(fd, at, SEEK_SET) == at)
             result = attempt(&kept, path, seq, can ? budget : UINT64_MAX, fd, out, error);
-        else result = mpr_fail_errno(error, path, "write its thinned part");
+        else result = mpr_fail_errno(error, path, "write the thinned part of it");
     }
     mpr_kept_free(&kept);
     return result;

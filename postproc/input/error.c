@@ -24,9 +24,10 @@ int mpr_fail_memory(struct mpr_error *error, const char *path)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return mpr_fail(error, "%s: not enough memory to read it", path);
+        return mpr_fail(error, "%s: not enough memory to read this file", path);
     return mpr_fail(
         error,
-        "%s: reading it takes more than %llu MiB of memory; allow more with memprof-report --max-memory=MIB",
+        "%s: reading this file needs more than %llu MiB of memory; raise the limit with memprof-report "
+        "--max-memory=MIB",
         path, (unsigned long long)limit.rlim_cur >> 20);
 }

@@ -77,10 +77,10 @@ int mpr_file_check_owner(const struct stat *st, const char *path, struct mpr_err
     if (st->st_uid != geteuid())
         return mpr_fail(
             error,
-            "%s: it belongs to another user (%u), whose logs are read and never changed; run this as that user",
+            "%s: this file belongs to another user (%u) and is never changed; run the command as that user",
             path, (unsigned)st->st_uid);
     if (st->st_nlink != 1)
-        return mpr_fail(error, "%s: it has another name, too (a hard link); remove that first",
+        return mpr_fail(error, "%s: this file has a second name (a hard link); remove that first",
                         path);
     return 0;
 }
@@ -135,7 +135,8 @@ int mpr_file_open_part(int directory, const char *name, mode_t mode)
 const char *mpr_file_part_error_text(int number)
 {
     if (number == EBUSY) return MPR_FILE_BUSY;
-    if (number == EPERM) return "beside it, as .part, lies what is not this user's alone";
+    if (number == EPERM)
+        return "its .part file belongs to another user or has other links; remove that file";
     return strerror(number);
 }
 
@@ -159,12 +160,14 @@ static int check_directory(int fd, const char *path, struct mpr_error *error)
     if (st.st_uid != geteuid() && st.st_uid != 0)
         return mpr_fail(
             error,
-            "%s: its directory belongs to another user (%u), so nothing is changed there; run it as that user",
+            "%s: its directory belongs to another user (%u), so nothing was changed; run the command as that "
+            "user",
             path, (unsigned)st.st_uid);
     if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
         return mpr_fail(
             error,
-            "%s: every user may change its directory, so nothing is changed there; take that right away (chmod o-w)",
+            "%s: every user can change its directory, so nothing was changed; remove that permission (chmod "
+            "o-w)",
             path);
     return 0;
 }
@@ -175,7 +178,7 @@ int mpr_file_directory(const char *path, const char **name, struct mpr_error *er
     *name = mpr_basename(path);
     if (*name > path) snprintf(directory, sizeof directory, "%.*s", (int)(*name - path), path);
     const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return mpr_fail_errno(error, path, "open the directory of it");
+    if (fd < 0) return mpr_fail_errno(error, path, "open its directory");
     if (check_directory(fd, path, error) == 0) return fd;
     close(fd);
     return -1;

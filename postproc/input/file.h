@@ -46,7 +46,7 @@ bool mpr_file_trusted(const struct stat *st, const char *log);
  * Returns the descriptor, or -1 with errno: EBUSY if another process is writing the file, EPERM if
  * it belongs to another user or is not a regular file. */
 int mpr_file_open_part(int directory, const char *name, mode_t mode);
-#define MPR_FILE_BUSY "another process writes it"
+#define MPR_FILE_BUSY "another process is writing this file"
 /* Returns the text for such an errno. */
 const char *mpr_file_part_error_text(int number);
 

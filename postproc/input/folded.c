@@ -139,18 +139,19 @@ int mpr_folded_lock(int directory, const char *name, const char *path, struct mp
     char file[PATH_MAX];
     struct stat st;
     if (!add_suffix(file, name, MPR_FOLDED_NEW))
-        return mpr_fail(error, "%s: too long a name", path);
+        return mpr_fail(error, "%s: the name is too long", path);
     const int fd =
         openat(directory, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     const bool own = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
                      st.st_uid == geteuid() && st.st_nlink == 1;
     if (fd >= 0 && !own) errno = EEXIST;
-    if (!own) mpr_fail_errno(error, path, "make " MPR_FOLDED_NEW " beside it");
+    if (!own) mpr_fail_errno(error, path, "create its " MPR_FOLDED_NEW " file");
     else if (mpr_file_try_lock(fd) && fstat(fd, &st) == 0 && mpr_file_is_at(directory, file, &st)) {
         if (ftruncate(fd, 0) == 0) return fd;
-        mpr_fail_errno(error, path, "empty " MPR_FOLDED_NEW " beside it");
+        mpr_fail_errno(error, path, "empty its " MPR_FOLDED_NEW " file");
     } else
-        mpr_fail(error, "%s: another memprof-report works on it; try again when that has ended",
+        mpr_fail(error,
+                 "%s: another memprof-report is changing this log; try again when it has ended",
                  path);
     if (fd >= 0) close(fd);
     return -1;

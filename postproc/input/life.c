@@ -129,16 +129,15 @@ static struct mpr_verdict find_in_own_namespace(const struct mpr_header *h)
     struct process process;
     if (read_process(h->pid, &process)) {
         if (process.started != h->identity.started)
-            return verdict(MPR_LIFE_ENDED,
-                           "its number %" PRIu64 " is that of another process by now", h->pid);
+            return verdict(MPR_LIFE_ENDED, "number %" PRIu64 " is now another process", h->pid);
         return is_alive(&process)
-                   ? verdict(MPR_LIFE_RUNS, "process %" PRIu64 " is there", h->pid)
+                   ? verdict(MPR_LIFE_RUNS, "process %" PRIu64 " exists", h->pid)
                    : verdict(MPR_LIFE_ENDED, "process %" PRIu64 " is a zombie", h->pid);
     }
     if (kill((pid_t)h->pid, 0) != 0 && errno == ESRCH)
-        return verdict(MPR_LIFE_ENDED, "there is no process %" PRIu64 " any more", h->pid);
-    return verdict(MPR_LIFE_UNKNOWN,
-                   "there is a process %" PRIu64 ", but /proc hides when it started", h->pid);
+        return verdict(MPR_LIFE_ENDED, "process %" PRIu64 " does not exist", h->pid);
+    return verdict(MPR_LIFE_UNKNOWN, "process %" PRIu64 " exists, but /proc hides its start time",
+                   h->pid);
 }
 
 /* Returns true if the process with this number here is the header's.  If /proc hides its namespace,
@@ -166,13 +165,12 @@ static struct mpr_verdict find_in_other_namespace(const struct mpr_header *h,
         if (number && is_process_of(h, number)) pid = number;
     }
     if (proc) closedir(proc);
-    if (pid) return verdict(MPR_LIFE_RUNS, "it is process %" PRIu64 " here", pid);
+    if (pid) return verdict(MPR_LIFE_RUNS, "its number here is %" PRIu64, pid);
     /* With hidepid even the first process is hidden. */
     struct process first;
     if (own->pidns == FIRST_PIDNS && read_process(1, &first))
-        return verdict(MPR_LIFE_ENDED, "no process of any namespace is it any more");
-    return verdict(MPR_LIFE_UNKNOWN,
-                   "it ran in another namespace of process numbers, which is not seen from here");
+        return verdict(MPR_LIFE_ENDED, "no pid namespace has this process any more");
+    return verdict(MPR_LIFE_UNKNOWN, "it ran in another pid namespace, which is not visible here");
 }
 
 /* Finds out whether the process runs by its number, namespace and start time. */
@@ -185,19 +183,17 @@ static struct mpr_verdict find_by_number(const struct mpr_header *h)
     mpr_life_own_identity(&own);
     if (memcmp(identity->boot, unknown, sizeof unknown) == 0 || !identity->pidns ||
         !identity->started || !h->pid || h->pid > INT32_MAX)
-        return verdict(MPR_LIFE_UNKNOWN,
-                       "its log does not say which process of that number it was");
+        return verdict(MPR_LIFE_UNKNOWN, "the log does not have its start time");
     if (memcmp(identity->boot, own.boot, sizeof own.boot) != 0) {
         const char *host = mpr_header_get(h, "host");
-        return verdict(MPR_LIFE_UNKNOWN,
-                       "it ran on host %.64s, and not under this boot of this machine",
+        return verdict(MPR_LIFE_UNKNOWN, "it ran on host %.64s, or before this machine was booted",
                        host ? host : "?");
     }
     if (identity->timens != own.timens)
-        return verdict(MPR_LIFE_UNKNOWN, "it ran in another namespace of time");
+        return verdict(MPR_LIFE_UNKNOWN, "it ran in another time namespace");
     /* /proc must be the one of this namespace. */
     if (readlink("/proc/self", self, sizeof self - 1) <= 0 || strtol(self, NULL, 10) != getpid())
-        return verdict(MPR_LIFE_UNKNOWN, "there is no /proc here that shows it");
+        return verdict(MPR_LIFE_UNKNOWN, "/proc does not show its pid namespace");
     return identity->pidns == own.pidns ? find_in_own_namespace(h)
                                         : find_in_other_namespace(h, &own);
 }
@@ -242,17 +238,17 @@ struct mpr_verdict mpr_life_find(const struct mpr_header *header, const struct m
 {
     switch (holder_of(journal)) {
     case THE_PROCESS:
-        if (!releases_lock(header, journal)) return verdict(MPR_LIFE_RUNS, "it holds its journal");
+        if (!releases_lock(header, journal))
+            return verdict(MPR_LIFE_RUNS, "it has locked its journal");
         __attribute__((fallthrough));
-    case NO_HOLDER: return verdict(MPR_LIFE_ENDED, "it holds its journal no more");
-    case ANOTHER_HOLDER:
-        return verdict(MPR_LIFE_ENDED, "it holds its journal no more; someone else does");
+    case NO_HOLDER: return verdict(MPR_LIFE_ENDED, "the lock of its journal is free");
+    case ANOTHER_HOLDER: return verdict(MPR_LIFE_ENDED, "another process has locked its journal");
     case UNKNOWN_HOLDER: break;
     }
     /* A log from before 1.2 without a journal: nothing is left that a running process would need,
      * and the log has no end in any case. */
     if (!header->identity.started && !journal->image)
-        return verdict(MPR_LIFE_ENDED, "nothing here is left of it");
+        return verdict(MPR_LIFE_ENDED, "it left no journal");
     return find_by_number(header);
 }
 

@@ -519,8 +519,9 @@ static int open_frames(struct mpr_log *log, struct mpr_error *error)
     if (log->map.changed) return fail_truncated(log, error);
     if (got < 0) return -1;
     if (got == 0)
-        return mpr_fail(error, "%s: no memprof log (%s); give a file that memprof wrote", log->path,
-                        log->map.size ? "offset 0: no readable frame" : "it is empty");
+        return mpr_fail(error, "%s: not a memprof log (%s); give a file that memprof wrote",
+                        log->path,
+                        log->map.size ? "offset 0: no readable frame" : "the file is empty");
     if (log->reading) return 0;
     return take_bytes(log, error) != 0 ? -1 : open_fold(log, error);
 }
@@ -544,10 +545,10 @@ static int fail_open(const struct mpr_log *log, struct mpr_error *error)
     const int length = snprintf(fold, sizeof fold, "%s" MPR_FOLDED_SUFFIX, log->path);
     struct stat st;
     if (stat(log->path, &st) == 0 || length >= PATH_MAX || stat(fold, &st) != 0) return -1;
-    return mpr_fail(error,
-                    "%s: it is not there, and with it the newest part, which is kept whole; give "
-                    "%s for what was before",
-                    log->path, fold);
+    return mpr_fail(
+        error,
+        "%s: this file, the newest part of the log, does not exist; give %s to see the older part",
+        log->path, fold);
 }
 
 static int open_file(struct mpr_log *log, struct mpr_error *error)

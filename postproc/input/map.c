@@ -120,8 +120,8 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
     *map = (struct mpr_map){ .fd = -1 };
     const int fd = mpr_file_open(AT_FDCWD, path, O_RDONLY, &st);
     if (fd < 0 && errno == EINVAL)
-        return mpr_fail(error, "%s: %s; give a log of memprof, a file", path,
-                        S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+        return mpr_fail(error, "%s: %s; give a log file", path,
+                        S_ISDIR(st.st_mode) ? "this is a directory" : "this is not a regular file");
     if (fd < 0) return mpr_fail_errno(error, path, "open");
     mpr_file_lock_shared(fd);
     const int result = mpr_map_file(map, fd, &st, path, error);

@@ -106,11 +106,11 @@ static int scan_log(struct subject *s, struct mpr_error *error)
         mpr_frames_close(&frames);
     }
     if (got == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
-    if (got < 0) return mpr_fail(error, "%s: cannot be read: %s", s->path, mpf_error_text(got));
+    if (got < 0) return mpr_fail(error, "%s: cannot read: %s", s->path, mpf_error_text(got));
     if (!s->scan.has_header)
         return mpr_fail(
             error,
-            "%s: offset 0: no readable header, so its journal cannot be told; nothing was changed",
+            "%s: offset 0: no readable header, so the journal of this log is unknown; nothing was changed",
             s->path);
     return 0;
 }
@@ -258,16 +258,16 @@ static int replace_log(const struct subject *s, int journal, const struct output
 {
     char name[NAME_MAX + 1];
     if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name)
-        return mpr_fail(error, "%s: too long a name", s->path);
+        return mpr_fail(error, "%s: the name is too long", s->path);
     unlinkat(s->dir, name, 0); /* a killed recovery may have left it */
     const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) return mpr_fail_errno(error, s->path, "make a new file beside it");
+    if (fd < 0) return mpr_fail_errno(error, s->path, "create a new file next to it");
     int result = -1;
     if (write_file(s, fd, out) != 0 || set_heir(s, journal, fd) != 0)
         mpr_fail_errno(error, s->path, "write");
     else if (s->map.changed || s->folded.map.changed ||
              !mpr_file_is_at(s->dir, s->name, &s->map.st))
-        mpr_fail(error, "%s: it is not the file any more that was read; nothing was changed",
+        mpr_fail(error, "%s: the file was replaced while it was read; nothing was changed",
                  s->path);
     else if (renameat(s->dir, name, s->dir, s->name) != 0)
         mpr_fail_errno(error, s->path, "replace");
@@ -322,7 +322,8 @@ static int append_journal(const struct subject *s, int journal, struct mpr_recov
     int result = -1;
     if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
     else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
-        mpr_fail(error, "%s: too large to fold into one frame; reports read it where it is",
+        mpr_fail(error,
+                 "%s: the journal is too large for one frame of the log; reports read both files",
                  s->journal.path);
     else if (make_frames(&out, &s->scan, &image) != 0) mpr_fail_memory(error, s->path);
     else if (is_folded(s)) result = merge(s, journal, &out, recovery, error);
@@ -343,18 +344,19 @@ static int lock_journal(const struct mpr_journal *j, struct mpr_error *error)
     const int fd = mpr_file_open(AT_FDCWD, j->path, O_RDWR | O_NOFOLLOW, &st);
     if (fd < 0) return mpr_fail_errno(error, j->path, "open for writing");
     if (!mpr_file_same(&st, &j->st))
-        mpr_fail(error, "%s: another file has taken its place; nothing was changed", j->path);
+        mpr_fail(error, "%s: the file was replaced while it was read; nothing was changed",
+                 j->path);
     else if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES)) return fd;
     else {
         fcntl(fd, F_OFD_GETLK, &lock);
         if (lock.l_pid > 0)
-            mpr_fail(error, "%s: process %ld holds a lock on it; try again when that has ended",
+            mpr_fail(error, "%s: process %ld has locked this file; try again when it has ended",
                      j->path, (long)lock.l_pid);
         else
             mpr_fail(
                 error,
-                "%s: another memprof-report log recover works on it, or else another process holds a lock on it (fuser tells); "
-                "try again later",
+                "%s: another memprof-report log recover, or another process, has locked this file (fuser shows "
+                "which); try again later",
                 j->path);
     }
     close(fd);
@@ -366,7 +368,8 @@ static void remove_journal(const struct subject *s, struct mpr_recovery *recover
 {
     const char *name;
     if (!is_own_journal(s)) {
-        mpr_fail(&recovery->left, "%s stays: it belongs to the log of which this one is a copy",
+        mpr_fail(&recovery->left,
+                 "%s was kept: it belongs to the log from which this one was copied",
                  s->journal.path);
         return;
     }
@@ -402,9 +405,9 @@ static void note_unused_fold(const struct subject *s, struct mpr_recovery *recov
     if (!s->folded.exists || is_folded(s)) return;
     if (s->folded.state == MPR_FOLDED_NONE) remove_folded(s);
     else
-        mpr_fail(&recovery->left, "%s" MPR_FOLDED_SUFFIX " stays: it is %s", s->path,
-                 s->folded.state == MPR_FOLDED_FOREIGN ? "of another log, or another user's"
-                                                       : "damaged, and was not read");
+        mpr_fail(&recovery->left, "%s" MPR_FOLDED_SUFFIX " was kept: %s", s->path,
+                 s->folded.state == MPR_FOLDED_FOREIGN ? "it belongs to another log or another user"
+                                                       : "it is damaged and was not read");
 }
 
 /* A log that has its end only needs its LOG.fold.  A journal that was left is removed if that is
@@ -436,14 +439,15 @@ static int check_may_recover(const struct subject *s, const struct mpr_verdict *
     if (!dead && mpr_life_copy_may_miss(&copied))
         return mpr_fail(
             error,
-            "%s: it is a copy, and nothing shows that its process %llu had ended before the copy was made; recover the original log, or use --dead if you know that it had ended",
+            "%s: this is a copy, and no file shows that process %llu had ended before the copy was made; "
+            "recover the original log, or use --dead if you know that the process had ended",
             s->path, pid);
     recovery->may_run = process->life == MPR_LIFE_UNKNOWN && !dead;
     if (recovery->may_run)
         return mpr_fail(
             error,
-            "%s: it cannot be told from here whether its process %llu still runs (%s); run this where it ran, or with "
-            "--dead if you know that it has ended",
+            "%s: process %llu may still run (%s); run this command where the process ran, or use --dead if "
+            "you know that it has ended",
             s->path, pid, process->why);
     return 0;
 }
@@ -459,7 +463,7 @@ static int recover_scanned(struct subject *s, bool dead, struct mpr_recovery *re
     if (s->scan.ended) return finish_ended(s, process.life, dead, recovery, error);
     recovery->runs = process.life == MPR_LIFE_RUNS;
     if (recovery->runs)
-        return mpr_fail(error, "%s: its process %llu still runs (%s); try again when it has ended",
+        return mpr_fail(error, "%s: process %llu still runs (%s); try again when it has ended",
                         s->path, (unsigned long long)header->pid, process.why);
     recovery->outcome = MPR_RECOVER_NOTHING;
     recovery->lost = s->journal.head.lost;
@@ -476,9 +480,9 @@ static int open_log(struct subject *s, struct mpr_error *error)
     struct stat st;
     const int fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, &st);
     if (fd < 0 && errno == ELOOP)
-        return mpr_fail(error, "%s: it is a link; give the log itself", s->path);
+        return mpr_fail(error, "%s: this is a link; give the log itself", s->path);
     if (fd < 0 && errno == EINVAL)
-        return mpr_fail(error, "%s: not a regular file; give a memprof log or a directory of logs",
+        return mpr_fail(error, "%s: this is not a regular file; give a log or a directory of logs",
                         s->path);
     if (fd < 0) return mpr_fail_errno(error, s->path, "open");
     mpr_file_lock_shared(fd);
@@ -510,8 +514,9 @@ int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
         mpr_folded_close(&s.folded);
         mpr_map_close(&s.map);
     }
-    return result == AGAIN ? mpr_fail(error, "%s: it changes while it is read; try again", path)
-                           : result;
+    return result == AGAIN
+               ? mpr_fail(error, "%s: the log changed while it was read; try again", path)
+               : result;
 }
 
 int mpr_recover(const char *path, bool dead, struct mpr_recovery *recovery, struct mpr_error *error)

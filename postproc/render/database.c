@@ -41,7 +41,7 @@ static void fail(struct mpr_database *db)
 {
     if (!*db->why)
         snprintf(db->why, sizeof db->why, "%s",
-                 db->sqlite ? sqlite3_errmsg(db->sqlite) : "SQLite cannot be given a file");
+                 db->sqlite ? sqlite3_errmsg(db->sqlite) : "SQLite cannot open the file");
 }
 
 static void check(struct mpr_database *db, int status, int expected)
@@ -94,7 +94,7 @@ static void open_part(struct mpr_database *db, const struct mpr_database_place *
 {
     db->file.fd = -1;
     if (is_special_file(place)) {
-        snprintf(db->why, sizeof db->why, "it is not a regular file");
+        snprintf(db->why, sizeof db->why, "this is not a regular file");
         return;
     }
     const int status =

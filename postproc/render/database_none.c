@@ -56,6 +56,6 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *digest, const char *pat
                                       struct mpr_arena *arena, const char **why)
 {
     (void)digest, (void)arena;
-    *why = "memprof-report was built without SQLite, which digests need";
+    *why = "digests need SQLite, and memprof-report was built without it";
     return access(path, F_OK) == 0 ? MPR_DIGEST_NOT_READ : MPR_DIGEST_MISSING;
 }

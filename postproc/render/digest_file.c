@@ -57,7 +57,7 @@ static enum mpr_digest_found damaged(struct reading *r, const char *what)
 static enum mpr_digest_found refused(struct reading *r)
 {
     const int code = sqlite3_errcode(r->sqlite);
-    if (code == SQLITE_NOTADB) return say(r, MPR_DIGEST_FOREIGN, "this is no digest of a log");
+    if (code == SQLITE_NOTADB) return say(r, MPR_DIGEST_FOREIGN, "this is not a digest of a log");
     return damaged(r, sqlite3_errmsg(r->sqlite));
 }
 
@@ -118,19 +118,23 @@ static enum mpr_digest_found identify(struct reading *r)
         !number_of(r, "PRAGMA user_version", &version))
         return refused(r);
     if (application != MPR_DIGEST_APPLICATION)
-        return say(r, MPR_DIGEST_FOREIGN, "this is a database, but no digest of a log");
+        return say(r, MPR_DIGEST_FOREIGN, "this database is not a digest of a log");
     if (version == MPR_DIGEST_VERSION) return MPR_DIGEST_GOOD;
     if (version < MPR_DIGEST_VERSION)
-        return say(r, MPR_DIGEST_DAMAGED,
-                   mpr_arena_format(r->arena,
-                                    "this digest has version %lld, and this memprof-report reads "
-                                    "%d: make it again of its log",
-                                    (long long)version, MPR_DIGEST_VERSION));
-    return say(r, MPR_DIGEST_NEWER,
-               mpr_arena_format(r->arena,
-                                "this digest has version %lld, and this memprof-report reads %d "
-                                "(a newer one reads it)",
-                                (long long)version, MPR_DIGEST_VERSION));
+        return say(
+            r, MPR_DIGEST_DAMAGED,
+            mpr_arena_format(
+                r->arena,
+                "this digest has version %lld, and this memprof-report reads version %d; make the digest again "
+                "from its log",
+                (long long)version, MPR_DIGEST_VERSION));
+    return say(
+        r, MPR_DIGEST_NEWER,
+        mpr_arena_format(
+            r->arena,
+            "this digest has version %lld, and this memprof-report reads version %d; use a newer "
+            "memprof-report",
+            (long long)version, MPR_DIGEST_VERSION));
 }
 
 /* ---- values */
@@ -209,7 +213,7 @@ static enum mpr_digest_found take_rows(struct reading *r, const struct mpr_diges
         char *to = memset(*row + (*rows)++ * t->stride, 0, t->stride);
         for (size_t i = 0; found == MPR_DIGEST_GOOD && i < t->table.columns; i++)
             if (!take(r, s, (int)i, &t->table.column[i], to))
-                found = damaged(r, mpr_arena_format(r->arena, "%s.%s is something else",
+                found = damaged(r, mpr_arena_format(r->arena, "%s.%s has another type",
                                                     t->table.name, t->table.column[i].key));
     }
     if (found == MPR_DIGEST_GOOD && status != SQLITE_DONE) found = refused(r);
@@ -238,7 +242,7 @@ static enum mpr_digest_found take_all(struct reading *r)
     for (size_t i = 0; found == MPR_DIGEST_GOOD && i < mpr_digest_tables; i++)
         found = take_table(r, &mpr_digest_table[i]);
     if (found == MPR_DIGEST_GOOD && r->digest->processes != 1)
-        found = damaged(r, "it is not of one process");
+        found = damaged(r, "it does not have exactly one process");
     return found;
 }
 

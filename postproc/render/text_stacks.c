@@ -111,7 +111,7 @@ static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
                       mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", t->inside ? "~" : "",
                       mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time),
                       t->options.python ? "Python " : "",
-                      t->options.bottom_up ? "from who allocated" : "from main");
+                      t->options.bottom_up ? "from the allocating call" : "from main");
     mpr_report_inside(doc, t->inside);
     mpr_doc_end(doc);
     mpr_doc_add(doc, MPR_FAINT, "%13s%9s%12s", "bytes", "share", "blocks");
@@ -122,7 +122,7 @@ static void no_stacks(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no %scall stacks were recorded%s%s", t->options.python ? "Python " : "",
-                 t->options.heap ? " of " : "", mpr_heap_name(t->options.heap));
+                 t->options.heap ? " for " : "", mpr_heap_name(t->options.heap));
 }
 
 static void footer(struct mpr_document *doc, const struct mpr_calltree *t)

@@ -245,7 +245,7 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
         { .title = "path", .type = MPR_PATH, .get = path, .width = PATH },
         { .title = "at the peak", .type = MPR_BYTES, .get = bytes, .sums = true },
         { .title = "share", .type = MPR_SHARE, MPR_FIELD(band_line, line.row.bytes), .spare = 1 },
-        { .title = "its own course", .type = MPR_WORD, MPR_FIELD(band_line, course),
+        { .title = "over time", .type = MPR_WORD, MPR_FIELD(band_line, course),
           .width = (int)c.count },
     };
     // clang-format on
@@ -310,8 +310,10 @@ void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr
 {
     mpr_text_log(out, &t->summary, &t->choice, style);
     static const char *const note[] = {
-        "call stacks are sampled: bands hold the sampled blocks as they are, at least; peaks estimates",
-        "host/heap is sampled: bands hold the sampled blocks as they are, at least; peaks estimates"
+        "call stacks are sampled: bands count only the sampled blocks and are lower bounds; peaks "
+        "estimates the totals",
+        "host/heap is sampled: bands count only the sampled blocks and are lower bounds; peaks estimates "
+        "the totals"
     };
     const bool host = t->summary.recording.blocks == MPR_RECORDED_SAMPLE;
     if (has_bounds(t)) mpr_text_notes(out, &note[host], 1, style);

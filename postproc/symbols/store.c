@@ -135,7 +135,7 @@ static int replace_file(int directory, const char *log, const char *path, const 
     struct mpr_atomic_file file;
     char name[NAME_MAX + 1];
     if (snprintf(name, sizeof name, "%s" MPR_STORED_ENDING, log) >= (int)sizeof name)
-        return mpr_fail(error, "%s: too long a name", path);
+        return mpr_fail(error, "%s: the name is too long", path);
     const mode_t mode = fstatat(directory, log, &st, 0) == 0 ? st.st_mode & 0666 : 0600;
     int result = mpr_atomic_open(&file, directory, name, mode);
     if (result == 0) result = mpr_file_write(file.fd, data, bytes);
@@ -159,7 +159,10 @@ long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *err
     void *data = pack(s, &bytes);
     const int status =
         s->bytes / MAX_RATIO > bytes
-            ? mpr_fail(error, "%s: its names are all alike, and would not be read", log)
+            ? mpr_fail(
+                  error,
+                  "%s: no names were stored, because they compress so well that reports would refuse the file",
+                  log)
             : replace_file(directory, name, log, data, bytes, error);
     free(data);
     close(directory);
