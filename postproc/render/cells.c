@@ -85,11 +85,7 @@ const char *mpr_cell_rest(struct mpr_words *rest, const struct mpr_table *t, siz
     const struct mpr_column *c = t->column;
     while (!c->sums || !mpr_column_in(c, format)) c++;
     const struct mpr_value sum = mpr_table_sum(t, c, shown, format);
-    if (sum.type == MPR_BYTES && sum.state == MPR_KNOWN && !sum.number) {
-        snprintf(rest->text, sizeof rest->text, "(%s more that hold%s nothing)", count.text,
-                 t->rows - shown == 1 ? "s" : "");
-        return rest->text;
-    }
+    if (sum.type == MPR_BYTES && sum.state == MPR_KNOWN && !sum.number) return NULL;
     const bool about = sum.state == MPR_KNOWN && format & MPR_FOR_PEOPLE &&
                        mpr_cell_estimated(t, c, shown, format);
     snprintf(rest->text, sizeof rest->text, "(%s more, %s%s)", count.text, about ? "~" : "",

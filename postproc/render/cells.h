@@ -23,8 +23,8 @@ const char *mpr_cell_number(struct mpr_words *words, const struct mpr_table *tab
 void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *table,
                     const struct mpr_value *value, bool estimated);
 
-/* Returns "(3 more, 1.00 MiB)" for the rows after the first `shown` ones.  The sum is there if
- * exactly one column has a sum, and no total follows. */
+/* Returns "(3 more, 1.00 MiB)" for the rows after the first `shown` ones, or NULL if they hold no
+ * bytes.  The sum is there if exactly one column has a sum, and no total follows. */
 const char *mpr_cell_rest(struct mpr_words *rest, const struct mpr_table *table, size_t shown,
                           enum mpr_format format);
 /* Returns true if a row from `from` on has an estimate in the column. */

@@ -77,8 +77,8 @@ static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *
     fputs("</tr></thead><tbody>\n", out);
     for (size_t i = 0; i < shown; i++) one_row(out, t, mpr_table_row(t, i, MPR_IN_PAGE));
     fputs("</tbody></table>\n", out);
-    if (shown < t->rows && !t->partial)
-        fprintf(out, "<p>%s</p>\n", mpr_cell_rest(&rest, t, shown, MPR_IN_PAGE));
+    if (shown < t->rows && !t->partial && mpr_cell_rest(&rest, t, shown, MPR_IN_PAGE))
+        fprintf(out, "<p>%s</p>\n", rest.text);
 }
 
 void mpr_html_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)

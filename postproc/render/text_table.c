@@ -277,7 +277,7 @@ static void rest(struct line *l)
 {
     const struct mpr_table *t = l->table;
     struct mpr_words words;
-    mpr_cell_rest(&words, t, l->rows, MPR_IN_TEXT);
+    if (!mpr_cell_rest(&words, t, l->rows, MPR_IN_TEXT)) return;
     if (!t->total && mpr_cell_sums(t, MPR_IN_TEXT) > 1) {
         sum_row(l, words.text, l->rows);
         return;
