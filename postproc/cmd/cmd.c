@@ -122,6 +122,7 @@ void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv,
 int mpr_args_close(struct mpr_args *args, int status)
 {
     free(args->operand);
+    mpr_output_free(&args->output);
     return mpr_logs_close(&args->logs, status);
 }
 

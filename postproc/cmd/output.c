@@ -43,7 +43,7 @@ static void add_plumbing(void *value, char *path, const char *name, struct argp_
     if (!file) argp_error(state, "--%s: cannot read %s: %s", name, path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
-        if (*line && *line != '#') mpr_user_frames_hide(output->user_frames, mpr_text_copy(line));
+        if (*line && *line != '#') mpr_user_frames_hide(output->user_frames, mpr_arena_text(&output->patterns, line));
     }
     if (ferror(file)) argp_error(state, "--%s: cannot read %s: %s", name, path, strerror(errno));
     free(line);
@@ -143,6 +143,12 @@ struct mpr_output mpr_output_default(void)
                                 .width = MPR_WIDTH_AUTO,
                                 .user_frames = user_frames,
                                 .naming = { .user_frames = user_frames } };
+}
+
+void mpr_output_free(struct mpr_output *output)
+{
+    if (output->user_frames) mpr_user_frames_free(output->user_frames);
+    mpr_arena_free(&output->patterns);
 }
 
 /* ---- files */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "arena.h"
 #include "atomic_file.h"
 #include "document.h"
 #include "naming.h"
@@ -36,7 +37,8 @@ struct mpr_output {
     struct mpr_style style;
     enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
     int width;                           /* columns as in mpr_style, or MPR_WIDTH_AUTO */
-    struct mpr_user_frames *user_frames; /* lives as long as the process */
+    struct mpr_user_frames *user_frames;
+    struct mpr_arena patterns; /* texts of --plumbing */
     struct mpr_naming naming;
     bool for_tools;   /* programs read this text, so it is UTF-8 in every locale */
     bool has_stacks;  /* rows have call stacks or ranges, which --format=folded needs */
@@ -47,6 +49,7 @@ struct mpr_output {
 /* The table of options; its members are those of struct mpr_output. */
 extern const struct mpr_option mpr_output_options[];
 struct mpr_output mpr_output_default(void);
+void mpr_output_free(struct mpr_output *output);
 /* Returns NULL for "-", which is standard output, else @path. */
 const char *mpr_output_path(const char *path);
 /* Returns true with --clock=wall: reports print times of day, and options take them. */
