@@ -316,26 +316,23 @@ static int run(int argc, char **argv, int at)
 /* "read 7.9 M events twice in 0.42 s, 61 MB" */
 static void say_readings(const struct timespec *began)
 {
-    static const char *const times[] = { "never", "once", "twice" };
+    const struct mpr_readings all = mpr_readings_so_far();
     struct mpr_number count;
     struct rusage used;
-    const struct mpr_readings all = mpr_readings_so_far();
     struct timespec now;
+    char what[64];
     clock_gettime(CLOCK_MONOTONIC, &now);
     getrusage(RUSAGE_SELF, &used);
-    const double seconds =
-        (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
     const char *events = mpr_units_count(&count, all.one_log ? all.longest : all.events);
-    const double megabytes = (double)used.ru_maxrss * 1024 / 1e6;
-    if (!all.one_log && all.readings)
-        fprintf(stderr, "read %s events of several logs in %.2f s, %.0f MB\n", events, seconds,
-                megabytes);
-    else if (all.readings < sizeof times / sizeof *times)
-        fprintf(stderr, "read %s events %s in %.2f s, %.0f MB\n", events, times[all.readings],
-                seconds, megabytes);
+    if (!all.readings) snprintf(what, sizeof what, "no events");
+    else if (!all.one_log) snprintf(what, sizeof what, "%s events of several logs", events);
+    else if (all.readings > 2)
+        snprintf(what, sizeof what, "%s events %u times", events, (unsigned)all.readings);
     else
-        fprintf(stderr, "read %s events %u times in %.2f s, %.0f MB\n", events,
-                (unsigned)all.readings, seconds, megabytes);
+        snprintf(what, sizeof what, "%s events %s", events, all.readings == 1 ? "once" : "twice");
+    fprintf(stderr, "read %s in %.2f s, %.0f MB\n", what,
+            (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9,
+            (double)used.ru_maxrss * 1024 / 1e6);
 }
 
 int main(int argc, char **argv)
