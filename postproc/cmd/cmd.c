@@ -83,7 +83,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
     for (size_t i = 0; i < p->options; i++)
         if (p->declared[i] && p->option[i].key == key) {
-            p->declared[i]->set(p->value[i], text, p->declared[i]->name, state);
+            p->declared[i]->set(p->value[i], &(struct mpr_given){ p->declared[i], text, state });
             return 0;
         }
     return ARGP_ERR_UNKNOWN;

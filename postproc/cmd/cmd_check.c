@@ -28,8 +28,9 @@ static void add_line(struct args *a, const char *text)
     exit(MPR_EXIT_USAGE);
 }
 
-static void add_max(void *value, char *text, const char *name, struct argp_state *state)
+static void add_max(void *value, const struct mpr_given *given)
 {
+    const char *text = given->text;
     struct args *a = value;
     a->limited = true;
     if (text[strcspn(text, "= ")] == ' ') { /* the name of a heap has no blank */
@@ -43,36 +44,35 @@ static void add_max(void *value, char *text, const char *name, struct argp_state
          *size = mpr_text_copy_part(text + size_at, size_length);
     limit.heap = mpr_heap_named(heap);
     if (text[heap_length] && heap_length && !limit.heap)
-        argp_error(state, "invalid --%s '%s': unknown heap '%s', expected " MPR_HEAPS_EXPECTED,
-                   name, text, heap);
+        argp_error(given->state,
+                   "invalid --%s '%s': unknown heap '%s', expected " MPR_HEAPS_EXPECTED,
+                   given->option->name, text, heap);
     const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
     const char *after = text + size_at + size_length;
     free(heap);
     free(size);
     limit.optional = *after && strcmp(after + 1 + strspn(after + 1, " "), "optional") == 0;
     if (!good || (*after && !limit.optional))
-        mpr_option_invalid(state, name, text,
-                           "HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB");
+        mpr_option_invalid(given, "HEAP=SIZE, such as host/heap=500MiB or gpu0/torch=12GiB");
     mpr_budget_add(&a->budget, &limit);
 }
 
-static void add_budget(void *value, char *path, const char *name, struct argp_state *state)
+static void add_budget(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    (void)name, (void)state;
     struct mpr_error error;
     a->limited = true;
-    if (mpr_budget_read(&a->budget, path, &error) == 0) return;
+    if (mpr_budget_read(&a->budget, given->text, &error) == 0) return;
     mpr_cmd_error(&error);
     exit(MPR_EXIT_USAGE);
 }
 
-static void set_percent(void *value, char *arg, const char *option, struct argp_state *state)
+static void set_percent(void *value, const struct mpr_given *given)
 {
     char *end;
-    const double percent = strtod(arg, &end);
-    if (end == arg || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1e6))
-        mpr_option_invalid(state, option, arg, "a percentage, such as 2%");
+    const double percent = strtod(given->text, &end);
+    if (end == given->text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 1e6))
+        mpr_option_invalid(given, "a percentage, such as 2%");
     *(double *)value = percent / 100;
 }
 

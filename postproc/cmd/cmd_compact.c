@@ -31,21 +31,21 @@ struct args {
     } follow;
 };
 
-static void set_keep(void *value, char *text, const char *name, struct argp_state *state)
+static void set_keep(void *value, const struct mpr_given *given)
 {
     struct keeping *k = value;
-    k->given = mpf_keep_read(text, &k->keep);
-    if (!k->given) mpr_option_invalid(state, name, text, MPF_EXPECTED_KEEP);
+    k->given = mpf_keep_read(given->text, &k->keep);
+    if (!k->given) mpr_option_invalid(given, MPF_EXPECTED_KEEP);
 }
 
-static void set_follow(void *value, char *text, const char *name, struct argp_state *state)
+static void set_follow(void *value, const struct mpr_given *given)
 {
+    const char *text = given->text;
     struct follow *f = value;
     f->on = true;
     if (!text) return;
     const long pid = *text && !text[strspn(text, "0123456789")] ? strtol(text, NULL, 10) : 0;
-    if (pid <= 0 || (pid_t)pid != pid)
-        mpr_option_invalid(state, name, text, "the number of a process");
+    if (pid <= 0 || (pid_t)pid != pid) mpr_option_invalid(given, "the number of a process");
     f->process = (pid_t)pid;
 }
 

@@ -11,20 +11,23 @@ struct args {
     bool has_new;      /* --new was given */
 };
 
-static void begin_new(void *value, char *text, const char *name, struct argp_state *state)
+static void begin_new(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    (void)text;
-    if (a->has_new) argp_error(state, "expected --%s once, because there are two sides", name);
+    if (a->has_new)
+        argp_error(given->state, "expected --%s once, because there are two sides",
+                   given->option->name);
     a->has_new = true;
     a->base = a->common.operands;
 }
 
-static void set_at(void *value, char *text, const char *name, struct argp_state *state)
+static void set_at(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    if (a->at[1]) argp_error(state, "expected --%s at most twice, once for each side", name);
-    mpr_set_instant(&a->at[a->at[0] != NULL], text, name, state);
+    if (a->at[1])
+        argp_error(given->state, "expected --%s at most twice, once for each side",
+                   given->option->name);
+    mpr_set_instant(&a->at[a->at[0] != NULL], given);
 }
 
 /* Without --new the second of two runs is the new one.  With two instants one run may be both. */

@@ -147,12 +147,13 @@ struct args {
     bool incomplete;
 };
 
-static void set_output(void *value, char *text, const char *name, struct argp_state *state)
+static void set_output(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    if (strcmp(text, "-") == 0)
-        argp_error(state, "--%s=- is not available: a digest needs a file", name);
-    a->common.output.path = text;
+    if (strcmp(given->text, "-") == 0)
+        argp_error(given->state, "--%s=- is not available: a digest needs a file",
+                   given->option->name);
+    a->common.output.path = given->text;
 }
 
 static const struct mpr_option options[] = {

@@ -144,36 +144,31 @@ static const struct mpr_export_format *const formats[] = { &mpr_export_sqlite,
                                                            &mpr_export_torch_snapshot, &pprof,
                                                            &perfetto };
 
-#define FORMATS "sqlite, torch-snapshot, pprof or perfetto"
-
-static void set_format(void *value, char *text, const char *name, struct argp_state *state)
+static void set_format(void *value, const struct mpr_given *given)
 {
     struct mpr_export *e = value;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i]->name, text) == 0) e->format = formats[i];
-    if (!e->format || strcmp(e->format->name, text) != 0)
-        mpr_option_invalid(state, name, text, FORMATS);
+    e->format = formats[mpr_option_word(given)];
 }
 
-static void set_min(void *value, char *text, const char *name, struct argp_state *state)
+static void set_min(void *value, const struct mpr_given *given)
 {
     struct mpr_export *e = value;
-    if (!mpr_budget_size(text, &e->min_bytes))
-        mpr_option_invalid(state, name, text, "a size, such as 4096, 4KiB or 1MiB");
+    if (!mpr_budget_size(given->text, &e->min_bytes))
+        mpr_option_invalid(given, "a size, such as 4096, 4KiB or 1MiB");
     e->given |= MPR_EXPORT_MIN;
 }
 
-static void set_heap(void *value, char *text, const char *name, struct argp_state *state)
+static void set_heap(void *value, const struct mpr_given *given)
 {
     struct mpr_export *e = value;
-    mpr_set_heap(&e->heap, text, name, state);
+    mpr_set_heap(&e->heap, given);
     e->given |= MPR_EXPORT_HEAP;
 }
 
 static void check(void *args, struct argp_state *state)
 {
     struct mpr_export *e = args;
-    if (!e->format) argp_error(state, "expected --to with " FORMATS);
+    if (!e->format) argp_error(state, "expected --to=sqlite, torch-snapshot, pprof or perfetto");
     const struct mpr_export_format *f = e->format;
     if (!e->path) e->path = f->path;
     if (strcmp(e->path, "-") == 0 && !f->streams)

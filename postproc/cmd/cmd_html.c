@@ -36,16 +36,9 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2, SHARED_LOGS = 8, FOUND_LOGS = 16 };
 
-static void set_output(void *value, char *text, const char *name, struct argp_state *state)
-{
-    struct mpr_args *a = value;
-    (void)name, (void)state;
-    a->output.path = mpr_output_path(text);
-}
-
 static const struct mpr_option options[] = {
     { "output", 'o', "FILE", "write to FILE (default: memprof.html); - is standard output",
-      .set = set_output },
+      MPR_TO(mpr_set_output_path, const char *, struct mpr_args, output.path) },
     { 0 },
 };
 

@@ -16,21 +16,19 @@ struct args {
     bool all, tree, bottom_up;
 };
 
-static void set_order(void *value, char *text, const char *name, struct argp_state *state)
+#define ORDER_WORD(name, text, member) "|" text
+static const char orders[] = MPR_ORDERS(ORDER_WORD); /* "|bytes|blocks|..." */
+
+static void set_order(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    for (int i = 0; i < MPR_ORDERS_COUNT; i++)
-        if (strcmp(text, mpr_order_name[i]) == 0) {
-            a->peaks.order = a->common.output.naming.order = (enum mpr_order)i;
-            return;
-        }
-    mpr_option_invalid(state, name, text, "bytes, blocks, allocs, end or own");
+    a->peaks.order = a->common.output.naming.order = (enum mpr_order)mpr_option_word(given);
 }
 
-static void set_folded(void *value, char *text, const char *name, struct argp_state *state)
+static void set_folded(void *value, const struct mpr_given *given)
 {
+    (void)given;
     struct args *a = value;
-    (void)text, (void)name, (void)state;
     a->common.output.renderer = &mpr_render_folded;
 }
 
@@ -46,7 +44,7 @@ static const struct mpr_option options[] = {
       "; with --all a time since the start",
       MPR_TO_INSTANT(struct args, at) },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP, MPR_TO_FLAG(struct args, peaks.backward_of) },
-    { "sort", 0, "BY",
+    { "sort", 0, orders + 1,
       "rank by bytes (default), blocks, allocs, end (bytes at the end) or own (own peak)",
       .set = set_order },
     { "no-inherit", 0, NULL, MPR_NO_INHERIT_HELP, MPR_TO_FLAG(struct args, peaks.no_inherit) },

@@ -11,13 +11,10 @@ struct args {
     const char *from, *to;
 };
 
-static void set_buckets(void *value, char *text, const char *name, struct argp_state *state)
+static void set_buckets(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    uint64_t buckets;
-    if (!mpr_parse_number(text, 2, 1000000, &buckets))
-        mpr_option_invalid(state, name, text, "a number from 2 to 1000000");
-    a->timeline.buckets = buckets;
+    a->timeline.buckets = mpr_option_number(given, 2, 1000000);
 }
 
 static const struct mpr_option options[] = {

@@ -21,19 +21,17 @@ struct args {
     struct mpr_live_options live;
 };
 
-static void set_count(void *value, char *text, const char *name, struct argp_state *state)
+static void set_count(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    if (!mpr_parse_number(text, 1, UINT64_MAX - 1, &a->count))
-        mpr_option_invalid(state, name, text, "a number from 1");
+    a->count = mpr_option_number(given, 1, UINT64_MAX - 1);
 }
 
-static void set_interval(void *value, char *text, const char *name, struct argp_state *state)
+static void set_interval(void *value, const struct mpr_given *given)
 {
     struct args *a = value;
-    const uint64_t ms = mpr_parse_length(text, name, state) / 1000000;
-    if (ms < MIN_MS || ms > MAX_MS)
-        mpr_option_invalid(state, name, text, "a time from 100ms to 1h");
+    const uint64_t ms = mpr_option_length(given) / 1000000;
+    if (ms < MIN_MS || ms > MAX_MS) mpr_option_invalid(given, "a time from 100ms to 1h");
     a->interval_ms = (long)ms;
 }
 

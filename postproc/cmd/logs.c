@@ -121,11 +121,11 @@ void mpr_paths_free(struct mpr_paths *paths)
 
 /* ---- options */
 
-static void set_pid(void *value, char *text, const char *name, struct argp_state *state)
+static void set_pid(void *value, const struct mpr_given *given)
 {
-    if (!*text || text[strspn(text, "0123456789")])
-        mpr_option_invalid(state, name, text, "a number");
-    mpr_set_text(value, text, name, state);
+    const char *text = given->text;
+    if (!*text || text[strspn(text, "0123456789")]) mpr_option_invalid(given, "a number");
+    mpr_set_text(value, given);
 }
 
 // clang-format off

@@ -209,7 +209,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'm':
         if (!mpr_parse_number(arg, 0, UINT64_MAX >> 20, &a->memory))
-            mpr_option_invalid(state, "max-memory", arg, "a number of MiB");
+            argp_error(state, "invalid --max-memory '%s': expected a number of MiB", arg);
         return 0;
     case 'v': a->verbose = true; return 0;
     case ARGP_KEY_NO_ARGS:
@@ -328,8 +328,7 @@ static void say_readings(const struct timespec *began)
     else if (!all.one_log) snprintf(what, sizeof what, "%s events of several logs", events);
     else if (all.readings > 2)
         snprintf(what, sizeof what, "%s events %u times", events, (unsigned)all.readings);
-    else
-        snprintf(what, sizeof what, "%s events %s", events, all.readings == 1 ? "once" : "twice");
+    else snprintf(what, sizeof what, "%s events %s", events, all.readings == 1 ? "once" : "twice");
     fprintf(stderr, "read %s in %.2f s, %.0f MB\n", what,
             (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9,
             (double)used.ru_maxrss * 1024 / 1e6);

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,73 +14,99 @@
 
 /* ---- values of options */
 
-void mpr_option_invalid(struct argp_state *state, const char *name, const char *text,
-                        const char *expected)
+void mpr_option_invalid(const struct mpr_given *given, const char *expected)
 {
-    argp_error(state, "invalid --%s '%s': expected %s", name, text, expected);
+    argp_error(given->state, "invalid --%s '%s': expected %s", given->option->name, given->text,
+               expected);
 }
 
-void mpr_set_text(void *value, char *text, const char *name, struct argp_state *state)
+int mpr_option_word(const struct mpr_given *given)
 {
-    (void)name, (void)state;
-    *(const char **)value = text;
+    char expected[128] = ""; /* "auto, always or never" */
+    size_t used = 0;
+    int index = 0;
+    for (const char *word = given->option->argument, *next; word; word = next, index++) {
+        const size_t length = strcspn(word, "|");
+        next = word[length] ? word + length + 1 : NULL;
+        if (strlen(given->text) == length && strncmp(word, given->text, length) == 0) return index;
+        const char *before = !index ? "" : next ? ", " : " or ";
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%.*s", before,
+                                 (int)length, word);
+    }
+    mpr_option_invalid(given, expected);
+    return 0;
 }
 
-void mpr_set_flag(void *value, char *text, const char *name, struct argp_state *state)
+uint64_t mpr_option_number(const struct mpr_given *given, uint64_t min, uint64_t max)
 {
-    (void)text, (void)name, (void)state;
+    char expected[64];
+    uint64_t number;
+    if (mpr_parse_number(given->text, min, max, &number)) return number;
+    snprintf(expected, sizeof expected, "a number from %" PRIu64, min);
+    if (max <= UINT32_MAX)
+        snprintf(expected, sizeof expected, "a number from %" PRIu64 " to %" PRIu64, min, max);
+    mpr_option_invalid(given, expected);
+    return min;
+}
+
+void mpr_set_text(void *value, const struct mpr_given *given)
+{
+    *(const char **)value = given->text;
+}
+
+void mpr_set_flag(void *value, const struct mpr_given *given)
+{
+    (void)given;
     *(bool *)value = true;
 }
 
-void mpr_set_by(void *value, char *text, const char *name, struct argp_state *state)
+void mpr_set_word(void *value, const struct mpr_given *given)
 {
-    char groups[128]; /* "auto, range, ..., comm or graph" */
-    for (size_t i = 0; mpr_group_name[i]; i++)
-        if (strcmp(text, mpr_group_name[i]) == 0) {
-            *(enum mpr_group *)value = (enum mpr_group)i;
-            return;
-        }
-    int at = snprintf(groups, sizeof groups, "%s", mpr_group_name[MPR_GROUP_AUTO]);
-    for (int i = 0; i < MPR_GROUP_AUTO; i++)
-        at += snprintf(groups + at, sizeof groups - (size_t)at, "%s%s",
-                       i == MPR_GROUP_AUTO - 1 ? " or " : ", ", mpr_group_name[i]);
-    mpr_option_invalid(state, name, text, groups);
+    *(int *)value = mpr_option_word(given);
 }
 
-void mpr_set_heap(void *value, char *text, const char *name, struct argp_state *state)
+/* The words are auto and then the groups in their order. */
+void mpr_set_by(void *value, const struct mpr_given *given)
 {
-    const uint8_t heap = mpr_heap_named(text);
-    if (!heap) mpr_option_invalid(state, name, text, MPR_HEAPS_EXPECTED);
+    const int word = mpr_option_word(given);
+    *(enum mpr_group *)value = word ? (enum mpr_group)(word - 1) : MPR_GROUP_AUTO;
+}
+
+void mpr_set_heap(void *value, const struct mpr_given *given)
+{
+    const uint8_t heap = mpr_heap_named(given->text);
+    if (!heap) mpr_option_invalid(given, MPR_HEAPS_EXPECTED);
     *(uint8_t *)value = heap;
 }
 
-void mpr_set_instant(void *value, char *text, const char *name, struct argp_state *state)
+void mpr_set_instant(void *value, const struct mpr_given *given)
 {
+    const char *text = given->text;
     struct mpr_instant at;
     if (!mpr_instant_parse(text, &at) && !mpr_instant_wall_kind(text) &&
         !mpr_named_instant_parse(text))
-        mpr_option_invalid(state, name, text,
+        mpr_option_invalid(given,
                            "a time (12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\") or an "
                            "instant of the log (peak, oom, end, step:12, step:12.end)");
     *(const char **)value = text;
 }
 
-void mpr_set_instant_or_peak(void *value, char *text, const char *name, struct argp_state *state)
+void mpr_set_instant_or_peak(void *value, const struct mpr_given *given)
 {
-    if (strcmp(text, "peak") != 0) mpr_set_instant(value, text, name, state);
+    if (strcmp(given->text, "peak") != 0) mpr_set_instant(value, given);
 }
 
-uint64_t mpr_parse_length(const char *text, const char *option, struct argp_state *state)
+uint64_t mpr_option_length(const struct mpr_given *given)
 {
     struct mpr_instant length; /* a length is written like the time since the beginning */
-    if (!mpr_instant_parse(text, &length) || !length.from)
-        mpr_option_invalid(state, option, text, "a length of time, such as 1s, 500ms or 50us");
+    if (!mpr_instant_parse(given->text, &length) || !length.from)
+        mpr_option_invalid(given, "a length of time, such as 1s, 500ms or 50us");
     return length.from;
 }
 
-void mpr_set_length(void *value, char *text, const char *name, struct argp_state *state)
+void mpr_set_length(void *value, const struct mpr_given *given)
 {
-    *(uint64_t *)value = mpr_parse_length(text, name, state);
+    *(uint64_t *)value = mpr_option_length(given);
 }
 
 bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)

@@ -15,16 +15,20 @@
 
 struct mpr_error;
 
+/* An option of the command line with its argument. */
+struct mpr_given {
+    const struct mpr_option *option;
+    char *text; /* NULL without an argument */
+    struct argp_state *state;
+};
 /* Stores the argument of an option, or ends the process with a usage error.
- * @value: the member, or the struct that the table belongs to if the option has no member
- * @text: the argument, or NULL without one
- * @name: the option's long name (in the message) */
-typedef void mpr_set_option(void *value, char *text, const char *name, struct argp_state *state);
+ * @value: the member, or the struct that the table belongs to if the option has no member */
+typedef void mpr_set_option(void *value, const struct mpr_given *given);
 
 struct mpr_option {
     const char *name;
     int letter;           /* or 0 */
-    const char *argument; /* or NULL */
+    const char *argument; /* or NULL; "one|two" lists the valid words */
     const char *help;
     size_t at; /* offset of the member in its struct */
     mpr_set_option *set;
@@ -33,18 +37,20 @@ struct mpr_option {
 
 mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_instant,
     mpr_set_instant_or_peak, /* leaves the member as it is for "peak" */
-    mpr_set_length;          /* in ns, from a text such as 50us */
+    mpr_set_length,          /* in ns, from a text such as 50us */
+    mpr_set_word;            /* in an enum, the index of the word in "one|two" */
 
 /* The member that receives the value.  The compiler checks its type. */
 #define MPR_TO(set_, type, arguments, member)                                                      \
     .set = (set_),                                                                                 \
     .at = offsetof(arguments, member) + 0 * sizeof((type *){ &((arguments *)0)->member })
-#define MPR_TO_TEXT(arguments, member)    MPR_TO(mpr_set_text, const char *, arguments, member)
-#define MPR_TO_FLAG(arguments, member)    MPR_TO(mpr_set_flag, bool, arguments, member)
-#define MPR_TO_BY(arguments, member)      MPR_TO(mpr_set_by, enum mpr_group, arguments, member)
-#define MPR_TO_HEAP(arguments, member)    MPR_TO(mpr_set_heap, uint8_t, arguments, member)
-#define MPR_TO_INSTANT(arguments, member) MPR_TO(mpr_set_instant, const char *, arguments, member)
-#define MPR_TO_LENGTH(arguments, member)  MPR_TO(mpr_set_length, uint64_t, arguments, member)
+#define MPR_TO_TEXT(arguments, member)       MPR_TO(mpr_set_text, const char *, arguments, member)
+#define MPR_TO_FLAG(arguments, member)       MPR_TO(mpr_set_flag, bool, arguments, member)
+#define MPR_TO_BY(arguments, member)         MPR_TO(mpr_set_by, enum mpr_group, arguments, member)
+#define MPR_TO_HEAP(arguments, member)       MPR_TO(mpr_set_heap, uint8_t, arguments, member)
+#define MPR_TO_INSTANT(arguments, member)    MPR_TO(mpr_set_instant, const char *, arguments, member)
+#define MPR_TO_LENGTH(arguments, member)     MPR_TO(mpr_set_length, uint64_t, arguments, member)
+#define MPR_TO_WORD(type, arguments, member) MPR_TO(mpr_set_word, type, arguments, member)
 
 /* ---- texts of --help that several commands have */
 
@@ -70,15 +76,15 @@ mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_ins
 /* ---- values */
 
 /* Ends the process with a usage error, such as "invalid --by 'foo': expected range, stack or size".
- * @name: the option's long name
- * @text: its argument
  * @expected: the valid arguments */
-void mpr_option_invalid(struct argp_state *state, const char *name, const char *text,
-                        const char *expected);
+void mpr_option_invalid(const struct mpr_given *given, const char *expected);
+/* Each returns the value of the argument.  An invalid one is a usage error. */
+int mpr_option_word(const struct mpr_given *given); /* index of the word in "one|two" */
+uint64_t mpr_option_number(const struct mpr_given *given, uint64_t min, uint64_t max);
+uint64_t mpr_option_length(const struct mpr_given *given); /* of time, such as 50us, in ns */
+
 /* Parses a number from min to max.  Returns false for any other text. */
 bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
-/* Parses a length of time such as 1s or 50us.  Returns ns.  Another text is a usage error. */
-uint64_t mpr_parse_length(const char *text, const char *option, struct argp_state *state);
 
 /* Returns true if the instant is found by its name (peak, step:12) and so differs from log to log.
  * @text: may be NULL */

@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
@@ -25,85 +26,69 @@ static int columns(const char *text)
     return text && mpr_parse_number(text, 1, MAX_WIDTH, &width) ? (int)width : 0;
 }
 
-static void set_width(void *value, char *text, const char *name, struct argp_state *state)
+static void set_width(void *value, const struct mpr_given *given)
 {
+    static_assert(MIN_WIDTH == 60, "as in the message");
     struct mpr_output *output = value;
-    output->width = columns(text);
-    if (output->width < MIN_WIDTH && strcmp(text, "full") != 0)
-        argp_error(state, "invalid --%s '%s': expected full, or a number from %d", name, text,
-                   MIN_WIDTH);
+    output->width = columns(given->text);
+    if (output->width < MIN_WIDTH && strcmp(given->text, "full") != 0)
+        mpr_option_invalid(given, "full, or a number from 60");
 }
 
-static void add_plumbing(void *value, char *path, const char *name, struct argp_state *state)
+static void add_plumbing(void *value, const struct mpr_given *given)
 {
     struct mpr_output *output = value;
     char *line = NULL;
     size_t room = 0;
-    FILE *file = fopen(path, "re");
-    if (!file) argp_error(state, "--%s: cannot read %s: %s", name, path, strerror(errno));
-    while (getline(&line, &room, file) >= 0) {
+    FILE *file = fopen(given->text, "re");
+    while (file && getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\r\n")] = 0;
-        if (*line && *line != '#') mpr_user_frames_hide(output->user_frames, mpr_arena_text(&output->patterns, line));
+        if (*line && *line != '#')
+            mpr_user_frames_hide(output->user_frames, mpr_arena_text(&output->patterns, line));
     }
-    if (ferror(file)) argp_error(state, "--%s: cannot read %s: %s", name, path, strerror(errno));
+    if (!file || ferror(file))
+        argp_error(given->state, "--plumbing: cannot read %s: %s", given->text, strerror(errno));
     free(line);
-    fclose(file);
+    if (file) fclose(file);
 }
 
-static void set_frames(void *value, char *text, const char *name, struct argp_state *state)
+static void set_frames(void *value, const struct mpr_given *given)
 {
     struct mpr_output *output = value;
-    if (strcmp(text, "all") == 0) output->naming.user_frames = NULL;
-    else if (strcmp(text, "telling") == 0) output->naming.user_frames = output->user_frames;
-    else mpr_option_invalid(state, name, text, "telling or all");
+    const bool all = mpr_option_word(given) == 1;
+    output->naming.user_frames = all ? NULL : output->user_frames;
 }
 
 static bool wall_clock;
 
 bool mpr_output_clock(void) { return wall_clock; }
 
-static void set_clock(void *value, char *text, const char *name, struct argp_state *state)
+static void set_clock(void *value, const struct mpr_given *given)
 {
     struct mpr_output *output = value;
-    output->style.clock = wall_clock = strcmp(text, "wall") == 0;
-    if (!wall_clock && strcmp(text, "offset") != 0)
-        mpr_option_invalid(state, name, text, "offset or wall");
+    output->style.clock = wall_clock = mpr_option_word(given) == 1;
 }
 
-static void set_color(void *value, char *text, const char *name, struct argp_state *state)
+static void set_format(void *value, const struct mpr_given *given)
 {
     struct mpr_output *output = value;
-    if (strcmp(text, "auto") == 0) output->color = MPR_COLOR_AUTO;
-    else if (strcmp(text, "always") == 0) output->color = MPR_COLOR_ALWAYS;
-    else if (strcmp(text, "never") == 0) output->color = MPR_COLOR_NEVER;
-    else mpr_option_invalid(state, name, text, "auto, always or never");
-}
-
-static void set_format(void *value, char *text, const char *name, struct argp_state *state)
-{
-    struct mpr_output *output = value;
-    output->renderer = mpr_render_find(text);
-    if (!output->renderer) mpr_option_invalid(state, name, text, "text, json, csv or folded");
+    mpr_option_word(given);
+    output->renderer = mpr_render_find(given->text);
     if (output->renderer == &mpr_render_folded && !output->has_stacks)
-        argp_error(state,
+        argp_error(given->state,
                    "--%s=folded is not available: this report has neither call stacks nor ranges",
-                   name);
+                   given->option->name);
 }
 
-static void set_top(void *value, char *text, const char *name, struct argp_state *state)
+static void set_top(void *value, const struct mpr_given *given)
 {
     struct mpr_output *output = value;
-    uint64_t top;
-    if (!mpr_parse_number(text, 1, SIZE_MAX, &top))
-        mpr_option_invalid(state, name, text, "a number from 1");
-    output->style.top = top;
+    output->style.top = mpr_option_number(given, 1, SIZE_MAX);
 }
 
-static void set_path(void *value, char *text, const char *name, struct argp_state *state)
+void mpr_set_output_path(void *value, const struct mpr_given *given)
 {
-    struct mpr_output *output = value;
-    (void)name, (void)state;
-    output->path = mpr_output_path(text);
+    *(const char **)value = mpr_output_path(given->text);
 }
 
 const struct mpr_option mpr_output_options[] = {
@@ -111,8 +96,10 @@ const struct mpr_option mpr_output_options[] = {
       "text (default), json, csv or folded (for flame graphs: one line per call stack or path of "
       "ranges, a;b;c bytes)",
       .set = set_format },
-    { "output", 'o', "FILE", "write to FILE instead of standard output (-)", .set = set_path },
-    { "color", 'c', "auto|always|never", "auto (default), always or never", .set = set_color },
+    { "output", 'o', "FILE", "write to FILE instead of standard output (-)",
+      MPR_TO(mpr_set_output_path, const char *, struct mpr_output, path) },
+    { "color", 'c', "auto|always|never", "auto (default), always or never",
+      MPR_TO_WORD(enum mpr_output_color, struct mpr_output, color) },
     { "top", 't', "N",
       "at most N lines of each table (default: text 20, timeline 12, summary 5; json and csv all)",
       .set = set_top },

@@ -35,8 +35,8 @@ enum { MPR_WIDTH_AUTO = -1 };
 struct mpr_output {
     const struct mpr_renderer *renderer;
     struct mpr_style style;
-    enum { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
-    int width;                           /* columns as in mpr_style, or MPR_WIDTH_AUTO */
+    enum mpr_output_color { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
+    int width; /* columns as in mpr_style, or MPR_WIDTH_AUTO */
     struct mpr_user_frames *user_frames;
     struct mpr_arena patterns; /* texts of --plumbing */
     struct mpr_naming naming;
@@ -50,6 +50,8 @@ struct mpr_output {
 extern const struct mpr_option mpr_output_options[];
 struct mpr_output mpr_output_default(void);
 void mpr_output_free(struct mpr_output *output);
+/* Sets a path, or NULL for "-". */
+mpr_set_option mpr_set_output_path;
 /* Returns NULL for "-", which is standard output, else @path. */
 const char *mpr_output_path(const char *path);
 /* Returns true with --clock=wall: reports print times of day, and options take them. */

@@ -6,12 +6,6 @@
 
 #include "amount.h"
 
-const char *const mpr_order_name[] = {
-#define X(name, text, member) text,
-    MPR_ORDERS(X)
-#undef X
-};
-
 uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order)
 {
     switch (order) {

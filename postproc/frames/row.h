@@ -50,7 +50,6 @@ enum mpr_order {
 #undef X
         MPR_ORDERS_COUNT
 };
-extern const char *const mpr_order_name[MPR_ORDERS_COUNT];
 uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order);
 /* Largest first; equal ones by bytes, then by their own peaks. */
 int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order);
