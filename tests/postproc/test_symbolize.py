@@ -143,7 +143,7 @@ def gives_no_names_for_another_build(folder):
     r = Recorded(folder).symbolized()
     stored = r.text()
     subprocess.run([r.program, r.log, "other"], check=True)
-    without_names(r.moved().log, "no names, for the file is not here")
+    without_names(r.moved().log, "no names, because the file is missing")
     r.write(re.sub(r"(?m)^object\t[0-9a-f]+", "object\t", stored))
     without_names(r.log)            # a file without a build ID may be any
 
@@ -152,7 +152,7 @@ def reports_and_ignores_a_damaged_file(folder):
     r = Recorded(folder).symbolized().moved()
     with open(r.symbols, "rb") as file:
         good = file.read()
-    message = "log.zst.symbols is not used, for it is damaged"
+    message = "log.zst.symbols is not used, because it is damaged"
     whole = run("peaks", "--tree", r.log)
     for cut in [*range(0, len(good), 7), len(good) - 1]:
         with open(r.symbols, "wb") as file:
@@ -181,9 +181,9 @@ def treats_malformed_text_as_damage(folder):
     for text in bad:
         check(text != good, "the same")
         r.write(text)
-        without_names(r.log, "is not used, for it is damaged")
+        without_names(r.log, "is not used, because it is damaged")
     r.write(good, "--no-check")
-    without_names(r.log, "is not used, for it is damaged")
+    without_names(r.log, "is not used, because it is damaged")
     r.write(good)
     check("load (make_own_log.c:86)" in run("peaks", "--tree", r.log), "the good one is not used")
 
@@ -196,7 +196,7 @@ def accepts_addresses_in_any_order(folder):
     r.write(head + "".join(reversed(places)) + end)
     check(run("peaks", "--tree", r.log) == whole, "names are lost:", run("peaks", "--tree", r.log))
     r.write(head + "".join(reversed(places)) + places[1] + end)
-    without_names(r.log, "is not used, for it is damaged")
+    without_names(r.log, "is not used, because it is damaged")
 
 
 def many_objects_take_little_memory(folder):
@@ -212,10 +212,10 @@ def ignores_files_of_another_log_or_a_newer_memprof(folder):
     good = r.text()
     number = re.search("log\t([0-9a-f]{32})", good)[1]
     r.write(good.replace(number, number[::-1].replace("0", "1")))
-    without_names(r.log, "log.zst.symbols is not used, for it is of another log")
+    without_names(r.log, "log.zst.symbols is not used, because it belongs to another log")
     newer = good.replace("memprof symbols\t1", "memprof symbols\t2") + "what nobody knows\n"
     r.write(newer)
-    without_names(r.log, "log.zst.symbols is not used, for a newer memprof wrote it")
+    without_names(r.log, "log.zst.symbols is not used, because a newer memprof wrote it")
     os.rename(r.program + ".away", r.program)
     run("log", "symbolize", r.log, status=1)
     check(r.text() == newer, "a newer file was overwritten")
@@ -265,7 +265,7 @@ def stored_name_can_have_4096_bytes(folder):
             r.write(re.sub(field, lambda _: "\t" + longest, good))
             check("is damaged" not in run("peaks", "--tree", r.log), "a name of 4,096 bytes is refused")
             r.write(re.sub(field, lambda _: "\t" + longest + "n", good))
-            without_names(r.log, "log.zst.symbols is not used, for it is damaged")
+            without_names(r.log, "log.zst.symbols is not used, because it is damaged")
 
 
 def stores_names_that_compress_well(folder):
@@ -285,7 +285,7 @@ def refuses_a_decompression_bomb(folder):
         file.write(head + "at\t1\n" + "call\t1\t\tf\n" * (4 << 20) + "end\n")
     subprocess.run(["zstd", "-qf", "--rm", "-19", "--long=20", r.symbols + ".big", "-o", r.symbols], check=True)
     check(os.path.getsize(r.symbols) < 100000, "it is no bomb", os.path.getsize(r.symbols))
-    without_names(r.log, "is not used, for it is damaged")
+    without_names(r.log, "is not used, because it is damaged")
 
 
 def leaves_special_files_alone(folder):
@@ -304,7 +304,7 @@ def leaves_special_files_alone(folder):
     r.moved()
     os.unlink(r.symbols)
     os.mkfifo(r.symbols)
-    without_names(r.log, "is not used, for it cannot be read")
+    without_names(r.log, "is not used, because it cannot be read")
 
 
 def ignores_a_file_of_another_user(folder):

@@ -190,7 +190,8 @@ static void add_hidden(struct mpr_device_state *s, const struct mpr_device_snaps
                   "each part has its use");
     for (int i = 0; i < MPR_PARTS; i++)
         add_part(s, (enum mpr_use)(MPR_USE_GRAPHS + i), p->part[i],
-                 p->parts_cut && p->part[i] > 0 ? "at most: other processes grew meanwhile" : "");
+                 p->parts_cut && p->part[i] > 0 ? "at most, because other processes grew meanwhile"
+                                                : "");
 }
 
 /* Adds the memory of others.  The file cache was read at another time, so it may be larger than

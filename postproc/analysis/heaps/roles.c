@@ -7,30 +7,29 @@ static const struct {
     const char *key, *name, *rule;
 } roles[MPR_ROLES] = {
     [MPR_ROLE_PARAMETERS] = { "parameters", "parameters, buffers",
-                              "made for a module outside of passes: by what makes or moves it, or "
-                              "lived through two or to the end" },
+                              "allocated for a module outside of passes: by a call that makes or moves the module, or lived "
+                              "through two passes or to the end" },
     [MPR_ROLE_GRADIENTS] = { "gradients", "gradients",
-                             "made in a backward pass, outlived it; DistributedDataParallel's buckets" },
+                             "allocated in a backward pass and outlived it; DistributedDataParallel's buckets" },
     [MPR_ROLE_OPTIMIZER] = { "optimizer_state", "optimizer state",
-                             "made in an optimizer's step, outlived it" },
+                             "allocated in an optimizer's step and outlived it" },
     [MPR_ROLE_ACTIVATIONS] = { "activations", "activations",
-                               "made before a backward pass, went in it, or it broke off, or none "
-                               "came" },
+                               "allocated before a backward pass and freed in it, or the pass is incomplete or missing" },
     [MPR_ROLE_OUTPUTS] = { "outputs", "outputs",
-                           "made in a forward pass, outlived the backward pass" },
+                           "allocated in a forward pass and outlived the backward pass" },
     [MPR_ROLE_GATHERED] = { "gathered_parameters", "gathered parameters",
-                            "made where FSDP puts shards together" },
-    [MPR_ROLE_CACHE] = { "kv_cache", "KV cache", "made by a call of a cache" },
+                            "allocated where FSDP joins shards" },
+    [MPR_ROLE_CACHE] = { "kv_cache", "KV cache", "allocated by a call of a cache" },
     [MPR_ROLE_INPUTS] = { "inputs", "inputs, other data",
-                          "made before a forward pass, for no module; outlived it" },
+                          "allocated before a forward pass for no module, and outlived it" },
     [MPR_ROLE_GRAPHS] = { "graphs", "captured graphs",
-                          "made while a graph was captured, outlived the capture" },
+                          "allocated while a graph was captured, and outlived the capture" },
     [MPR_ROLE_WORKSPACES] = { "workspaces", "workspaces",
-                              "made once, in the first pass, never given back (as cuBLAS's are)" },
+                              "allocated once, in the first pass, and never freed (like cuBLAS's)" },
     [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
-                               "made and gone in one pass or optimizer's step, or between two" },
+                               "allocated and freed in one pass or optimizer's step, or between two" },
     [MPR_ROLE_ASLEEP] = { "asleep", "asleep, not in use",
-                          "unmapped below live blocks (sleep mode): no memory behind it" },
+                          "unmapped below live blocks (sleep mode), so without memory" },
     [MPR_ROLE_UNEXPLAINED] = { "unexplained", "unexplained", "no rule fits" },
 };
 

@@ -219,7 +219,8 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rea
     if (!r->options.backward_of || r->count[MPF_OP_TORCH_NODE]) return names;
     const char **all = mpr_arena_alloc(arena, (*notes + 1) * sizeof *all);
     for (size_t i = 0; i < *notes; i++) all[i] = names[i];
-    all[(*notes)++] = "--backward-of: the log does not say which nodes of PyTorch's autograd ran";
+    all[(*notes)++] =
+        "--backward-of has no effect: the log does not have the nodes of PyTorch's autograd";
     return all;
 }
 

@@ -96,10 +96,11 @@ static int not_found(const struct search *s, const char *path, struct mpr_error 
 {
     const struct mpr_instance_name *w = &s->wanted;
     if (s->seen && !w->called)
-        return mpr_fail(error, "%s: no instance %" PRIu64 " of a range %s: %" PRIu64 " found", path,
+        return mpr_fail(error, "%s: no instance %" PRIu64 " of range %s: %" PRIu64 " found", path,
                         w->number, w->range, s->seen);
     if (s->seen && w->number)
-        return mpr_fail(error, "%s: no instance %" PRIu64 " of %s is called %s: %" PRIu64 " found",
+        return mpr_fail(error,
+                        "%s: no instance %" PRIu64 " of %s has the name %s: %" PRIu64 " found",
                         path, w->number, w->range, w->literal, s->seen);
     struct mpr_arena arena = { 0 };
     mpr_fail(error, "%s: no range %s%s", path, w->called && !w->number ? w->literal : w->range,
@@ -115,14 +116,15 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
     if (!s->push) return not_found(s, path, error);
     if (!w->number && s->literals > 1) {
         struct mpr_arena arena = { 0 };
-        mpr_fail(error, "%s: %" PRIu64 " instances are called %s: %s is wanted", path, s->literals,
+        mpr_fail(error, "%s: %" PRIu64 " instances are called %s; give %s", path, s->literals,
                  w->literal, list_literals(s, &arena));
         mpr_arena_free(&arena);
         return -1;
     }
     if (w->end && !s->followed)
-        return mpr_fail(error, "%s: the end of %s is not known: %d others were open when it began",
-                        path, w->literal, MPR_FOLLOW_MAX);
+        return mpr_fail(
+            error, "%s: the end of %s is unknown, because %d other ranges were open when it began",
+            path, w->literal, MPR_FOLLOW_MAX);
     *at = MPR_INSTANT_END_OF(w->end ? s->end_ns : s->begin_ns);
     return 0;
 }
@@ -161,8 +163,8 @@ static uint64_t peak_time(const struct mpr_replay *r, uint8_t heap)
 
 int mpr_no_oom(const char *path, struct mpr_error *error)
 {
-    return mpr_fail(
-        error, "%s: no lack of device memory was recorded that the program did not get over", path);
+    return mpr_fail(error, "%s: no device ran out of memory, or the program recovered each time",
+                    path);
 }
 
 static int of_word(const struct mpr_replay *r, const char *text, const char *path, uint8_t heap,

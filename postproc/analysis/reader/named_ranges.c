@@ -81,17 +81,17 @@ static const char *next_name(const struct mpr_repeats *s, const char *const *lis
     return best ? best->name : NULL;
 }
 
-/* Returns "; there are: step; forward; ...". */
+/* Returns "; found: step; forward; ...". */
 static const char *list_names(const struct mpr_repeats *s, struct mpr_arena *arena)
 {
-    const char *listed[LISTED], *name, *text = "; there are: ";
+    const char *listed[LISTED], *name, *text = "; found: ";
     size_t count = 0;
     while ((name = next_name(s, listed, count)) && count < LISTED) {
         text = mpr_arena_format(arena, "%s%s%s", text, count ? "; " : "",
                                 mpr_utf8_shortened(arena, name, WIDTH));
         listed[count++] = name;
     }
-    if (!count) return "; the log has none";
+    if (!count) return "; the log has no ranges";
     return name ? mpr_arena_format(arena, "%s; ...", text) : text;
 }
 
@@ -99,7 +99,7 @@ const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_a
 {
     for (size_t i = 0; i < MPR_NAMES_MAX && n->name[i]; i++) {
         const char *word = near(n->repeats, n->name[i]);
-        if (word) return mpr_arena_format(arena, "; is %s meant?", word);
+        if (word) return mpr_arena_format(arena, "; did you mean %s?", word);
     }
     return list_names(n->repeats, arena);
 }

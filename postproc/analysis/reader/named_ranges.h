@@ -21,8 +21,8 @@ void mpr_named_ranges_free(struct mpr_named_ranges *named);
 uint32_t mpr_named_ranges_which(struct mpr_named_ranges *named, const struct mpr_replay *r,
                                 uint32_t node);
 
-/* Returns the hint for a name that no range has: "; is step meant?" if a range has a similar name,
- * else the ranges with the most instances, "; there are: step; forward; ...". */
+/* Returns the hint for a name that no range has: "; did you mean step?" if a range has a similar
+ * name, else the ranges with the most instances, "; found: step; forward; ...". */
 const char *mpr_named_ranges_hint(const struct mpr_named_ranges *named, struct mpr_arena *arena);
 
 #endif

@@ -180,14 +180,14 @@ static const char *in_state(const struct mpr_names *names, struct mpr_arena *are
 static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
-        [MPR_SYMBOLS_FILE_INCOMPLETE] = "lacks names of some calls; memprof-report log symbolize "
-                                        "stores what it has room for",
-        [MPR_SYMBOLS_FILE_DAMAGED] = "is not used, for it is damaged",
+        [MPR_SYMBOLS_FILE_INCOMPLETE] =
+            "lacks the names of some calls; memprof-report log symbolize adds them if it has room for them",
+        [MPR_SYMBOLS_FILE_DAMAGED] = "is not used, because it is damaged",
         [MPR_SYMBOLS_FILE_UNTRUSTED] =
             "is not used, because it belongs to neither the log's owner, nor you, nor root",
-        [MPR_SYMBOLS_FILE_UNREADABLE] = "is not used, for it cannot be read",
-        [MPR_SYMBOLS_FILE_FOREIGN] = "is not used, for it is of another log",
-        [MPR_SYMBOLS_FILE_NEWER] = "is not used, for a newer memprof wrote it",
+        [MPR_SYMBOLS_FILE_UNREADABLE] = "is not used, because it cannot be read",
+        [MPR_SYMBOLS_FILE_FOREIGN] = "is not used, because it belongs to another log",
+        [MPR_SYMBOLS_FILE_NEWER] = "is not used, because a newer memprof wrote it",
     };
     const char *wrong = why[mpr_symbols_stored_state(names->symbols)];
     return wrong ? mpr_arena_format(arena, "%s.symbols %s", mpr_basename(names->log), wrong) : NULL;
@@ -197,8 +197,9 @@ static const char *note_beside(const struct mpr_names *names, struct mpr_arena *
 static const char *note_map(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
-        [MPR_SYMBOLS_FILE_MISSING] = "is not here; memprof run keeps it if the program writes one",
-        [MPR_SYMBOLS_FILE_DAMAGED] = "is not a map of perf's, or too large",
+        [MPR_SYMBOLS_FILE_MISSING] =
+            "does not exist; memprof run copies it if the program writes one",
+        [MPR_SYMBOLS_FILE_DAMAGED] = "is not a map in perf's format, or is too large",
         [MPR_SYMBOLS_FILE_UNTRUSTED] = "belongs to neither the log's owner, nor you, nor root",
         [MPR_SYMBOLS_FILE_UNREADABLE] = "cannot be read",
         [MPR_SYMBOLS_FILE_NEWER] = NULL,
@@ -217,13 +218,14 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
         enum mpr_symbols_state state;
         const char *why;
     } reason[] = {
-        { MPR_SYMBOLS_MISSING, "no names, for the file is not here" },
+        { MPR_SYMBOLS_MISSING, "no names, because the file is missing" },
         { MPR_SYMBOLS_OTHER,
-          "no names, for the file is another one than the program ran (its build id differs)" },
-        { MPR_SYMBOLS_UNREADABLE, "no names, for the file cannot be read" },
+          "no names, because this is not the file that the program ran (the build id differs)" },
+        { MPR_SYMBOLS_UNREADABLE, "no names, because the file cannot be read" },
         { MPR_SYMBOLS_TOO_LARGE,
-          "names without files and lines, for the debug information unpacks to more than 32 times its size" },
-        { MPR_SYMBOLS_NOT_BUILT, "no names, for this memprof-report was built without libdw" },
+          "names without files and lines, because the unpacked debug information is more than 32 times as "
+          "large" },
+        { MPR_SYMBOLS_NOT_BUILT, "no names, because this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };
     static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_NOT_INSTALLED - 1,

@@ -130,7 +130,7 @@ static int read_and_store(struct mpr_symbolized *out, struct mpr_arena *arena, s
     struct mpr_names *names = mpr_names_new(path, id);
     int status = -1;
     if (mpr_names_are_newer(names))
-        mpr_fail(error, "%s.symbols: a newer memprof wrote it, and it stays as it is", path);
+        mpr_fail(error, "%s.symbols: a newer memprof wrote this file; it was not changed", path);
     else if (read_stacks(log, &sites, path, progress, error) == 0)
         status = store(out, arena, &sites, names, id, path, error);
     out->incomplete = mpr_log_incomplete(mpr_log_status(log));

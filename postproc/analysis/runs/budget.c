@@ -98,12 +98,15 @@ static int fail_form(const char *from, const char *word, struct mpr_error *error
 {
     const struct form *form = form_of(word);
     if (form)
-        return mpr_fail(error, "%s: expected %s, such as: %s, and after the size perhaps: optional",
-                        from, form->form, form->example);
+        return mpr_fail(
+            error,
+            "%s: expected %s, such as: %s (and optional after the size, if it may match nothing)",
+            from, form->form, form->example);
     return mpr_fail(
         error,
-        "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME HEAP SIZE "
-        "or role NAME HEAP SIZE, such as: heap host/heap 500MiB, and after the size perhaps: optional",
+        "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME "
+        "HEAP SIZE or role NAME HEAP SIZE, such as: heap host/heap 500MiB (and optional after the size, "
+        "if it may match nothing)",
         from);
 }
 
@@ -136,14 +139,14 @@ static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
     return words - 1;
 }
 
-/* Returns "; is activations meant?" if a role has a similar name, else "". */
+/* Returns "; did you mean activations?" if a role has a similar name, else "". */
 static const char *role_hint(struct mpr_arena *arena, const char *name)
 {
     struct mpr_nearest nearest = { .text = name };
     for (enum mpr_role role = 0; role < MPR_ROLES; role++)
         mpr_nearest_try(&nearest, mpr_role_key(role));
     if (!nearest.word || nearest.nearness == MPR_NEAR_EQUAL) return ""; /* the heap is wrong */
-    return mpr_arena_format(arena, "; is %s meant?", nearest.word);
+    return mpr_arena_format(arena, "; did you mean %s?", nearest.word);
 }
 
 static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, const char *from,
@@ -156,12 +159,13 @@ static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, 
     limit->heap = mpr_heap_named(word[words - 2]);
     limit->role = mpr_role_named(limit->name);
     if (!limit->heap)
-        return mpr_fail(error,
-                        "%s: unknown heap %s: expected host/heap, host/mmap or, of a GPU, "
-                        "gpu0/device, gpu0/torch, ...",
-                        from, word[words - 2]);
+        return mpr_fail(
+            error,
+            "%s: unknown heap '%s': expected host/heap, host/mmap, ... or a heap of a GPU, such as "
+            "gpu0/device or gpu0/torch",
+            from, word[words - 2]);
     if (!mpr_budget_size(word[words - 1], &limit->bytes))
-        return mpr_fail(error, "%s: invalid size %s: expected a number and a unit, such as: %s",
+        return mpr_fail(error, "%s: invalid size '%s': expected a number and a unit, such as: %s",
                         from, word[words - 1], form->example);
     if (limit->of == MPR_LIMIT_ROLE &&
         (limit->role == MPR_ROLES || !mpr_heap_is_torch(limit->heap)))

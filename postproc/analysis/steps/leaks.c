@@ -462,7 +462,7 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
     if (!g->named.any)
         return mpr_fail(error, "%s: no range %s%s", path, o->range,
                         mpr_named_ranges_hint(&g->named, &out->arena));
-    return mpr_fail(error, "%s: no instance of range %s ended by %s", path, o->range,
+    return mpr_fail(error, "%s: no instance of range %s had ended by %s", path, o->range,
                     mpr_units_time(&time, o->at.from));
 }
 
