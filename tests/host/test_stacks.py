@@ -203,7 +203,7 @@ def test_generated_code_is_named_by_the_perf_map():
         mp.check(f"{name} (generated code)" in shown and "no names of generated code" not in shown, shown)
         os.unlink(log + ".perfmap")
         shown = stacks_of(log)
-        mp.check(f"no names of generated code: {os.path.basename(log)}.perfmap is not here" in shown and name not in shown, shown)
+        mp.check(f"no names of generated code: {os.path.basename(log)}.perfmap does not exist" in shown and name not in shown, shown)
 
 
 def test_untrusted_perf_map_is_not_kept():

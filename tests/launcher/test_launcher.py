@@ -137,7 +137,7 @@ def test_programs_with_capabilities_are_refused():
 def test_program_with_its_own_malloc_is_warned_about():
     result = memprof("run", "-o", "logs", "--", mp.victim("own_malloc"))
     mp.equal(result.returncode, 0, "status")
-    mp.equal(result.stderr.count("malloc in front of"), 1, f"lines about it: {result.stderr}")
+    mp.equal(result.stderr.count("malloc instead of"), 1, f"lines about it: {result.stderr}")
     mp.check("own_malloc provides malloc instead of libmemprof.so: its blocks are not recorded, everything else is" in result.stderr, result.stderr)
     mp.check("1 log in logs" in result.stderr, result.stderr)
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
@@ -593,7 +593,7 @@ def test_symbols_option_stores_function_names():
     log = path("logs/" + next(n for n in before if n.startswith("program.")))
     for command in ("log", "symbolize"), ("peaks", "--tree"):       # reports name functions of the C library although the program's file was deleted
         out = subprocess.run([os.environ["MEMPROF_REPORT"], *command, log], stdout=subprocess.PIPE, text=True, check=True).stdout
-        mp.check("file is not here: program" in out, f"{command}: {out}")
+        mp.check("file is missing: program" in out, f"{command}: {out}")
     refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
 
 
@@ -898,7 +898,7 @@ def test_log_on_tmpfs_under_a_memory_limit_is_warned_about():
                                     (["-o", "disk", "--journal-dir", disk], None, "the journal is")):
             result = memprof("run", *options, "--min-rss=0", "--", "sh", "-c", "/bin/true; /bin/true", preexec_fn=group.enter)
             mp.equal(result.stderr.count(ON_TMPFS), 1, f"warnings in {result.stderr}")
-            mp.check(f"memprof: {words} {ON_TMPFS}1.0 GiB: " in result.stderr, result.stderr)
+            mp.check(f"memprof: {words} {ON_TMPFS}1.0 GiB, so the program may be killed; " in result.stderr, result.stderr)
             if log:
                 bare = subprocess.run(["/bin/true"], env={**mp.environment(disk), "MEMPROF_OUT": log}, stderr=subprocess.PIPE, text=True,
                                       preexec_fn=group.enter, check=True)
@@ -985,7 +985,7 @@ def test_lost_events_and_failed_merge_are_reported_on_a_full_disk():
         lost = mp.Log(log).json["lost_events"]
         mp.check(lost > 0, "no events were lost")
         mp.check(f"INCOMPLETE: {lost} events are missing in 1 log; " in result.stderr, result.stderr)
-        mp.check(f"both stay: {log}: cannot write: No space left on device; " in result.stderr, result.stderr)
+        mp.check(f"were kept: {log}: cannot write: No space left on device; " in result.stderr, result.stderr)
         os.remove(os.path.join(disk, "filler"))
         recovered = subprocess.run([os.environ["MEMPROF_REPORT"], "log", "recover", logs], stdout=subprocess.PIPE, text=True)
         mp.equal(recovered.returncode, 0, recovered.stdout)
