@@ -187,6 +187,8 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     case MPF_OP_SAMPLE_JEMALLOC:
         mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_JEMALLOC, e);
         break;
+    case MPF_OP_SAMPLE_RESIDENT: mpr_samples_add_resident(&r->samples, &r->accounts, e); break;
+    case MPF_OP_RESIDENT_FILE: mpr_samples_add_file(&r->samples, e); break;
     case MPF_OP_SAMPLE_HOST: mpr_counted_totals_take(r, e); break;
     case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST:

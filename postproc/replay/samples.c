@@ -100,6 +100,38 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
     track->count++;
 }
 
+void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_accounts *accounts,
+                              const struct mpf_event *event)
+{
+    const uint64_t limit = UINT64_MAX / MPR_RESIDENT_KINDS;
+    struct mpr_resident now = { .valid = true,
+                                .time = event->time,
+                                .page_tables =
+                                    samples->source[MPR_SOURCE_RSS].now.value[MPF_RSS_PAGE_TABLES],
+                                .live_blocks = accounts->heap[MPF_HEAP_HOST].bytes,
+                                .live_mappings = accounts->heap[MPF_HEAP_MMAP].bytes };
+    memcpy(now.value, event->data,
+           event->size < sizeof now.value ? event->size : sizeof now.value);
+    for (int i = 0; i < MPF_RESIDENT_COUNT; i++)
+        if (now.value[i] > limit) now.value[i] = 0; /* not known, or damage */
+    for (int i = 0; i < MPR_RESIDENT_KINDS; i++) now.sum += now.value[i];
+    samples->resident_is_newest = now.sum > samples->resident.sum;
+    if (samples->resident_is_newest) samples->resident = now;
+}
+
+void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *event)
+{
+    uint64_t kind;
+    if (!samples->resident_is_newest || event->size < sizeof kind) return;
+    memcpy(&kind, event->data, sizeof kind);
+    if (kind >= MPR_RESIDENT_KINDS) return;
+    struct mpr_resident_file *file = &samples->resident.file[kind];
+    const size_t length = event->size - sizeof kind;
+    *file = (struct mpr_resident_file){ .bytes = event->addr };
+    memcpy(file->path, event->data + sizeof kind,
+           length < sizeof file->path ? length : sizeof file->path - 1);
+}
+
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts)
 {
     const struct mpr_sample none = nothing_known();

@@ -9,6 +9,7 @@
 #include "accounts.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
+#include "resident.h"
 
 #define MPR_SAMPLE_VALUES 12 /* further values of a newer log are ignored */
 _Static_assert(MPF_RSS_COUNT <= MPR_SAMPLE_VALUES && MPF_CGROUP_COUNT <= MPR_SAMPLE_VALUES &&
@@ -46,11 +47,17 @@ struct mpr_sample_track {
 struct mpr_samples {
     struct mpr_sample_track source[MPR_SOURCES];
     struct mpr_peak_samples at_peak[MPR_HEAPS];
+    struct mpr_resident resident; /* the one with the largest sum */
+    bool resident_is_newest;      /* no SAMPLE_RESIDENT came after it */
 };
 
 void mpr_samples_init(struct mpr_samples *samples);
 void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                      enum mpr_source source, const struct mpf_event *event);
+/* Takes SAMPLE_RESIDENT, and RESIDENT_FILE, which belongs to the SAMPLE_RESIDENT before it. */
+void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_accounts *accounts,
+                              const struct mpf_event *event);
+void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *event);
 /* Call after the last event: settles peaks that no sample followed. */
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts);
 

@@ -47,6 +47,12 @@ static const struct {
         "one process group for both if their ranks are the same, or fewer channels for the second "
         "(NCCL_MAX_CTAS, or its config's max_ctas)",
         "peaks --by comm" },
+    [MPR_FINDING_FILE_MAPPINGS] = {
+        "mapped files hold {resident_bytes} of the process's {rss_bytes} of resident memory[, "
+        "{largest_bytes} of it in {largest}]",
+        "map only the part that is needed, or madvise(MADV_DONTNEED) after use: the pages are page "
+        "cache, and the kernel can drop those that were not written to",
+        "peaks" },
     [MPR_FINDING_FOREIGN_GPU] = {
         "{who} {ranks?holds:hold} {bytes} of {gpu}, although {ranks?it works:they work} on "
         "{ranks?another GPU:other GPUs}: "
@@ -143,6 +149,11 @@ static const struct {
         "|nvidia-smi lists these processes: another GPU, or a limit for them; memprof run with the "
         "same directory records them too>",
         "oom" },
+    [MPR_FINDING_PAGE_TABLES] = {
+        "page tables take {resident_bytes}, in addition to {rss_bytes} of resident memory",
+        "touch memory densely, because each touched 2 MiB need a page table of 4 KiB; or use huge "
+        "pages",
+        "peaks" },
     [MPR_FINDING_RETENTION] = {
         "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
         "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
@@ -152,6 +163,12 @@ static const struct {
         "(jemalloc)|malloc_trim(0) after many frees, or an allocator that gives memory back "
         "(jemalloc)>",
         "timeline --heap host/heap" },
+    [MPR_FINDING_STATIC_DATA] = {
+        "static data of the program and its libraries holds {resident_bytes} of the process's "
+        "{rss_bytes} of resident memory[, {largest_bytes} of it in {largest}]",
+        "allocate large static arrays (.bss, .data) at the size that is needed, and free them after "
+        "use; nm --size-sort lists them",
+        "peaks" },
     [MPR_FINDING_TEMPORARIES] = {
         "<{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within a forward pass, "
         "{place_bytes} of it in one place"
@@ -170,6 +187,12 @@ static const struct {
         "fused, or where less else lives|reuse one buffer (out=), split into fewer or smaller "
         "chunks, or preallocate instead of torch.cat>",
         "breakdown" },
+    [MPR_FINDING_THREAD_STACKS] = {
+        "the stacks of {stacks} {stacks?thread:threads} hold {resident_bytes} of the process's "
+        "{rss_bytes} of resident memory",
+        "keep large buffers off the stack, limit the depth of recursion, or run fewer threads: a "
+        "thread keeps the stack pages that it touched until it ends",
+        "peaks" },
     [MPR_FINDING_UNEVEN_RANKS] = {
         "{rank} peaks at {peak_bytes} of {heap}, {bytes} above {usual}[; {place_bytes} of it in "
         "{place}]",

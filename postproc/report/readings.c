@@ -31,6 +31,10 @@ const struct mpr_column mpr_reading_rss[] = {
     VALUE("address_space_bytes", MPF_RSS_VM_SIZE),
     VALUE("limit_as_bytes", MPF_RSS_LIMIT_AS),
     VALUE("limit_data_bytes", MPF_RSS_LIMIT_DATA),
+    { .key = "page_table_bytes",
+      .type = MPR_BYTES,
+      MPR_FIELD(mpr_reading, value[MPF_RSS_PAGE_TABLES]),
+      .unless = MPR_ABSENT_AT_MAX },
     { .key = "rollup_time_ns", .get = rollup_time },
 };
 
@@ -75,6 +79,99 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
     mpr_report_reading(doc, "cgroup", MPR_READ_CGROUP, &list[MPR_READ_CGROUP]);
     mpr_report_reading(doc, "jemalloc", MPR_READ_JEMALLOC, &list[MPR_READ_JEMALLOC]);
     mpr_doc_close(doc);
+}
+
+/* ---- by kind of mapping */
+
+#define OF_RESIDENT(name, member)                                                                  \
+    {                                                                                              \
+        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_resident, member)                            \
+    }
+
+#define LARGEST(name, kind)                                                                        \
+    MPR_VALUE(name, mpr_resident, r,                                                               \
+              r->file[kind].bytes ? mpr_value_text(r->file[kind].path) : mpr_value_absent)
+LARGEST(largest_data, MPF_RESIDENT_DATA)
+LARGEST(largest_file, MPF_RESIDENT_FILES)
+LARGEST(largest_shared, MPF_RESIDENT_SHMEM)
+
+// clang-format off
+static const struct mpr_column resident_fields[] = {
+    { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_resident, time) },
+    OF_RESIDENT("resident_bytes", sum),
+    OF_RESIDENT("brk_bytes", value[MPF_RESIDENT_BRK]),
+    OF_RESIDENT("anonymous_bytes", value[MPF_RESIDENT_ANON]),
+    OF_RESIDENT("stack_bytes", value[MPF_RESIDENT_STACKS]),
+    { .key = "stacks", .type = MPR_COUNT, MPR_FIELD(mpr_resident, value[MPF_RESIDENT_STACK_COUNT]) },
+    OF_RESIDENT("data_bytes", value[MPF_RESIDENT_DATA]),
+    OF_RESIDENT("code_bytes", value[MPF_RESIDENT_CODE]),
+    OF_RESIDENT("file_bytes", value[MPF_RESIDENT_FILES]),
+    OF_RESIDENT("shared_bytes", value[MPF_RESIDENT_SHMEM]),
+    OF_RESIDENT("memprof_bytes", value[MPF_RESIDENT_MEMPROF]),
+    OF_RESIDENT("huge_page_bytes", value[MPF_RESIDENT_HUGE]),
+    { .key = "page_table_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_resident, page_tables), .unless = MPR_UNKNOWN_AT_MAX },
+    OF_RESIDENT("live_block_bytes", live_blocks),
+    OF_RESIDENT("live_mapping_bytes", live_mappings),
+    { .key = "largest_data", .get = largest_data },
+    { .key = "largest_file", .get = largest_file },
+    { .key = "largest_shared", .get = largest_shared },
+};
+// clang-format on
+
+/* Adds a line "  label   12.0 MiB   3.1 %  note" if the bytes are at least 1 % of the sum. */
+static void resident_line(struct mpr_document *doc, const struct mpr_resident *r, const char *label,
+                          uint64_t bytes, const char *note)
+{
+    if (bytes < r->sum / 100 || !bytes) return;
+    mpr_doc_line(doc, "  %-28s %12s  %5.1f %%%s%s", label, mpr_doc_size(doc, bytes),
+                 100.0 * (double)bytes / (double)r->sum, *note ? "  " : "", note);
+}
+
+static const char *largest(struct mpr_document *doc, const struct mpr_resident *r, int kind)
+{
+    const struct mpr_resident_file *f = &r->file[kind];
+    if (!f->bytes) return "";
+    return mpr_arena_format(&doc->arena, "%s in %s", mpr_doc_size(doc, f->bytes),
+                            f->path);
+}
+
+static void resident_lines(struct mpr_document *doc, const struct mpr_resident *r)
+{
+    const uint64_t *v = r->value;
+    const char *live = mpr_arena_format(
+        &doc->arena, "live blocks %s, mappings %s (requested)", mpr_doc_size(doc, r->live_blocks),
+        mpr_doc_size(doc, r->live_mappings));
+    mpr_doc_gap(doc);
+    mpr_doc_add_plain(doc, "resident memory by kind, ");
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, r->sum));
+    mpr_doc_add_plain(doc, " at %s", mpr_doc_time(doc, r->time));
+    mpr_doc_end(doc);
+    resident_line(doc, r, "malloc and private mappings", v[MPF_RESIDENT_BRK] + v[MPF_RESIDENT_ANON],
+                  live);
+    resident_line(doc, r,
+                  mpr_arena_format(&doc->arena, "thread stacks (%" PRIu64 ")",
+                                   v[MPF_RESIDENT_STACK_COUNT]),
+                  v[MPF_RESIDENT_STACKS], "");
+    resident_line(doc, r, "data of program, libraries", v[MPF_RESIDENT_DATA],
+                  largest(doc, r, MPF_RESIDENT_DATA));
+    resident_line(doc, r, "code of program, libraries", v[MPF_RESIDENT_CODE], "");
+    resident_line(doc, r, "mapped files", v[MPF_RESIDENT_FILES],
+                  largest(doc, r, MPF_RESIDENT_FILES));
+    resident_line(doc, r, "shared memory", v[MPF_RESIDENT_SHMEM],
+                  largest(doc, r, MPF_RESIDENT_SHMEM));
+    resident_line(doc, r, "memprof", v[MPF_RESIDENT_MEMPROF], "");
+    if (r->page_tables != MPF_UNKNOWN)
+        resident_line(doc, r, "page tables", r->page_tables, "not in RSS");
+    resident_line(doc, r, "in huge pages", v[MPF_RESIDENT_HUGE], "part of the above");
+}
+
+void mpr_report_resident(struct mpr_document *doc, const struct mpr_resident *r, bool lines)
+{
+    if (!r->valid) return;
+    mpr_doc_open(doc, "resident");
+    mpr_doc_facts(doc, resident_fields, r);
+    mpr_doc_close(doc);
+    if (lines) resident_lines(doc, r);
 }
 
 /* ---- for people */

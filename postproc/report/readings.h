@@ -7,7 +7,7 @@
 #include "peaks.h"
 
 /* The values of one source's reading, named as in JSON. */
-enum { MPR_RSS_COLUMNS = 13, MPR_CGROUP_COLUMNS = 6, MPR_JEMALLOC_COLUMNS = 7 };
+enum { MPR_RSS_COLUMNS = 14, MPR_CGROUP_COLUMNS = 6, MPR_JEMALLOC_COLUMNS = 7 };
 extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
     mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
 
@@ -22,6 +22,9 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
  * @at_peak: false if another instant replaces the peak. */
 void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *heap,
                             bool at_peak);
+/* Adds an object with resident memory by kind of mapping, and for people one line per kind of at
+ * least 1 %.  Without a sample it adds nothing.  @lines: false: only the object. */
+void mpr_report_resident(struct mpr_document *doc, const struct mpr_resident *resident, bool lines);
 /* Returns the resident bytes of which the sample knows the parts, or MPF_UNKNOWN. */
 uint64_t mpr_reading_resident_bytes(const struct mpr_reading *rss);
 /* Adds the time of Private_Dirty and Pss to a line, if they were read before the other values. */

@@ -272,6 +272,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     for (size_t i = 0; i < log->heaps; i++)
         heap(doc, log, &log->heap[i], at_peak, process, use ? use->of[i] : NULL);
     mpr_doc_close(doc);
+    mpr_report_resident(doc, &log->resident, at_peak);
     if (use) threads(doc, use);
     mpr_report_notes(doc, log->note, log->notes);
     const enum mpr_group by = peaks->options.by;

@@ -5,6 +5,7 @@
 
 #include "insights.h"
 #include "mpf/sample.h"
+#include "readings.h"
 #include "report_device.h"
 #include "report_heaps.h"
 #include "report_hint.h"
@@ -138,6 +139,7 @@ static void passes(struct mpr_document *doc, const struct mpr_insights *in)
 static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const struct mpr_reading *cgroup = &log->largest[MPR_READ_CGROUP];
+    const struct mpr_resident *r = &log->resident;
     mpr_doc_fact(doc, "rss_high_water_bytes",
                  mpr_value_known(MPR_BYTES, log->rss_high, MPF_UNKNOWN));
     if (log->rss_high == MPF_UNKNOWN || !log->heaps) return;
@@ -147,6 +149,7 @@ static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
                           mpr_doc_size(doc, cgroup->value[MPF_CGROUP_USAGE]),
                           mpr_doc_size(doc, cgroup->value[MPF_CGROUP_LIMIT]));
     mpr_doc_end_wrapped(doc, 2);
+    mpr_report_resident(doc, r, !log->devices && r->live_blocks + r->live_mappings < r->sum / 4 * 3);
 }
 
 static void heaps(struct mpr_document *doc, const struct mpr_insights *in)

@@ -8,6 +8,7 @@
 #include "core/epoch.h"
 #include "core/file_cache.h"
 #include "core/journal.h"
+#include "core/resident.h"
 #include "core/state.h"
 #include "core/tmpfs.h"
 #include "mpf/event.h"
@@ -72,7 +73,8 @@ static uint64_t limit_of(int resource)
     return limit.rlim_cur == RLIM_INFINITY ? MPF_UNKNOWN : limit.rlim_cur;
 }
 
-static void sample_rss(uint64_t now, bool always)
+/* @last: the log ends now. */
+static void sample_rss(uint64_t now, bool always, bool last)
 {
     static char text[4096];
     if (mp_sys_slurp("/proc/thread-self/status", text, sizeof text) <= 0) return;
@@ -89,9 +91,13 @@ static void sample_rss(uint64_t now, bool always)
         [MPF_RSS_VM_SIZE] = mp_sys_kib(text, "VmSize:"),
         [MPF_RSS_LIMIT_AS] = limit_of(RLIMIT_AS),
         [MPF_RSS_LIMIT_DATA] = limit_of(RLIMIT_DATA),
+        [MPF_RSS_PAGE_TABLES] = mp_sys_kib(text, "VmPTE:"),
     };
     if (changed(v, s.rss, MPF_RSS_COUNT) || always)
         mp_epoch_note(MPF_OP_SAMPLE_RSS, 0, v, sizeof v);
+    const uint64_t resident = v[MPF_RSS_ANON] + v[MPF_RSS_FILE] + v[MPF_RSS_SHMEM];
+    if (v[MPF_RSS_ANON] != MPF_UNKNOWN)
+        mp_resident_take(now, resident, last);
 }
 
 /* ---- cgroup */
@@ -191,11 +197,11 @@ void mp_sample_take(bool everything)
 {
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
     if (now < s.next && !everything) return;
+    const bool always = everything || now >= s.full;
     s.next = now + PERIOD_NS;
-    if (now >= s.full) everything = true;
-    if (everything) s.full = now + UNCHANGED_NS;
-    sample_host(everything);
-    sample_rss(now, everything);
-    sample_cgroup(everything);
+    if (always) s.full = now + UNCHANGED_NS;
+    sample_host(always);
+    sample_rss(now, always, everything);
+    sample_cgroup(always);
     mp_file_cache_read();
 }

@@ -40,6 +40,7 @@ struct mp_thread {
     /* value of made.bytes at which the next block is examined, whatever its size; 0 before the
      * first draw */
     uint64_t due;
+    uintptr_t stack; /* an address in the thread's stack */
     uint32_t random; /* state of the generator for `due` (draw.h) */
     uint32_t index;  /* of this record in the table (state.h) */
 } __attribute__((aligned(64)));

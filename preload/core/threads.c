@@ -181,6 +181,7 @@ struct mp_thread *mp_thread_register(void)
     struct mp_thread *t = begin_record();
     if (!t) return NULL;
     const int tid = mp_sys_gettid();
+    t->stack = (uintptr_t)__builtin_frame_address(0);
     /* if the ID was refused, the thread's end cannot be detected */
     __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE);
     t->in_log = mp_loss_now() - 1;

@@ -161,6 +161,7 @@ static void operations_have_the_documented_codes_and_classes(void **state)
         { "THREAD", 26, MPF_CLASS_DATA }, { "THREAD_NAME", 27, MPF_CLASS_DATA }, { "THREAD_END", 28, MPF_CLASS_VALUE },
         { "RANGE_DATA", 29, MPF_CLASS_DATA }, { "SAMPLE_RSS", 32, MPF_CLASS_DATA }, { "SAMPLE_CGROUP", 33, MPF_CLASS_DATA },
         { "SAMPLE_JEMALLOC", 34, MPF_CLASS_DATA }, { "LOST", 35, MPF_CLASS_VALUE }, { "UNWRITTEN", 36, MPF_CLASS_DATA },
+        { "SAMPLE_RESIDENT", 39, MPF_CLASS_DATA }, { "RESIDENT_FILE", 40, MPF_CLASS_DATA },
         { "GPU_DEVICE", 48, MPF_CLASS_DATA }, { "GPU_CONTEXT", 49, MPF_CLASS_VALUE }, { "GPU_ENTER", 50, MPF_CLASS_VALUE },
         { "GPU_RETURN", 51, MPF_CLASS_DATA }, { "GPU_FAIL", 52, MPF_CLASS_DATA }, { "GPU_LEVEL", 53, MPF_CLASS_VALUE },
         { "GPU_POOL", 54, MPF_CLASS_VALUE }, { "SAMPLE_GPU", 55, MPF_CLASS_DATA }, { "HANDLE_NEW", 56, MPF_CLASS_BLOCK },
@@ -206,6 +207,11 @@ static void samples_and_losses_have_the_documented_numbers(void **state)
     const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE,
                                   MPF_JEMALLOC_METADATA,  MPF_JEMALLOC_RESIDENT,
                                   MPF_JEMALLOC_MAPPED,    MPF_JEMALLOC_RETAINED };
+    const unsigned resident[] = {
+        MPF_RESIDENT_BRK,   MPF_RESIDENT_ANON,        MPF_RESIDENT_STACKS,     MPF_RESIDENT_DATA,
+        MPF_RESIDENT_CODE,  MPF_RESIDENT_FILES,       MPF_RESIDENT_SHMEM,      MPF_RESIDENT_MEMPROF,
+        MPF_RESIDENT_HUGE,  MPF_RESIDENT_STACK_COUNT
+    };
     const unsigned loss[] = { 0,
                               MPF_LOSS_STALLED,
                               MPF_LOSS_TORN,
@@ -219,6 +225,8 @@ static void samples_and_losses_have_the_documented_numbers(void **state)
     for (unsigned i = 0; i < sizeof cgroup / sizeof *cgroup; i++) assert_int_equal(cgroup[i], i);
     for (unsigned i = 0; i < sizeof jemalloc / sizeof *jemalloc; i++)
         assert_int_equal(jemalloc[i], i);
+    for (unsigned i = 0; i < sizeof resident / sizeof *resident; i++)
+        assert_int_equal(resident[i], i);
     for (unsigned i = 0; i < sizeof loss / sizeof *loss; i++) assert_int_equal(loss[i], i);
     assert_int_equal(MPF_LOSS_CODES, sizeof loss / sizeof *loss);
     for (unsigned i = 1; i < MPF_LOSS_CODES; i++) assert_non_null(mpf_loss_text(i));

@@ -179,6 +179,66 @@ static void samples_around_the_peak(void **state)
     mpr_replay_free(&replay);
 }
 
+static void sample(uint64_t time, uint8_t op, uint64_t addr, const void *data, uint64_t size)
+{
+    const struct mpf_event e = {
+        .time = time, .op = op, .addr = addr, .size = size, .data = data
+    };
+    mpr_replay_batch(&replay, &e, 1);
+}
+
+static void resident(uint64_t time, uint64_t stacks, const char *file)
+{
+    const uint64_t value[MPF_RESIDENT_COUNT] = { [MPF_RESIDENT_ANON] = 10,
+                                                 [MPF_RESIDENT_STACKS] = stacks,
+                                                 [MPF_RESIDENT_HUGE] = 1000 };
+    struct {
+        uint64_t kind;
+        char path[16];
+    } named = { .kind = MPF_RESIDENT_FILES };
+    memcpy(named.path, file, strlen(file));
+    sample(time, MPF_OP_SAMPLE_RESIDENT, 0, value, sizeof value);
+    sample(time, MPF_OP_RESIDENT_FILE, 7, &named, sizeof named.kind + strlen(file));
+}
+
+static void the_largest_sample_of_resident_memory_keeps_its_file(void **state)
+{
+    (void)state;
+    begin();
+    event_at(500, 1, MPF_OP_ALLOC, H, 0x1000, 30);
+    resident(1000, 50, "first");
+    resident(2000, 70, "second");
+    resident(3000, 60, "third");
+    end();
+    const struct mpr_resident *r = &replay.samples.resident;
+    assert_int_equal(r->time, 2000);
+    assert_int_equal(r->sum, 80); /* huge pages are part of it */
+    assert_int_equal(r->live_blocks, 30);
+    assert_int_equal(r->file[MPF_RESIDENT_FILES].bytes, 7);
+    assert_string_equal(r->file[MPF_RESIDENT_FILES].path, "second");
+    mpr_replay_free(&replay);
+}
+
+static void damaged_samples_of_resident_memory_are_bounded(void **state)
+{
+    (void)state;
+    const uint64_t huge[2 * MPF_RESIDENT_COUNT] = { UINT64_MAX, 5, UINT64_MAX / 2 };
+    uint64_t path[64];
+    memset(path, 'x', sizeof path);
+    begin();
+    sample(1000, MPF_OP_SAMPLE_RESIDENT, 0, huge, sizeof huge);
+    sample(1000, MPF_OP_RESIDENT_FILE, 7, path, 3);
+    path[0] = MPF_RESIDENT_COUNT;
+    sample(1000, MPF_OP_RESIDENT_FILE, 7, path, sizeof path);
+    path[0] = MPF_RESIDENT_DATA;
+    sample(1000, MPF_OP_RESIDENT_FILE, 7, path, sizeof path);
+    end();
+    assert_int_equal(replay.samples.resident.sum, 5);
+    assert_int_equal(strlen(replay.samples.resident.file[MPF_RESIDENT_DATA].path),
+                     MPR_RESIDENT_PATH - 1);
+    mpr_replay_free(&replay);
+}
+
 static void a_million_live_blocks_are_summed(void **state)
 {
     (void)state;
@@ -209,6 +269,8 @@ int main(void)
         cmocka_unit_test(at_shows_the_state_of_that_instant),
         cmocka_unit_test(size_classes_are_powers_of_two),
         cmocka_unit_test(samples_around_the_peak),
+        cmocka_unit_test(the_largest_sample_of_resident_memory_keeps_its_file),
+        cmocka_unit_test(damaged_samples_of_resident_memory_are_bounded),
         cmocka_unit_test(a_million_live_blocks_are_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,12 +24,28 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                       MPF_RSS_LIMIT_AS,
                       /* the process's limits RLIMIT_AS and RLIMIT_DATA; MPF_UNKNOWN if unlimited */
                       MPF_RSS_LIMIT_DATA,
+                      MPF_RSS_PAGE_TABLES, /* since 1.12; not resident memory */
                       MPF_RSS_COUNT
 };
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
 static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON + 2,
               "what is resident is their sum");
 #endif
+/* Since 1.12: resident bytes by kind of mapping, from /proc/self/smaps. RSS is the sum of BRK to
+ * MEMPROF. Read less often than SAMPLE_RSS. */
+enum mpf_sample_resident {
+    MPF_RESIDENT_BRK,    /* the heap of brk(2) */
+    MPF_RESIDENT_ANON,   /* other private memory that no file backs */
+    MPF_RESIDENT_STACKS, /* of the main thread, and of the threads whose stack was found */
+    MPF_RESIDENT_DATA,   /* data of the program and its libraries that was written to, and .bss */
+    MPF_RESIDENT_CODE,   /* other pages of the program and its libraries */
+    MPF_RESIDENT_FILES,  /* other mapped files */
+    MPF_RESIDENT_SHMEM,  /* shared memory: tmpfs, memfd, System V */
+    MPF_RESIDENT_MEMPROF,
+    MPF_RESIDENT_HUGE,        /* the part of the above in anonymous huge pages */
+    MPF_RESIDENT_STACK_COUNT, /* number of stacks */
+    MPF_RESIDENT_COUNT
+};
 enum mpf_sample_cgroup {
     MPF_CGROUP_USAGE,
     MPF_CGROUP_LIMIT,

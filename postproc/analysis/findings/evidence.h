@@ -99,6 +99,7 @@ void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e);
 /* Last: looks at the findings of the other rules. */
 void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_resident(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e);
 
 #endif

@@ -284,6 +284,7 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_insights_steps(out, e);
     mpr_insights_sites(out, e);
     mpr_insights_growth(out, e);
+    mpr_insights_resident(out, e);
     mpr_insights_host(out, e);
     mpr_insights_family(out, e);
     mpr_insights_holders(out, e);

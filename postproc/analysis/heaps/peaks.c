@@ -253,6 +253,7 @@ static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, c
     out->is_libdw_missing = mpr_label_is_libdw_missing();
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
+    out->resident = reader->replay.samples.resident;
     out->at = peaks->options.at;
     out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
 }

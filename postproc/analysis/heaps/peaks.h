@@ -15,6 +15,7 @@
 #include "instant.h"
 #include "progress.h"
 #include "reading.h"
+#include "resident.h"
 #include "row.h"
 #include "summary.h"
 
@@ -96,6 +97,7 @@ struct mpr_log_peaks {
     uint64_t peak_bytes; /* the largest heap's */
     struct mpr_reading largest[MPR_READ_SOURCES];
     uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
+    struct mpr_resident resident;
     long parent;       /* index of the parent process's log, or -1 */
     long executed;     /* index of the log of the program that the process executed next, or -1 */
     size_t process;    /* index of the last program's log in its process */

@@ -1,0 +1,325 @@
+#include "core/resident.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/own_maps.h"
+#include "base/text.h"
+#include "core/epoch.h"
+#include "core/records.h"
+#include "core/state.h"
+#include "mpf/event.h"
+#include "mpf/sample.h"
+
+/* Smaller processes are not read, so that short programs end as fast as before. */
+#define MIN_BYTES   (UINT64_C(16) << 20)
+#define MOVED_BYTES (UINT64_C(16) << 20)
+#define FILE_BYTES  (UINT64_C(1) << 20) /* smaller files are not named */
+/* A reading takes at most 0.2 % of the time, and is given up after 100 ms of a processor: the
+ * encoder waits for it.  The kernel holds the lock of the process's mappings only within each
+ * read(2). */
+#define COST_FACTOR 500
+#define READING_NS  UINT64_C(100000000)
+/* glibc's arenas begin at multiples of this, and may follow an inaccessible mapping as stacks do. */
+#define ARENA_BYTES (UINT64_C(64) << 20)
+
+enum { POINTERS = 1024, FILES = 16, TEXT_BYTES = 16 << 10, PATH_BYTES = 112 };
+
+struct mapping {
+    uint64_t from, to, offset, inode;
+    uint64_t rss, anonymous, huge; /* bytes */
+    bool can_read;
+    char path[PATH_BYTES]; /* its end, if it is longer */
+};
+
+struct file {
+    uint64_t inode, bytes, kind;
+    char path[PATH_BYTES];
+};
+
+static struct {
+    uint64_t next, last_rss;
+    uint64_t deadline; /* of the current reading, on the clock of the thread's processor time */
+    uint64_t value[MPF_RESIDENT_COUNT];
+    struct mapping at, before;
+    uint64_t object, object_end; /* inode of the newest object file, and where its .bss ends */
+    struct file file[FILES];
+    size_t pointers;
+    uint64_t pointer[POINTERS]; /* an address in each thread's stack */
+} r;
+
+static uint64_t used(void) { return mp_sys_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+/* ---- stacks of threads */
+
+static void add_pointer(uint64_t address)
+{
+    if (address && r.pointers < POINTERS) r.pointer[r.pointers++] = address;
+}
+
+/* The kernel gives the stack pointer of a thread that waits: "number arguments sp pc". */
+static bool read_pointer(void *arg, int tid)
+{
+    char path[64], text[256];
+    struct mp_text t = MP_TEXT(path);
+    (void)arg;
+    mp_text_str(&t, "/proc/self/task/");
+    mp_text_u64(&t, (uint64_t)tid);
+    mp_text_str(&t, "/syscall");
+    if (mp_sys_slurp(path, text, sizeof text) <= 0) return true;
+    const char *pc = strrchr(text, ' ');
+    const char *sp = pc ? memrchr(text, ' ', (size_t)(pc - text)) : NULL;
+    if (sp && !strncmp(sp, " 0x", 3)) {
+        uint64_t address, none;
+        mp_text_range(sp + 3, &address, &none);
+        add_pointer(address);
+    }
+    return used() < r.deadline;
+}
+
+/* Running threads have no stack pointer there, but perhaps a record. */
+static void find_stacks(void)
+{
+    int dir = -1;
+    r.pointers = 0;
+    for (uint32_t i = 0; i < mp_threads_ever(); i++)
+        if (__atomic_load_n(&mp_thread_at(i)->tid, __ATOMIC_ACQUIRE) > 0)
+            add_pointer(mp_thread_at(i)->stack);
+    mp_sys_numbers("/proc/self/task", &dir, read_pointer, NULL);
+}
+
+/* Returns true for the mapping that a thread's stack pointer is in, above inaccessible pages.  Both
+ * are required: a stack pointer may be in a coroutine's stack on the heap, and inaccessible pages
+ * may be the end of another kind of heap. */
+static bool is_stack(const struct mapping *m)
+{
+    const bool guarded = r.before.to == m->from && !r.before.can_read && !r.before.inode;
+    if (!guarded || m->from % ARENA_BYTES == 0) return false;
+    for (size_t i = 0; i < r.pointers; i++)
+        if (r.pointer[i] >= m->from && r.pointer[i] < m->to) return true;
+    return false;
+}
+
+/* ---- files */
+
+/* Counts bytes of a file.  If the table is full, the file with the fewest bytes is forgotten. */
+static void add_file(const struct mapping *m, uint64_t kind, uint64_t bytes)
+{
+    struct file *least = &r.file[0];
+    if (!bytes) return;
+    for (size_t i = 0; i < FILES; i++) {
+        struct file *f = &r.file[i];
+        if (f->bytes && f->inode == m->inode && f->kind == kind && !strcmp(f->path, m->path)) {
+            f->bytes += bytes;
+            return;
+        }
+        if (f->bytes < least->bytes) least = f;
+    }
+    if (least->bytes >= bytes) return;
+    *least = (struct file){ m->inode, bytes, kind, "" };
+    memcpy(least->path, m->path, sizeof least->path);
+}
+
+static void note_largest_file(uint64_t kind)
+{
+    struct {
+        uint64_t kind;
+        char path[PATH_BYTES];
+    } note = { .kind = kind };
+    const struct file *largest = NULL;
+    for (size_t i = 0; i < FILES; i++)
+        if (r.file[i].kind == kind && (!largest || r.file[i].bytes > largest->bytes))
+            largest = &r.file[i];
+    if (!largest || largest->bytes < FILE_BYTES) return;
+    memcpy(note.path, largest->path, sizeof note.path);
+    mp_epoch_note(MPF_OP_RESIDENT_FILE, largest->bytes, &note, sizeof note.kind + strlen(note.path));
+}
+
+/* Returns the end of the object file's data in memory (.bss included) if the mapping begins with
+ * the header of one, or 0. */
+static uint64_t end_of_object(const struct mapping *m)
+{
+    enum { HEADERS = 32 };
+    Elf64_Ehdr header;
+    Elf64_Phdr part[HEADERS];
+    uint64_t end = 0;
+    if (m->offset || !m->can_read || !mp_sys_peek(mp_process->pid, m->from, &header, sizeof header))
+        return 0;
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phnum > HEADERS ||
+        header.e_phentsize != sizeof *part || header.e_type == ET_CORE ||
+        !mp_sys_peek(mp_process->pid, m->from + header.e_phoff, part,
+                     header.e_phnum * sizeof *part))
+        return 0;
+    for (unsigned i = 0; i < header.e_phnum; i++)
+        if (part[i].p_type == PT_LOAD && part[i].p_vaddr + part[i].p_memsz > end)
+            end = part[i].p_vaddr + part[i].p_memsz;
+    return header.e_type == ET_EXEC ? end : m->from + end;
+}
+
+static bool is_shared_memory(const struct mapping *m)
+{
+    static const char *const prefix[] = { "/dev/shm/", "/memfd:", "/SYSV", "/dev/zero" };
+    for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++)
+        if (!strncmp(m->path, prefix[i], strlen(prefix[i]))) return true;
+    return false;
+}
+
+/* ---- one mapping */
+
+static bool is_own(const struct mapping *m)
+{
+    const struct mp_range own = mp_own_maps_first(m->from, m->to);
+    return own.from == m->from && own.to == m->to;
+}
+
+static void count_file(const struct mapping *m)
+{
+    const uint64_t end = end_of_object(m);
+    if (end) {
+        r.object = m->inode;
+        r.object_end = end;
+    }
+    if (m->inode == r.object && m->from < r.object_end) {
+        r.value[MPF_RESIDENT_DATA] += m->anonymous;
+        r.value[MPF_RESIDENT_CODE] += m->rss - m->anonymous;
+        add_file(m, MPF_RESIDENT_DATA, m->anonymous);
+    } else {
+        const unsigned kind = is_shared_memory(m) ? MPF_RESIDENT_SHMEM : MPF_RESIDENT_FILES;
+        r.value[kind] += m->rss;
+        add_file(m, kind, m->rss);
+    }
+}
+
+/* The .bss of an object file is an anonymous mapping directly above its data. */
+static void count_anonymous(struct mapping *m)
+{
+    if (!strcmp(m->path, "[heap]")) r.value[MPF_RESIDENT_BRK] += m->rss;
+    else if (!strcmp(m->path, "[stack]") || is_stack(m)) {
+        r.value[MPF_RESIDENT_STACKS] += m->rss;
+        r.value[MPF_RESIDENT_STACK_COUNT]++;
+    } else if (m->from < r.object_end && r.before.to == m->from && *r.before.path == '/') {
+        const uint64_t most = r.object_end - m->from, bss = m->rss < most ? m->rss : most;
+        memcpy(m->path, r.before.path, sizeof m->path);
+        r.value[MPF_RESIDENT_DATA] += bss;
+        r.value[MPF_RESIDENT_ANON] += m->rss - bss;
+        m->inode = r.object;
+        add_file(m, MPF_RESIDENT_DATA, bss);
+    } else r.value[MPF_RESIDENT_ANON] += m->rss;
+}
+
+static void count(void)
+{
+    struct mapping *m = &r.at;
+    if (m->anonymous > m->rss) m->anonymous = m->rss;
+    r.value[MPF_RESIDENT_HUGE] += m->huge;
+    if (is_own(m)) r.value[MPF_RESIDENT_MEMPROF] += m->rss;
+    else if (m->inode) count_file(m);
+    else count_anonymous(m);
+    r.before = *m;
+}
+
+/* ---- smaps */
+
+static uint64_t decimal(const char *text)
+{
+    uint64_t n = 0;
+    for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (uint64_t)(*text - '0');
+    return n;
+}
+
+/* Skips to the field after the next spaces. */
+static const char *next_field(const char *p)
+{
+    while (*p && *p != ' ') p++;
+    while (*p == ' ') p++;
+    return p;
+}
+
+/* "from-to rwxp offset dev inode   path" */
+static void begin_mapping(const char *line)
+{
+    struct mapping *m = &r.at;
+    const char *flags = next_field(line), *offset = next_field(flags);
+    const char *inode = next_field(next_field(offset)), *path = next_field(inode);
+    uint64_t none;
+    *m = (struct mapping){ .inode = decimal(inode), .can_read = flags[0] == 'r' };
+    mp_text_range(line, &m->from, &m->to);
+    mp_text_range(offset, &m->offset, &none);
+    const size_t length = strlen(path), cut = length < sizeof m->path ? 0 : length + 1 - sizeof m->path;
+    memcpy(m->path, path + cut, length + 1 - cut);
+}
+
+static void take_line(const char *line)
+{
+    static const struct {
+        const char *key;
+        size_t place;
+    } field[] = { { "Rss:", offsetof(struct mapping, rss) },
+                  { "Anonymous:", offsetof(struct mapping, anonymous) },
+                  { "AnonHugePages:", offsetof(struct mapping, huge) } };
+    if (*line < 'A' || *line > 'Z') {
+        if (r.at.to) count();
+        begin_mapping(line);
+        return;
+    }
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        if (!strncmp(line, field[i].key, strlen(field[i].key)))
+            *(uint64_t *)((char *)&r.at + field[i].place) = decimal(next_field(line)) << 10;
+}
+
+/* Takes the complete lines of the text, and returns the bytes of the rest, which is moved to the
+ * front. */
+static size_t take_lines(char *text, size_t bytes)
+{
+    char *line = text, *end;
+    while ((end = memchr(line, '\n', (size_t)(text + bytes - line)))) {
+        *end = 0;
+        take_line(line);
+        line = end + 1;
+    }
+    const size_t rest = (size_t)(text + bytes - line);
+    memmove(text, line, rest);
+    return rest;
+}
+
+/* Returns false if the file cannot be read to its end in time. */
+static bool read_smaps(void)
+{
+    static char text[TEXT_BYTES];
+    size_t kept = 0;
+    long n;
+    const int fd = mp_sys_open("/proc/thread-self/smaps", O_RDONLY, 0);
+    if (fd < 0) return false;
+    r.at = r.before = (struct mapping){ 0 };
+    r.object = r.object_end = 0;
+    memset(r.value, 0, sizeof r.value);
+    memset(r.file, 0, sizeof r.file);
+    while ((n = mp_sys_read(fd, text + kept, sizeof text - kept)) > 0 &&
+           used() < r.deadline)
+        if ((kept = take_lines(text, kept + (size_t)n)) == sizeof text) break;
+    mp_sys_close(fd);
+    if (n == 0 && r.at.to) count();
+    return n == 0;
+}
+
+static bool moved(uint64_t rss)
+{
+    const uint64_t change = rss > r.last_rss ? rss - r.last_rss : r.last_rss - rss;
+    return change >= MOVED_BYTES || change >= r.last_rss / 20;
+}
+
+void mp_resident_take(uint64_t now, uint64_t rss, bool last)
+{
+    if (rss < MIN_BYTES || !moved(rss) || (now < r.next && !last)) return;
+    const uint64_t start = used();
+    r.deadline = start + READING_NS;
+    find_stacks();
+    const bool whole = read_smaps();
+    r.next = now + (used() - start) * COST_FACTOR;
+    if (!whole) return;
+    r.last_rss = rss;
+    mp_epoch_note(MPF_OP_SAMPLE_RESIDENT, 0, r.value, sizeof r.value);
+    note_largest_file(MPF_RESIDENT_FILES);
+    note_largest_file(MPF_RESIDENT_DATA);
+    note_largest_file(MPF_RESIDENT_SHMEM);
+}

@@ -1,0 +1,84 @@
+/* Touches memory of one kind, which the argument names, prints its bytes, and exits while it is
+ * still resident. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { THREADS = 16, FRAME = 64 << 10, DEPTH = 64 };
+#define STATIC_BYTES ((size_t)96 << 20)
+#define FILE_BYTES   ((size_t)64 << 20)
+#define TABLES       ((size_t)20000) /* of 4 KiB, one for 2 MiB of addresses */
+
+static char grid[STATIC_BYTES];
+static pthread_barrier_t ready;
+
+__attribute__((noinline)) static int descend(int depth)
+{
+    volatile char frame[FRAME];
+    memset((char *)frame, depth, sizeof frame);
+    return depth ? descend(depth - 1) + frame[7] : 0;
+}
+
+static void *run(void *arg)
+{
+    volatile int sum = descend(DEPTH - 1);
+    (void)sum;
+    pthread_barrier_wait(&ready);
+    pause();
+    return arg;
+}
+
+static size_t touch_stacks(void)
+{
+    pthread_t thread;
+    pthread_barrier_init(&ready, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, run, NULL)) return 0;
+    pthread_barrier_wait(&ready);
+    return (size_t)THREADS * DEPTH * FRAME;
+}
+
+static size_t touch_static(void)
+{
+    memset(grid, 1, sizeof grid);
+    return sizeof grid;
+}
+
+static size_t touch_file(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, FILE_BYTES)) return 0;
+    for (int i = 0; i < 2; i++) {
+        char *at = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (at == MAP_FAILED) return 0;
+        memset(at, 1, FILE_BYTES);
+    }
+    return 2 * FILE_BYTES;
+}
+
+static size_t touch_sparsely(void)
+{
+    const size_t step = (size_t)2 << 20;
+    char *at = mmap(NULL, TABLES * step, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return 0;
+    madvise(at, TABLES * step, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < TABLES; i++) at[i * step] = 1;
+    return TABLES * 4096;
+}
+
+int main(int argc, char **argv)
+{
+    const char *kind = argc > 1 ? argv[1] : "";
+    size_t bytes = 0;
+    if (!strcmp(kind, "stacks")) bytes = touch_stacks();
+    else if (!strcmp(kind, "static")) bytes = touch_static();
+    else if (!strcmp(kind, "file") && argc > 2) bytes = touch_file(argv[2]);
+    else if (!strcmp(kind, "tables")) bytes = touch_sparsely();
+    printf("%zu\n", bytes);
+    return 0;
+}

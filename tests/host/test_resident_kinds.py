@@ -1,0 +1,62 @@
+"""Resident memory that no allocation explains has a kind, its bytes and its file."""
+import json
+import os
+import subprocess
+import tempfile
+
+import mp
+
+MIB = 1 << 20
+
+
+def report(command, path):
+    out = subprocess.run([os.environ["MEMPROF_REPORT"], command, "--format", "json", path], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)
+
+
+def resident(*arguments):
+    """Runs the program; returns its bytes, the sample of resident memory, and the first finding."""
+    result = mp.run([mp.victim("resident_kinds"), *arguments], env={"MEMPROF_MIN_RSS": "0"})
+    path = result.logs.one().path
+    sample = report("peaks", path)["logs"][0]["resident"]
+    rss = report("summary", path)["rss_high_water_bytes"]
+    mp.check(abs(sample["resident_bytes"] - rss) < 4 * MIB, f"{sample['resident_bytes']} of {rss} bytes have a kind")
+    return int(result.out), sample, report("summary", path)["findings"][0]
+
+
+def near(bytes_, right, slack, what):
+    mp.check(right <= bytes_ < right + slack, f"{what}: {bytes_}, at least {right}")
+
+
+def test_resident_memory_has_stacks_of_threads():
+    right, sample, finding = resident("stacks")
+    near(sample["stack_bytes"], right, 2 * MIB, "stacks")
+    mp.equal(sample["stacks"], 17, "stacks, with the main thread's")
+    mp.equal(finding["finding"], "thread_stacks", "first finding")
+    mp.equal(finding["numbers"]["resident_bytes"], sample["stack_bytes"], "bytes of the finding")
+
+
+def test_resident_memory_of_static_data_names_the_program():
+    right, sample, finding = resident("static")
+    near(sample["data_bytes"], right, 2 * MIB, "static data")
+    mp.equal(os.path.basename(sample["largest_data"]), "resident_kinds", "largest data")
+    mp.equal(finding["finding"], "static_data", "first finding")
+
+
+def test_resident_memory_of_a_file_mapped_twice_names_it_once():
+    with tempfile.TemporaryDirectory() as folder:
+        right, sample, finding = resident("file", os.path.join(folder, "index.bin"))
+    near(sample["file_bytes"], right, 2 * MIB, "mapped files")
+    mp.equal(os.path.basename(sample["largest_file"]), "index.bin", "largest file")
+    mp.equal(finding["finding"], "file_mappings", "first finding")
+    mp.equal(finding["numbers"]["largest_bytes"], right, "bytes of the file")
+
+
+def test_resident_memory_does_not_include_page_tables():
+    right, sample, finding = resident("tables")
+    near(sample["page_table_bytes"], right, 2 * MIB, "page tables")
+    mp.equal(finding["finding"], "page_tables", "first finding")
+
+
+if __name__ == "__main__":
+    mp.main()
