@@ -46,7 +46,10 @@ int main(int argc, char **argv)
     struct mpr_log *log;
     struct mpr_error error;
     static struct mpr_replay replay;
-    const struct mpr_replay_options options = { .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK };
+    /* As for logs since 1.11: a sample may be older than the newest level of a pool. */
+    const struct mpr_replay_options options = { .by = MPR_GROUP_RANGE,
+                                                .at = MPR_INSTANT_PEAK,
+                                                .pools_exact = true };
     if (argc != 2 || mpr_log_open(&log, argv[1], &error) != 0) return 255;
     mpr_replay_init(&replay, &options);
     mpr_watch_begin(&replay, (struct mpr_watch){ on_event, NULL });
