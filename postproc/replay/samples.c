@@ -110,8 +110,7 @@ void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_acco
                                     samples->source[MPR_SOURCE_RSS].now.value[MPF_RSS_PAGE_TABLES],
                                 .live_blocks = accounts->heap[MPF_HEAP_HOST].bytes,
                                 .live_mappings = accounts->heap[MPF_HEAP_MMAP].bytes };
-    memcpy(now.value, event->data,
-           event->size < sizeof now.value ? event->size : sizeof now.value);
+    memcpy(now.value, event->data, event->size < sizeof now.value ? event->size : sizeof now.value);
     for (int i = 0; i < MPF_RESIDENT_COUNT; i++)
         if (now.value[i] > limit) now.value[i] = 0; /* not known, or damage */
     for (int i = 0; i < MPR_RESIDENT_KINDS; i++) now.sum += now.value[i];

@@ -131,16 +131,15 @@ static const char *largest(struct mpr_document *doc, const struct mpr_resident *
 {
     const struct mpr_resident_file *f = &r->file[kind];
     if (!f->bytes) return "";
-    return mpr_arena_format(&doc->arena, "%s in %s", mpr_doc_size(doc, f->bytes),
-                            f->path);
+    return mpr_arena_format(&doc->arena, "%s in %s", mpr_doc_size(doc, f->bytes), f->path);
 }
 
 static void resident_lines(struct mpr_document *doc, const struct mpr_resident *r)
 {
     const uint64_t *v = r->value;
-    const char *live = mpr_arena_format(
-        &doc->arena, "live blocks %s, mappings %s (requested)", mpr_doc_size(doc, r->live_blocks),
-        mpr_doc_size(doc, r->live_mappings));
+    const char *live =
+        mpr_arena_format(&doc->arena, "live blocks %s, mappings %s (requested)",
+                         mpr_doc_size(doc, r->live_blocks), mpr_doc_size(doc, r->live_mappings));
     mpr_doc_gap(doc);
     mpr_doc_add_plain(doc, "resident memory by kind, ");
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, r->sum));
@@ -148,10 +147,10 @@ static void resident_lines(struct mpr_document *doc, const struct mpr_resident *
     mpr_doc_end(doc);
     resident_line(doc, r, "malloc and private mappings", v[MPF_RESIDENT_BRK] + v[MPF_RESIDENT_ANON],
                   live);
-    resident_line(doc, r,
-                  mpr_arena_format(&doc->arena, "thread stacks (%" PRIu64 ")",
-                                   v[MPF_RESIDENT_STACK_COUNT]),
-                  v[MPF_RESIDENT_STACKS], "");
+    resident_line(
+        doc, r,
+        mpr_arena_format(&doc->arena, "thread stacks (%" PRIu64 ")", v[MPF_RESIDENT_STACK_COUNT]),
+        v[MPF_RESIDENT_STACKS], "");
     resident_line(doc, r, "data of program, libraries", v[MPF_RESIDENT_DATA],
                   largest(doc, r, MPF_RESIDENT_DATA));
     resident_line(doc, r, "code of program, libraries", v[MPF_RESIDENT_CODE], "");

@@ -149,7 +149,8 @@ static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
                           mpr_doc_size(doc, cgroup->value[MPF_CGROUP_USAGE]),
                           mpr_doc_size(doc, cgroup->value[MPF_CGROUP_LIMIT]));
     mpr_doc_end_wrapped(doc, 2);
-    mpr_report_resident(doc, r, !log->devices && r->live_blocks + r->live_mappings < r->sum / 4 * 3);
+    mpr_report_resident(doc, r,
+                        !log->devices && r->live_blocks + r->live_mappings < r->sum / 4 * 3);
 }
 
 static void heaps(struct mpr_document *doc, const struct mpr_insights *in)

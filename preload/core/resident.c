@@ -15,12 +15,15 @@
 #define MIN_BYTES   (UINT64_C(16) << 20)
 #define MOVED_BYTES (UINT64_C(16) << 20)
 #define FILE_BYTES  (UINT64_C(1) << 20) /* smaller files are not named */
-/* A reading takes at most 0.2 % of the time, and is given up after 100 ms of a processor: the
+/* Readings take at most 0.2 % of the time, and 10 ms of a processor in advance, so that a program
+ * whose memory grows at its start is read several times.  A reading is given up after 100 ms: the
  * encoder waits for it.  The kernel holds the lock of the process's mappings only within each
  * read(2). */
 #define COST_FACTOR 500
+#define CREDIT_NS   INT64_C(10000000)
 #define READING_NS  UINT64_C(100000000)
-/* glibc's arenas begin at multiples of this, and may follow an inaccessible mapping as stacks do. */
+/* glibc's arenas begin at multiples of this, and may follow an inaccessible mapping as stacks do.
+ */
 #define ARENA_BYTES (UINT64_C(64) << 20)
 
 enum { POINTERS = 1024, FILES = 16, TEXT_BYTES = 16 << 10, PATH_BYTES = 112 };
@@ -38,7 +41,9 @@ struct file {
 };
 
 static struct {
-    uint64_t next, last_rss;
+    uint64_t last_rss;
+    uint64_t time;     /* when the credit was computed, CLOCK_MONOTONIC ns; 0: never */
+    int64_t credit;    /* processor time that readings may take now, ns; < 0: none */
     uint64_t deadline; /* of the current reading, on the clock of the thread's processor time */
     uint64_t value[MPF_RESIDENT_COUNT];
     struct mapping at, before;
@@ -132,7 +137,8 @@ static void note_largest_file(uint64_t kind)
             largest = &r.file[i];
     if (!largest || largest->bytes < FILE_BYTES) return;
     memcpy(note.path, largest->path, sizeof note.path);
-    mp_epoch_note(MPF_OP_RESIDENT_FILE, largest->bytes, &note, sizeof note.kind + strlen(note.path));
+    mp_epoch_note(MPF_OP_RESIDENT_FILE, largest->bytes, &note,
+                  sizeof note.kind + strlen(note.path));
 }
 
 /* Returns the end of the object file's data in memory (.bss included) if the mapping begins with
@@ -245,7 +251,8 @@ static void begin_mapping(const char *line)
     *m = (struct mapping){ .inode = decimal(inode), .can_read = flags[0] == 'r' };
     mp_text_range(line, &m->from, &m->to);
     mp_text_range(offset, &m->offset, &none);
-    const size_t length = strlen(path), cut = length < sizeof m->path ? 0 : length + 1 - sizeof m->path;
+    const size_t length = strlen(path),
+                 cut = length < sizeof m->path ? 0 : length + 1 - sizeof m->path;
     memcpy(m->path, path + cut, length + 1 - cut);
 }
 
@@ -294,12 +301,18 @@ static bool read_smaps(void)
     r.object = r.object_end = 0;
     memset(r.value, 0, sizeof r.value);
     memset(r.file, 0, sizeof r.file);
-    while ((n = mp_sys_read(fd, text + kept, sizeof text - kept)) > 0 &&
-           used() < r.deadline)
+    while ((n = mp_sys_read(fd, text + kept, sizeof text - kept)) > 0 && used() < r.deadline)
         if ((kept = take_lines(text, kept + (size_t)n)) == sizeof text) break;
     mp_sys_close(fd);
     if (n == 0 && r.at.to) count();
     return n == 0;
+}
+
+static void add_credit(uint64_t now)
+{
+    r.credit = r.time ? r.credit + (int64_t)((now - r.time) / COST_FACTOR) : CREDIT_NS;
+    if (r.credit > CREDIT_NS) r.credit = CREDIT_NS;
+    r.time = now;
 }
 
 static bool moved(uint64_t rss)
@@ -310,12 +323,13 @@ static bool moved(uint64_t rss)
 
 void mp_resident_take(uint64_t now, uint64_t rss, bool last)
 {
-    if (rss < MIN_BYTES || !moved(rss) || (now < r.next && !last)) return;
+    add_credit(now);
+    if (rss < MIN_BYTES || !moved(rss) || (r.credit < 0 && !last)) return;
     const uint64_t start = used();
     r.deadline = start + READING_NS;
     find_stacks();
     const bool whole = read_smaps();
-    r.next = now + (used() - start) * COST_FACTOR;
+    r.credit -= (int64_t)(used() - start);
     if (!whole) return;
     r.last_rss = rss;
     mp_epoch_note(MPF_OP_SAMPLE_RESIDENT, 0, r.value, sizeof r.value);

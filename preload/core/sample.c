@@ -96,8 +96,7 @@ static void sample_rss(uint64_t now, bool always, bool last)
     if (changed(v, s.rss, MPF_RSS_COUNT) || always)
         mp_epoch_note(MPF_OP_SAMPLE_RSS, 0, v, sizeof v);
     const uint64_t resident = v[MPF_RSS_ANON] + v[MPF_RSS_FILE] + v[MPF_RSS_SHMEM];
-    if (v[MPF_RSS_ANON] != MPF_UNKNOWN)
-        mp_resident_take(now, resident, last);
+    if (v[MPF_RSS_ANON] != MPF_UNKNOWN) mp_resident_take(now, resident, last);
 }
 
 /* ---- cgroup */

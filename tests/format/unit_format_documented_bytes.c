@@ -207,11 +207,11 @@ static void samples_and_losses_have_the_documented_numbers(void **state)
     const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE,
                                   MPF_JEMALLOC_METADATA,  MPF_JEMALLOC_RESIDENT,
                                   MPF_JEMALLOC_MAPPED,    MPF_JEMALLOC_RETAINED };
-    const unsigned resident[] = {
-        MPF_RESIDENT_BRK,   MPF_RESIDENT_ANON,        MPF_RESIDENT_STACKS,     MPF_RESIDENT_DATA,
-        MPF_RESIDENT_CODE,  MPF_RESIDENT_FILES,       MPF_RESIDENT_SHMEM,      MPF_RESIDENT_MEMPROF,
-        MPF_RESIDENT_HUGE,  MPF_RESIDENT_STACK_COUNT
-    };
+    const unsigned resident[] = { MPF_RESIDENT_BRK,    MPF_RESIDENT_ANON,
+                                  MPF_RESIDENT_STACKS, MPF_RESIDENT_DATA,
+                                  MPF_RESIDENT_CODE,   MPF_RESIDENT_FILES,
+                                  MPF_RESIDENT_SHMEM,  MPF_RESIDENT_MEMPROF,
+                                  MPF_RESIDENT_HUGE,   MPF_RESIDENT_STACK_COUNT };
     const unsigned loss[] = { 0,
                               MPF_LOSS_STALLED,
                               MPF_LOSS_TORN,

@@ -181,17 +181,15 @@ static void samples_around_the_peak(void **state)
 
 static void sample(uint64_t time, uint8_t op, uint64_t addr, const void *data, uint64_t size)
 {
-    const struct mpf_event e = {
-        .time = time, .op = op, .addr = addr, .size = size, .data = data
-    };
+    const struct mpf_event e = { .time = time, .op = op, .addr = addr, .size = size, .data = data };
     mpr_replay_batch(&replay, &e, 1);
 }
 
 static void resident(uint64_t time, uint64_t stacks, const char *file)
 {
-    const uint64_t value[MPF_RESIDENT_COUNT] = { [MPF_RESIDENT_ANON] = 10,
-                                                 [MPF_RESIDENT_STACKS] = stacks,
-                                                 [MPF_RESIDENT_HUGE] = 1000 };
+    const uint64_t value[MPF_RESIDENT_COUNT] = {
+        [MPF_RESIDENT_ANON] = 10, [MPF_RESIDENT_STACKS] = stacks, [MPF_RESIDENT_HUGE] = 1000
+    };
     struct {
         uint64_t kind;
         char path[16];

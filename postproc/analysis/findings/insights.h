@@ -46,7 +46,7 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(CACHE, "cache")                                                                              \
     X(COPIED_PAGES, "copied_pages")                                                                \
     X(DOUBLED_COMMUNICATORS, "doubled_communicators")                                              \
-    X(FILE_MAPPINGS, "file_mappings")                                                      \
+    X(FILE_MAPPINGS, "file_mappings")                                                              \
     X(FOREIGN_GPU, "foreign_gpu")                                                                  \
     X(FRAGMENTATION, "fragmentation")                                                              \
     X(GRADIENT_COPIES, "gradient_copies")                                                          \
@@ -61,11 +61,11 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(OPTIMIZER_STATE, "optimizer_state")                                                          \
     X(OTHER_POOL, "other_pool")                                                                    \
     X(OTHER_PROCESS, "other_process")                                                              \
-    X(PAGE_TABLES, "page_tables")                                                          \
+    X(PAGE_TABLES, "page_tables")                                                                  \
     X(RETENTION, "retention")                                                                      \
-    X(STATIC_DATA, "static_data")                                                          \
+    X(STATIC_DATA, "static_data")                                                                  \
     X(TEMPORARIES, "temporaries")                                                                  \
-    X(THREAD_STACKS, "thread_stacks")                                                      \
+    X(THREAD_STACKS, "thread_stacks")                                                              \
     X(UNEVEN_RANKS, "uneven_ranks")                                                                \
     X(WORKER, "worker")                                                                            \
     X(WORKERS, "workers")

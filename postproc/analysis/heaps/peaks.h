@@ -98,9 +98,9 @@ struct mpr_log_peaks {
     struct mpr_reading largest[MPR_READ_SOURCES];
     uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
     struct mpr_resident resident;
-    long parent;       /* index of the parent process's log, or -1 */
-    long executed;     /* index of the log of the program that the process executed next, or -1 */
-    size_t process;    /* index of the last program's log in its process */
+    long parent;    /* index of the parent process's log, or -1 */
+    long executed;  /* index of the log of the program that the process executed next, or -1 */
+    size_t process; /* index of the last program's log in its process */
     uint64_t process_peak, process_rss; /* only in that log: the largest sum of heaps' peaks, and
                                            rss_high, of the process's programs */
 };
