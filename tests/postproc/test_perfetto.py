@@ -35,18 +35,18 @@ class Trace:
         self.names, events, state = {}, [], False
         for field, packet in fields(data):
             check(field == 1, "no packet")
-            fields = message(packet)
-            check(fields[10] == [1] and sum(bool(fields[f]) for f in (6, 11, 60)) == 1, "a packet of two kinds")
-            state = state or bool(fields[13] and fields[13][0] & CLEARED)
+            packet_fields = message(packet)
+            check(packet_fields[10] == [1] and sum(bool(packet_fields[f]) for f in (6, 11, 60)) == 1, "a packet of two kinds")
+            state = state or bool(packet_fields[13] and packet_fields[13][0] & CLEARED)
             check(state, "a packet before the state is cleared")
-            for interned in fields[12]:
+            for interned in packet_fields[12]:
                 for name in map(message, message(interned)[2]):
                     check(name[1][0] not in self.names, "a name is defined twice")
                     self.names[name[1][0]] = name[2][0].decode()
-            if fields[60]:
-                self.describe(message(fields[60][0]))
-            if fields[11]:
-                events.append((fields[8][0], message(fields[11][0]), fields[13]))
+            if packet_fields[60]:
+                self.describe(message(packet_fields[60][0]))
+            if packet_fields[11]:
+                events.append((packet_fields[8][0], message(packet_fields[11][0]), packet_fields[13]))
         events.sort(key=lambda e: e[0])
         self.open = collections.defaultdict(list)
         for time, event, flags in events:
