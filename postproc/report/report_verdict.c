@@ -114,7 +114,8 @@ static const char *advice(const struct mpr_change *c)
     case MPR_CHANGE_BLOCKS:
         return c->heap == MPF_HEAP_PINNED
                    ? "offloading, pin_memory and prefetching: memory of the host is pinned"
-                   : "the bound of a cache, sizes, and copies at this call site";
+                   : "the sizes and the number of blocks of this call site: the bound of a cache, a "
+                     "pool, copies";
     case MPR_CHANGE_CACHE: return "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()";
     case MPR_CHANGE_DEVICE: return "versions and settings of the libraries that use the device";
     case MPR_CHANGE_ELEMENT_SIZE:

@@ -180,13 +180,21 @@ static void a_hundredth_counts_if_it_is_64_mib(void **state)
 static void a_tenth_counts_in_a_small_program(void **state)
 {
     struct fixture *f = *state;
-    set_heap(f, MPF_HEAP_HOST, 20 * MIB, 18 * MIB);
+    set_heap(f, MPF_HEAP_HOST, 40 * MIB, 36 * MIB);
     const struct mpr_change *change = compare(f);
     assert_int_equal(f->verdict.changes, 1);
     assert_int_equal(change->kind, MPR_CHANGE_BLOCKS);
     assert_string_equal(mpr_report_change_words(&f->doc, change),
-                        "blocks of host/heap: 20.00 MiB -> 18.00 MiB, most of it in train > step: "
-                        "20.00 MiB -> 18.00 MiB");
+                        "blocks of host/heap: 40.00 MiB -> 36.00 MiB, most of it in train > step: "
+                        "40.00 MiB -> 36.00 MiB");
+}
+
+static void less_than_4_mib_does_not_count(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 6 * MIB, 3 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_SAME);
 }
 
 static void less_than_64_mib_and_a_tenth_does_not_count(void **state)
@@ -373,6 +381,7 @@ int main(void)
         TEST(a_difference_below_a_hundredth_does_not_count),
         TEST(a_hundredth_counts_if_it_is_64_mib),
         TEST(a_tenth_counts_in_a_small_program),
+        TEST(less_than_4_mib_does_not_count),
         TEST(less_than_64_mib_and_a_tenth_does_not_count),
         TEST(blocks_of_another_size_come_from_the_batch),
         TEST(more_blocks_come_from_a_lost_checkpoint),

@@ -10,8 +10,9 @@
 #include "amount.h"
 #include "error.h"
 
-/* The least size of a difference: these bytes, or this share of the largest peak. */
-enum { WORTH_BYTES = 64 << 20, WORTH_SHARE = 10 };
+/* The least size of a difference: WORTH_BYTES, or the share of the largest peak if that is not less
+ * than SMALL_BYTES. */
+enum { WORTH_BYTES = 64 << 20, WORTH_SHARE = 10, SMALL_BYTES = 4 << 20 };
 /* A device's memory is compared first, unless it changed by less than this share of its peak. */
 enum { MAIN_SHARE = 10 };
 
@@ -48,7 +49,7 @@ static struct mpr_sides totals(const struct mpr_diff_account *a)
 static bool counts(const struct comparison *c, struct mpr_sides bytes, struct mpr_sides peak)
 {
     const uint64_t change = distance(bytes);
-    return change && change >= larger(peak) / 100 &&
+    return change >= SMALL_BYTES && change >= larger(peak) / 100 &&
            (change >= WORTH_BYTES || change >= c->largest_peak / WORTH_SHARE);
 }
 
@@ -267,12 +268,12 @@ static bool varies_by_step(enum mpr_role role)
            role == MPR_ROLE_UNEXPLAINED;
 }
 
-/* Returns true if growth explains the role's change: blocks that a program keeps have such roles.
- */
+/* Returns true if growth explains at least half of the role's change: blocks that a program keeps
+ * have such roles. */
 static bool is_growth(enum mpr_role role, struct mpr_sides bytes, struct mpr_sides growth)
 {
     return varies_by_step(role) && is_same_direction(bytes, growth) &&
-           distance(bytes) <= distance(growth) + distance(growth) / 4;
+           distance(bytes) / 2 <= distance(growth);
 }
 
 /* Returns true if the change may be a consequence: the heap peaks at another instant of a step,
@@ -500,7 +501,7 @@ static void compare_retention(struct comparison *c)
 
 static bool is_main(const struct mpr_change *change)
 {
-    return mpf_heap_is_gpu(change->heap) &&
+    return mpf_heap_is_gpu(change->heap) && change->kind != MPR_CHANGE_CACHE &&
            distance(change->bytes) >= larger(change->peak) / MAIN_SHARE;
 }
 

@@ -1,10 +1,10 @@
 /* The verdict on two sides, with which `memprof-report diff` and the page of two runs begin: the
  * changes that matter, each with its bytes and its owner on both sides, the largest first.
  *
- * A difference counts if it is at least 1 % of the peak, and at least 64 MiB or a tenth of the
- * run's largest peak.  It is noise if the runs of one side, or the training steps of each run,
- * differ by as much, or if it comes from samples and may be chance.  PyTorch's memory is compared
- * by role (breakdown.h), other memory by call site. */
+ * A difference counts if it is at least 1 % of the peak, and at least 64 MiB, or 4 MiB and a tenth
+ * of the run's largest peak.  It is noise if the runs of one side, or the training steps of each
+ * run, differ by as much, or if it comes from samples and may be chance.  PyTorch's memory is
+ * compared by role (breakdown.h), other memory by call site. */
 #ifndef MPR_VERDICT_H
 #define MPR_VERDICT_H
 
