@@ -340,19 +340,6 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
 
 MPR_COMPARE(by_address, struct mpr_gpu_block, mpr_compare(a->addr, b->addr))
 
-/* Returns the live blocks by address; the caller frees them. */
-static struct mpr_gpu_block *live_blocks(const struct reading *r, size_t *count)
-{
-    const struct mpr_gpu_blocks *all = &r->reader.replay.gpu.torch;
-    struct mpr_gpu_block *block = mpr_alloc(all->live, sizeof *block);
-    *count = 0;
-    for (uint32_t i = 0; i < all->live; i++)
-        if (is_here(r, all->at[i].heap, MPF_HEAP_TORCH) && all->at[i].size >= r->options->min_bytes)
-            block[(*count)++] = all->at[i];
-    qsort(block, *count, sizeof *block, by_address);
-    return block;
-}
-
 /* Consecutive pieces of an expandable segment are one segment. */
 static void fill_segments(struct reading *r)
 {
@@ -386,8 +373,13 @@ static void fill_segments(struct reading *r)
 /* Blocks that overlap, as only a damaged log has them, end where the next one begins. */
 static void fill_blocks(struct reading *r)
 {
-    size_t count, next = 0;
-    struct mpr_gpu_block *live = live_blocks(r, &count);
+    const struct mpr_gpu_blocks *all = &r->reader.replay.gpu.torch;
+    struct mpr_gpu_block *live = mpr_alloc(all->live, sizeof *live);
+    size_t count = 0, next = 0;
+    for (uint32_t i = 0; i < all->live; i++)
+        if (is_here(r, all->at[i].heap, MPF_HEAP_TORCH) && all->at[i].size >= r->options->min_bytes)
+            live[count++] = all->at[i];
+    qsort(live, count, sizeof *live, by_address);
     struct mpr_torch_block *block = mpr_arena_alloc(&r->out->arena, count * sizeof *block);
     for (size_t i = 0; i < r->out->segments; i++) {
         struct mpr_torch_segment *s = &r->out->segment[i];

@@ -7,16 +7,6 @@
 #include "reader.h"
 #include "replay.h"
 
-static void fill_header(const struct mpr_header *h, struct mpr_info *info)
-{
-    info->header = mpr_arena_alloc(&info->arena, h->pairs * sizeof *info->header);
-    for (size_t i = 0; i < h->pairs; i++) {
-        info->header[info->headers++] =
-            (struct mpr_info_pair){ mpr_arena_text(&info->arena, h->pair[i].key),
-                                    mpr_arena_text(&info->arena, h->pair[i].value) };
-    }
-}
-
 static void fill_counts(const struct mpr_replay *r, struct mpr_info *info)
 {
     info->count = mpr_arena_alloc(&info->arena, 256 * sizeof *info->count);
@@ -138,8 +128,13 @@ int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_prog
     if (mpr_reader_run(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, progress, error) != 0)
         return -1;
     const struct mpr_replay *r = &reader.replay;
+    const struct mpr_header *header = mpr_log_header(reader.log);
     mpr_reader_summary(&reader, path, &info->arena, &info->summary);
-    fill_header(mpr_log_header(reader.log), info);
+    info->header = mpr_arena_alloc(&info->arena, header->pairs * sizeof *info->header);
+    for (size_t i = 0; i < header->pairs; i++)
+        info->header[info->headers++] =
+            (struct mpr_info_pair){ mpr_arena_text(&info->arena, header->pair[i].key),
+                                    mpr_arena_text(&info->arena, header->pair[i].value) };
     fill_counts(r, info);
     info->thread = mpr_info_threads(&info->arena, r, &info->threads);
     info->heap = nvtx_heaps(&info->arena, r, &info->heaps);

@@ -112,17 +112,6 @@ bool mpr_names_are_newer(struct mpr_names *names)
     return mpr_symbols_read_stored(names->symbols) == MPR_SYMBOLS_FILE_NEWER;
 }
 
-static struct named name_calls(struct mpr_names *names, struct mpr_arena *arena,
-                               const struct mpr_sites *s, const struct mpr_stack_node *n)
-{
-    size_t count;
-    const struct mpr_symbol *symbol = mpr_names_calls(names, s, n->module, n->pc, &count);
-    const struct mpr_frame **call = mpr_arena_alloc(arena, (count + !count) * sizeof *call);
-    if (!count) call[0] = address_frame(arena, s, n);
-    for (size_t i = 0; i < count; i++) call[i] = symbol_frame(arena, s, n, &symbol[i]);
-    return (struct named){ call, count + !count };
-}
-
 /* Returns the number of the calls at a node's return address; stacks share it. */
 static uint32_t number_at(struct mpr_names *names, struct mpr_arena *arena,
                           const struct mpr_sites *s, uint32_t node)
@@ -130,10 +119,14 @@ static uint32_t number_at(struct mpr_names *names, struct mpr_arena *arena,
     const struct mpr_stack_node *n = &s->stacks.node[node];
     const uint64_t key = mpr_hash(mpr_hash(n->pc) + n->module);
     const uint32_t known = mpr_index_get(&names->number, key);
+    size_t count;
     if (known) return known;
-    const struct named named = name_calls(names, arena, s, n);
+    const struct mpr_symbol *symbol = mpr_names_calls(names, s, n->module, n->pc, &count);
+    const struct mpr_frame **call = mpr_arena_alloc(arena, (count + !count) * sizeof *call);
+    if (!count) call[0] = address_frame(arena, s, n);
+    for (size_t i = 0; i < count; i++) call[i] = symbol_frame(arena, s, n, &symbol[i]);
     MPR_GROW(names->named, names->count, names->cap);
-    names->named[names->count++] = named;
+    names->named[names->count++] = (struct named){ call, count + !count };
     mpr_index_set(&names->number, key, names->count);
     return names->count;
 }

@@ -121,14 +121,17 @@ static int store(struct mpr_symbolized *out, struct mpr_arena *arena, const stru
     return bytes < 0 ? -1 : 0;
 }
 
-static int read_and_store(struct mpr_symbolized *out, struct mpr_arena *arena, struct mpr_log *log,
-                          const char *path, const struct mpr_progress *progress,
-                          struct mpr_error *error)
+int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const char *path,
+                  const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_sites sites = { 0 };
+    struct mpr_log *log;
+    int status = -1;
+    *out = (struct mpr_symbolized){ 0 };
+    if (mpr_log_open(&log, path, error) != 0) return -1;
+    mpr_alloc_set_path(path);
     const uint8_t *id = mpr_log_header(log)->id;
     struct mpr_names *names = mpr_names_new(path, id);
-    int status = -1;
     if (mpr_names_are_newer(names))
         mpr_fail(error, "%s.symbols: a newer memprof wrote this file; it was not changed", path);
     else if (read_stacks(log, &sites, path, progress, error) == 0)
@@ -136,17 +139,6 @@ static int read_and_store(struct mpr_symbolized *out, struct mpr_arena *arena, s
     out->incomplete = mpr_log_incomplete(mpr_log_status(log));
     mpr_names_free(names);
     mpr_sites_free(&sites);
-    return status;
-}
-
-int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const char *path,
-                  const struct mpr_progress *progress, struct mpr_error *error)
-{
-    struct mpr_log *log;
-    *out = (struct mpr_symbolized){ 0 };
-    if (mpr_log_open(&log, path, error) != 0) return -1;
-    mpr_alloc_set_path(path);
-    const int status = read_and_store(out, arena, log, path, progress, error);
     mpr_log_close(log);
     mpr_alloc_set_path(NULL);
     return status;

@@ -23,24 +23,15 @@ static uint64_t plus(uint64_t value, double more)
     return sum > 0 ? (uint64_t)(sum + 0.5) : 0;
 }
 
-static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s)
+/* @sign: 1, or -1 to subtract. */
+static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s, int sign)
 {
-    to->more.bytes = mpr_signed_add(to->more.bytes, s->more.bytes);
-    to->more.blocks += s->more.blocks;
-    to->came += s->came;
-    to->went += s->went;
-    to->samples += s->samples;
-    to->live += s->live;
-}
-
-static void subtract_sampled(struct mpr_sampled *from, const struct mpr_sampled *s)
-{
-    from->more.bytes = mpr_signed_sub(from->more.bytes, s->more.bytes);
-    from->more.blocks -= s->more.blocks;
-    from->came -= s->came;
-    from->went -= s->went;
-    from->samples -= s->samples;
-    from->live -= s->live;
+    to->more.bytes = mpr_signed_add(to->more.bytes, sign * s->more.bytes);
+    to->more.blocks += sign * s->more.blocks;
+    to->came += sign * s->came;
+    to->went += sign * s->went;
+    to->samples += (uint64_t)sign * s->samples;
+    to->live += (uint64_t)sign * s->live;
 }
 
 /* The accounts have the bytes that the samples of host/python represent, but not the blocks. */
@@ -68,8 +59,8 @@ static void add_point(struct mpr_history *h, uint32_t index)
         point.sampled = (struct mpr_sampled){ e->now, e->came, e->went, e->samples, e->live };
     }
     if (cell->heap == MPF_HEAP_PYTHON) {
-        if (past->points) subtract_sampled(&h->python, &past->point[past->points - 1].sampled);
-        add_sampled(&h->python, &point.sampled);
+        if (past->points) add_sampled(&h->python, &past->point[past->points - 1].sampled, -1);
+        add_sampled(&h->python, &point.sampled, 1);
     }
     MPR_GROW(past->point, past->points, past->cap);
     past->point[past->points++] = point;
@@ -216,7 +207,7 @@ static void add_source(const struct mpr_history_view *v, uint32_t source,
         if (!now) continue;
         sum[i].bytes += now->bytes;
         sum[i].blocks += now->blocks;
-        if (weighed) add_sampled(&sum[i].sampled, &now->sampled);
+        if (weighed) add_sampled(&sum[i].sampled, &now->sampled, 1);
     }
 }
 
@@ -259,7 +250,8 @@ static void fill_all(struct mpr_history_view *v)
         struct mpr_sampled **all = &v->all[cell->heap];
         if (!*all) *all = mpr_alloc(MPR_HISTORY_MAX, sizeof **all);
         add_sources(v, i, point);
-        for (size_t k = 0; k < v->history->count; k++) add_sampled(&(*all)[k], &point[k].sampled);
+        for (size_t k = 0; k < v->history->count; k++)
+            add_sampled(&(*all)[k], &point[k].sampled, 1);
     }
     for (int i = 0; i < MPR_HEAPS; i++) {
         if (!v->all[i]) continue;

@@ -49,24 +49,21 @@ struct mpr_instances_reading {
 
 /* ---- entries */
 
-static struct entry merged(const struct entry *a, const struct entry *b)
-{
-    struct entry m = *a;
-    m.count += b->count;
-    if (b->end_ns > m.end_ns) m.end_ns = b->end_ns;
-    m.unended |= b->unended;
-    m.last_node = b->last_node;
-    return m;
-}
-
+/* Joins each two entries. */
 static void halve(struct measured *m)
 {
     m->entries /= 2;
+    m->each *= 2;
     for (size_t i = 0; i < m->entries; i++) {
-        m->entry[i] = merged(&m->entry[2 * i], &m->entry[2 * i + 1]);
+        const struct entry *later = &m->entry[2 * i + 1];
+        struct entry both = m->entry[2 * i];
+        both.count += later->count;
+        both.last_node = later->last_node;
+        both.unended |= later->unended;
+        if (later->end_ns > both.end_ns) both.end_ns = later->end_ns;
+        m->entry[i] = both;
         mpr_range_heaps_join(&m->taken, i, 2 * i, 2 * i + 1);
     }
-    m->each *= 2;
 }
 
 static size_t entry_of(const struct measured *m, uint64_t number)
@@ -264,27 +261,26 @@ static void make_names_unique(const struct making *m)
 MPR_COMPARE(by_peak, struct mpr_instances_heap,
             mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
-static void fill_heap(const struct making *m, uint8_t heap)
-{
-    struct mpr_instances *out = m->out;
-    const struct mpr_instance_heap *of = mpr_range_heaps_of(&m->range->taken, heap, out->instances);
-    const size_t bytes = out->instances * sizeof *of;
-    struct mpr_instances_heap *to = &out->heap[out->heaps++];
-    *to =
-        (struct mpr_instances_heap){ .heap = heap,
-                                     .inside = mpr_heap_around(heap),
-                                     .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of, bytes) };
-    for (size_t i = 0; i < out->instances; i++)
-        if (of[i].peak_bytes > to->peak_bytes) to->peak_bytes = of[i].peak_bytes;
-}
-
+/* @only: the one heap of the result, or MPF_HEAP_NONE for all. */
 static void fill_heaps(const struct making *m, uint8_t only)
 {
     struct mpr_instances *out = m->out;
     const struct mpr_used_heaps *heaps = &m->reading->rises.heaps;
     out->heap = mpr_arena_alloc(&out->arena, heaps->count * sizeof *out->heap);
-    for (uint32_t i = 0; i < heaps->count; i++)
-        if (!only || heaps->code[i] == only) fill_heap(m, heaps->code[i]);
+    for (uint32_t i = 0; i < heaps->count; i++) {
+        const uint8_t code = heaps->code[i];
+        if (only && code != only) continue;
+        const struct mpr_instance_heap *of =
+            mpr_range_heaps_of(&m->range->taken, code, out->instances);
+        const size_t bytes = out->instances * sizeof *of;
+        struct mpr_instances_heap *to = &out->heap[out->heaps++];
+        *to = (struct mpr_instances_heap){ .heap = code,
+                                           .inside = mpr_heap_around(code),
+                                           .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of,
+                                                        bytes) };
+        for (size_t k = 0; k < out->instances; k++)
+            if (of[k].peak_bytes > to->peak_bytes) to->peak_bytes = of[k].peak_bytes;
+    }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }
 

@@ -203,20 +203,6 @@ static void sort(struct mpr_leaks_rows *list)
     if (list->rows) qsort(list->row, list->rows, sizeof *list->row, by_growth);
 }
 
-/* Fills the values of a heap at instants that are at least @distance ns apart. */
-static size_t values_apart(const struct mpr_history *h, unsigned code, uint64_t distance,
-                           struct mpr_history_value *value)
-{
-    uint64_t next = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->at[i].time < next) continue;
-        next = h->at[i].time + distance;
-        value[count++] = h->at[i].heap[code];
-    }
-    return count;
-}
-
 /* Fills the growth of a whole heap.  If blocks are only counted from time to time, a count shows
  * most of the changes since the previous one.  So the tested instants have a count between them. */
 static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code,
@@ -226,7 +212,13 @@ static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h
     struct mpr_history_value value[MPR_HISTORY_MAX];
     const struct mpr_history_value *from = &h->at[mpr_trend_warm(h->count)].heap[code],
                                    *to = &h->at[h->count - 1].heap[code];
-    const size_t count = values_apart(h, code, is_counted ? COUNTED_NS : 0, value);
+    uint64_t next = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->at[i].time < next) continue;
+        next = h->at[i].time + (is_counted ? COUNTED_NS : 0);
+        value[count++] = h->at[i].heap[code];
+    }
     heap->grown_bytes = mpr_signed_difference(from->bytes, to->bytes);
     heap->grown_blocks = mpr_signed_difference(from->blocks, to->blocks);
     heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;

@@ -47,44 +47,28 @@ static bool has_node(const struct mpr_replay *r, const struct mpr_cell *cell)
 
 MPR_COMPARE(by_key, struct alike, mpr_compare(a->key, b->key) ?: mpr_compare(a->cell, b->cell))
 
-static size_t gather(struct alike *to, struct mpr_repeats *repeats, const struct mpr_replay *r,
-                     const bool *wanted)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < r->accounts.cells; i++) {
-        const struct mpr_cell *cell = &r->accounts.cell[i];
-        if (!wanted[cell->heap] || !has_node(r, cell)) continue;
-        const uint32_t repeat = mpr_repeats_of(repeats, r, (uint32_t)cell->key);
-        to[count++] = (struct alike){ (uint64_t)cell->heap << 32 | repeat, i };
-    }
-    if (count) qsort(to, count, sizeof *to, by_key);
-    return count;
-}
-
-static void add_value(struct mpr_history_value *to, const struct mpr_history_value *v)
-{
-    to->bytes += v->bytes;
-    to->blocks += v->blocks;
-    to->came += v->came;
-    to->went += v->went;
-    to->samples += v->samples;
-    to->live += v->live;
-}
-
 /* Sums up the values of cells.  Returns false if one of them grows by itself. */
 static bool sum_of(const struct mpr_history_view *h, const struct alike *alike, size_t count,
                    struct mpr_history_value *sum)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
+    const size_t instants = h->history->count;
     bool sampled = true;
-    memset(sum, 0, h->history->count * sizeof *sum);
+    memset(sum, 0, instants * sizeof *sum);
     for (size_t i = 0; i < count; i++) {
         mpr_history_values(h, alike[i].cell, value);
-        if (mpr_trend(value, h->history->count).as == MPR_TREND_GROWS) return false;
-        sampled &= !value[h->history->count - 1].blocks || value[h->history->count - 1].samples;
-        for (size_t k = 0; k < h->history->count; k++) add_value(&sum[k], &value[k]);
+        if (mpr_trend(value, instants).as == MPR_TREND_GROWS) return false;
+        sampled &= !value[instants - 1].blocks || value[instants - 1].samples;
+        for (size_t k = 0; k < instants; k++) {
+            sum[k].bytes += value[k].bytes;
+            sum[k].blocks += value[k].blocks;
+            sum[k].came += value[k].came;
+            sum[k].went += value[k].went;
+            sum[k].samples += value[k].samples;
+            sum[k].live += value[k].live;
+        }
     }
-    for (size_t k = 0; !sampled && k < h->history->count; k++) sum[k].samples = sum[k].live = 0;
+    for (size_t k = 0; !sampled && k < instants; k++) sum[k].samples = sum[k].live = 0;
     return true;
 }
 
@@ -108,7 +92,14 @@ static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history_view 
                        bool *taken)
 {
     struct alike *alike = mpr_alloc(r->accounts.cells, sizeof *alike);
-    const size_t count = gather(alike, repeats, r, wanted);
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (!wanted[cell->heap] || !has_node(r, cell)) continue;
+        const uint32_t repeat = mpr_repeats_of(repeats, r, (uint32_t)cell->key);
+        alike[count++] = (struct alike){ (uint64_t)cell->heap << 32 | repeat, i };
+    }
+    if (count) qsort(alike, count, sizeof *alike, by_key);
     for (size_t i = 0, to; i < count; i = to) {
         for (to = i + 1; to < count && alike[to].key == alike[i].key;) to++;
         judge_together(s, h, r, &alike[i], to - i, taken);
