@@ -37,11 +37,11 @@ static int by_order(const void *left, const void *right, void *order)
 /* A sampled block counts for several.  Without samples these would be in the row of blocks that
  * have no stack or are not recorded, so that row is also an estimate. */
 static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_totals *held,
-                           const uint32_t *cell_of, struct mpr_heap_peak *out)
+                           struct mpr_heap_peak *out)
 {
     struct mpr_row *remainder = NULL;
     for (size_t i = 0; i < out->rows; i++) {
-        const uint32_t cell = cell_of[i];
+        const uint32_t cell = out->row[i].cell;
         out->samples += held[cell].samples;
         if (mpr_replay_is_represented(r, &r->accounts.cell[cell])) remainder = &out->row[i];
         out->row[i].estimated |= cell < r->estimates.cells && r->estimates.cell[cell].samples;
@@ -50,13 +50,12 @@ static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_tot
 }
 
 /* The log has only samples of the heap's blocks, so the heap's blocks are the sum of the rows. */
-static void sum_blocks(const struct mpr_cell_totals *held, const uint32_t *cell_of,
-                       struct mpr_heap_peak *out)
+static void sum_blocks(const struct mpr_cell_totals *held, struct mpr_heap_peak *out)
 {
     out->estimated = true;
     out->peak_blocks = out->end_blocks = out->allocations = 0;
     for (size_t i = 0; i < out->rows; i++) {
-        const struct mpr_cell_totals *h = &held[cell_of[i]];
+        const struct mpr_cell_totals *h = &held[out->row[i].cell];
         out->row[i].estimated = true;
         out->peak_blocks += h->then_blocks;
         out->end_blocks += h->now_blocks;
@@ -73,12 +72,10 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
     size_t count = 0;
     for (uint32_t i = 0; i < r->accounts.cells; i++) count += r->accounts.cell[i].heap == heap;
     out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
-    uint32_t *cell_of = mpr_arena_alloc(&peaks->arena, count * sizeof *cell_of);
     struct mpr_cell_totals *held = mpr_cell_totals_heap(r, heap);
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap != heap) continue;
-        cell_of[out->rows] = i;
         out->row[out->rows++] = (struct mpr_row){
             .path = mpr_label_path(&peaks->arena, reader, cell),
             .bytes = held[i].then,
@@ -94,8 +91,8 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
         if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)
             out->by_library += held[i].then;
     }
-    if (heap == MPF_HEAP_PYTHON) sum_blocks(held, cell_of, out);
-    else if (mpr_replay_extrapolates(r, heap)) mark_estimated(r, held, cell_of, out);
+    if (heap == MPF_HEAP_PYTHON) sum_blocks(held, out);
+    else if (mpr_replay_extrapolates(r, heap)) mark_estimated(r, held, out);
     free(held);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
 }
@@ -112,7 +109,6 @@ static void fill_readings(const struct mpr_samples *samples, uint8_t heap,
     }
 }
 
-/* Returns the resident memory of files. */
 static uint64_t file_bytes(const struct mpr_reading *rss)
 {
     const uint64_t file = rss->value[MPF_RSS_FILE], shared = rss->value[MPF_RSS_SHMEM];

@@ -65,7 +65,6 @@ uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader
 
 /* ---- native calls */
 
-/* Returns the calls at a return address. */
 static struct mpr_code_calls calls_at(struct mpr_code *code, const struct mpr_reader *reader,
                                       uint32_t node)
 {

@@ -91,7 +91,6 @@ static const char *list_literals(const struct search *s, struct mpr_arena *arena
     return s->literals > listed ? mpr_arena_format(arena, "%s, ...", text) : text;
 }
 
-/* Reports a missing instance. */
 static int not_found(const struct search *s, const char *path, struct mpr_error *error)
 {
     const struct mpr_instance_name *w = &s->wanted;

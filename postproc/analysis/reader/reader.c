@@ -64,7 +64,6 @@ int mpr_reader_read(struct mpr_reader *reader, const char *path,
     return enough ? 1 : (int)count;
 }
 
-/* Prepares the reader of an open log. */
 static void begin(struct mpr_reader *reader, const char *path, enum mpr_group by,
                   struct mpr_instant at)
 {

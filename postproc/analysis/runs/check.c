@@ -517,7 +517,6 @@ static void suggest_patterns(struct mpr_check *check, struct mpr_budget *budget,
     }
 }
 
-/* Suggests limits on outermost ranges. */
 static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
                            const struct mpr_heap_peak *heap, double part)
 {

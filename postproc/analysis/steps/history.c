@@ -194,7 +194,6 @@ static bool is_weighed(const struct mpr_history_view *v, uint32_t source)
     return !v->projection || mpr_projection_weighs(v->projection, r, source);
 }
 
-/* Adds what a cell of the history had at each instant. */
 static void add_source(const struct mpr_history_view *v, uint32_t source,
                        struct mpr_history_point *sum)
 {

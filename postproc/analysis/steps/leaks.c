@@ -142,7 +142,6 @@ static struct mpr_leaks_rows *list_of(struct mpr_leaks_heap *heap, const struct 
     }
 }
 
-/* Returns the ages by site. */
 static const struct mpr_ages *ages_of(const struct making *m, const struct mpr_leaks_sites *s)
 {
     struct mpr_arena *arena = &m->out->arena;
@@ -275,7 +274,6 @@ static bool has_growth(const struct mpr_leaks *out)
     return out->kept >= MPR_LEAKS_LEAST && !out->is_too_short;
 }
 
-/* Fills the result from the finished replay. */
 static void fill(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
                  const char *path, const struct mpr_choice *choice)
 {
@@ -329,106 +327,7 @@ static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_read
         if (names_more(&heap[i], &out->heap[i])) out->heap[i] = heap[i];
 }
 
-/* ---- the end of a program */
-
-enum {
-    TEARDOWN_TICKS = 32,  /* from the peak to the end */
-    RISE_SHARE = 8,       /* a rise by this share of the lost bytes is work */
-    MOMENT_NS = 100000000 /* a process may end this long after its last free */
-};
-
-struct course {
-    unsigned heap;
-    uint64_t half;      /* bytes halfway between the peak and the end */
-    uint64_t min, rise; /* bytes so far: the minimum, and the largest rise above it */
-    uint64_t over_half; /* ns: the newest tick with more than half */
-};
-
-static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
-{
-    struct course *c = arg;
-    const uint64_t bytes = r->accounts.heap[c->heap].bytes;
-    if (bytes < c->min) c->min = bytes;
-    if (bytes - c->min > c->rise) c->rise = bytes - c->min;
-    if (bytes > c->half) c->over_half = time;
-}
-
-static bool is_teardown(const struct course *c, const struct mpr_prescan_heap *h, uint64_t end)
-{
-    const uint64_t lost = mpr_saturating_sub(h->peak_bytes, h->end_bytes),
-                   all = mpr_saturating_sub(end, h->peak_ns),
-                   low = mpr_saturating_sub(end, c->over_half);
-    return c->rise <= lost / RISE_SHARE && (low <= MOMENT_NS || low <= all / 4 * 3);
-}
-
-/* Returns true if the heap only shrinks from its peak to the end of the log: then the program frees
- * its blocks because it ends.  A program that frees the blocks of a phase continues to work.  Reads
- * the log once more; returns false if that fails. */
-static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned heap,
-                                    const char *path, const struct mpr_progress *progress)
-{
-    struct mpr_reader reader;
-    struct mpr_error none;
-    const struct mpr_prescan_heap *h = &known->heap[heap];
-    struct course c = { .heap = heap,
-                        .half = h->end_bytes + mpr_saturating_sub(h->peak_bytes, h->end_bytes) / 2,
-                        .min = UINT64_MAX,
-                        .over_half = h->peak_ns };
-    if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &none) != 0) return false;
-    mpr_clock_begin(
-        &reader.replay,
-        &(struct mpr_clock){
-            .tick = tick,
-            .arg = &c,
-            .next = h->peak_ns + 1,
-            .every = mpr_saturating_sub(known->end_ns, h->peak_ns) / TEARDOWN_TICKS + 1 });
-    if (mpr_reader_replay(&reader, path, progress, &none) != 0) return false;
-    mpr_reader_close(&reader);
-    return is_teardown(&c, h, known->end_ns);
-}
-
-/* ---- the instants of growth */
-
-/* Returns the reported heap with the largest peak. */
-static const struct mpr_prescan_heap *largest_heap(const struct mpr_leaks *out,
-                                                   const struct mpr_prescan *known)
-{
-    const struct mpr_prescan_heap *largest = &known->heap[0];
-    if (out->options.heap) return &known->heap[out->options.heap];
-    for (size_t i = 1; i < MPR_HEAPS; i++)
-        if (known->heap[i].peak_bytes > largest->peak_bytes) largest = &known->heap[i];
-    return largest;
-}
-
-/* Returns true if the heap has freed most of its peak, which is in the last third of the log.
- * Python takes a quarter of a short run to free what it leaked. */
-static bool gives_back(const struct mpr_prescan_heap *h, const struct mpr_prescan *known)
-{
-    return h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 3;
-}
-
-/* The last instants of the clock may be the end of the program, which frees its blocks.  So growth
- * is measured up to the peak of the largest heap, if the heap has lost half of that peak and the
- * peak is in the last third of the log.  The peak of a heap half as large that has lost as much
- * serves too: arenas of Python peak with the last one that was mapped, long before the objects in
- * them.  If the program still works after it has freed that much, growth is measured up to the end
- * of the log. */
-static uint64_t before_its_end(const struct mpr_leaks *out, const struct mpr_prescan *known,
-                               const char *path, const struct mpr_progress *progress)
-{
-    const struct mpr_prescan_heap *largest = largest_heap(out, known);
-    uint64_t until = 0;
-    unsigned last = 0;
-    if (largest->end_bytes >= largest->peak_bytes / 2) return known->end_ns;
-    for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_prescan_heap *h = &known->heap[i];
-        if (h->peak_bytes < largest->peak_bytes / 2 || !gives_back(h, known) || h->peak_ns <= until)
-            continue;
-        until = h->peak_ns;
-        last = i;
-    }
-    return until && is_followed_by_teardown(known, last, path, progress) ? until : known->end_ns;
-}
+/* ---- reading */
 
 /* Chooses the instants, by the clock or by a range, and the last one. */
 static void choose(struct mpr_leaks *out, const struct mpr_prescan *known, const char *path,
@@ -440,12 +339,12 @@ static void choose(struct mpr_leaks *out, const struct mpr_prescan *known, const
     if (out->options.at_end) out->options.at = MPR_INSTANT_END_OF(known->end_ns);
     out->until = out->options.at.to;
     if (*out->range) return;
-    if (out->options.at_end) out->until = before_its_end(out, known, path, progress);
+    if (out->options.at_end)
+        out->until = mpr_prescan_growth_end(known, out->options.heap, path, progress);
     else if (!out->every && known->end_ns < out->until) out->until = known->end_ns;
     if (!out->every) out->every = out->until / TICKS + 1;
 }
 
-/* Reports that the range that was asked for never ended. */
 static int no_instance(struct mpr_leaks *out, const struct reading *g, const char *path,
                        struct mpr_error *error)
 {
@@ -457,8 +356,6 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
     return mpr_fail(error, "%s: no instance of range %s had ended by %s", path, o->range,
                     mpr_units_time(&time, o->at.from));
 }
-
-/* ---- reading */
 
 static int read_log(struct mpr_leaks *out, const struct mpr_choice *known, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)

@@ -1,5 +1,6 @@
 #include "prescan.h"
 
+#include "amount.h"
 #include "leaks.h"
 #include "repeats.h"
 
@@ -46,4 +47,74 @@ int mpr_prescan_read(struct mpr_prescan *out, struct mpr_arena *arena, const cha
     int status = scan(out, arena, path, !with_heaps, &missing, progress, error);
     if (status == 0 && missing) status = scan(out, arena, path, false, &missing, progress, error);
     return status;
+}
+
+/* ---- the end of growth */
+
+enum {
+    TEARDOWN_TICKS = 32,  /* from the peak to the end */
+    RISE_SHARE = 8,       /* a rise by this share of the lost bytes is work */
+    MOMENT_NS = 100000000 /* a process may end this long after its last free */
+};
+
+struct course {
+    unsigned heap;
+    uint64_t half;      /* bytes halfway between the peak and the end */
+    uint64_t min, rise; /* bytes so far: the minimum, and the largest rise above it */
+    uint64_t over_half; /* ns: the newest tick with more than half */
+};
+
+static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
+{
+    struct course *c = arg;
+    const uint64_t bytes = r->accounts.heap[c->heap].bytes;
+    if (bytes < c->min) c->min = bytes;
+    if (bytes - c->min > c->rise) c->rise = bytes - c->min;
+    if (bytes > c->half) c->over_half = time;
+}
+
+/* Returns true if the heap only shrinks from its peak to the end of the log: then the program frees
+ * its blocks because it ends.  A program that frees the blocks of a phase continues to work.  Reads
+ * the log once more; returns false if that fails. */
+static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned heap,
+                                    const char *path, const struct mpr_progress *progress)
+{
+    struct mpr_reader reader;
+    struct mpr_error none;
+    const struct mpr_prescan_heap *h = &known->heap[heap];
+    const uint64_t lost = mpr_saturating_sub(h->peak_bytes, h->end_bytes),
+                   all = mpr_saturating_sub(known->end_ns, h->peak_ns);
+    struct course c = {
+        .heap = heap, .half = h->end_bytes + lost / 2, .min = UINT64_MAX, .over_half = h->peak_ns
+    };
+    if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &none) != 0) return false;
+    mpr_clock_begin(&reader.replay, &(struct mpr_clock){ .tick = tick,
+                                                         .arg = &c,
+                                                         .next = h->peak_ns + 1,
+                                                         .every = all / TEARDOWN_TICKS + 1 });
+    if (mpr_reader_replay(&reader, path, progress, &none) != 0) return false;
+    mpr_reader_close(&reader);
+    const uint64_t low = mpr_saturating_sub(known->end_ns, c.over_half);
+    return c.rise <= lost / RISE_SHARE && (low <= MOMENT_NS || low <= all / 4 * 3);
+}
+
+uint64_t mpr_prescan_growth_end(const struct mpr_prescan *known, uint8_t heap, const char *path,
+                                const struct mpr_progress *progress)
+{
+    const struct mpr_prescan_heap *largest = &known->heap[heap];
+    uint64_t until = 0;
+    unsigned last = 0;
+    for (unsigned i = 0; !heap && i < MPR_HEAPS; i++)
+        if (known->heap[i].peak_bytes > largest->peak_bytes) largest = &known->heap[i];
+    if (largest->end_bytes >= largest->peak_bytes / 2) return known->end_ns;
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
+        const struct mpr_prescan_heap *h = &known->heap[i];
+        /* Python takes a quarter of a short run to free what it leaked */
+        const bool gives_back =
+            h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 3;
+        if (!gives_back || h->peak_bytes < largest->peak_bytes / 2 || h->peak_ns <= until) continue;
+        until = h->peak_ns;
+        last = i;
+    }
+    return until && is_followed_by_teardown(known, last, path, progress) ? until : known->end_ns;
 }

@@ -21,5 +21,15 @@ void mpr_prescan_take(struct mpr_prescan *out, const struct mpr_reader *reader);
  * *error filled. */
 int mpr_prescan_read(struct mpr_prescan *out, struct mpr_arena *arena, const char *path,
                      bool with_heaps, const struct mpr_progress *progress, struct mpr_error *error);
+/* Returns the time up to which growth is measured by the clock, ns.  @heap: the reported heap, or
+ * MPF_HEAP_NONE.
+ *
+ * The last instants may be the end of the program, which frees its blocks.  So growth is measured
+ * up to the peak of the largest heap, if the heap has lost half of that peak and the peak is in the
+ * last third of the log.  The peak of a heap half as large that has lost as much serves too: arenas
+ * of Python peak with the last one that was mapped, long before the objects in them.  If the
+ * program still works after it has freed that much, growth is measured up to the end of the log. */
+uint64_t mpr_prescan_growth_end(const struct mpr_prescan *known, uint8_t heap, const char *path,
+                                const struct mpr_progress *progress);
 
 #endif

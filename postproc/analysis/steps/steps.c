@@ -232,7 +232,6 @@ static void separate(struct mpr_arena *arena, struct mpr_steps_comparison *c)
     }
 }
 
-/* Compares the two snapshots by a grouping. */
 static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
                             struct mpr_reader *reader, const struct mpr_choice *choice,
                             const struct mpr_snapshot *here, const struct mpr_snapshot *median,

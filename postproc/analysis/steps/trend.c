@@ -150,14 +150,6 @@ static double variance(const struct mpr_level *from, const struct mpr_level *to)
     return fmax(0, fmin(between, both));
 }
 
-/* The standard error of the difference in bytes. */
-static double error(const struct mpr_history_value *from, const struct mpr_history_value *to)
-{
-    const struct mpr_level a = { .came = from->came, .went = from->went },
-                           b = { .came = to->came, .went = to->went };
-    return sqrt(variance(&a, &b));
-}
-
 /* ---- levels */
 
 /* A site's levels: the number of its samples, which does not depend on their sizes or on the limit
@@ -276,10 +268,12 @@ static bool has_levelled(const struct mpr_level *l, size_t count)
 static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_value *from,
                               const struct mpr_history_value *to)
 {
+    const struct mpr_level a = { .came = from->came, .went = from->went },
+                           b = { .came = to->came, .went = to->went };
     return (struct mpr_trend){ .as = as,
                                .by = { .bytes = mpr_saturating_sub(to->bytes, from->bytes),
                                        .blocks = mpr_saturating_sub(to->blocks, from->blocks) },
-                               .error = error(from, to) };
+                               .error = sqrt(variance(&a, &b)) };
 }
 
 struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)

@@ -297,7 +297,6 @@ static void fill_pieces(const struct making *m, enum mpr_group best)
 
 /* ---- the bands' vectors */
 
-/* Sums a series of cells to one of bands. */
 static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_series *out)
 {
     size_t at = 0;

@@ -41,7 +41,6 @@ static bool is_short(const struct mpr_lanes *l, const struct box *b)
     return b->to != UINT64_MAX && b->to - b->from < l->shortest;
 }
 
-/* Returns true if the box is inside of a short one. */
 static bool is_inside(const struct mpr_lanes *l, const struct newest *of, const struct box *b)
 {
     for (uint32_t depth = 1; depth < b->depth; depth++) {

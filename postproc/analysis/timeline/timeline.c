@@ -267,7 +267,6 @@ void mpr_timeline_end(struct mpr_timeline_reading *o)
     free(o);
 }
 
-/* Reads the log by t->choice.by. */
 static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_progress *progress,
                    struct mpr_error *error)
 {
