@@ -7,6 +7,7 @@ built for another processor, MEMPROF_EMULATOR has the command that runs them."""
 import collections
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -35,6 +36,12 @@ def victim(name):
 
 def library():
     return os.environ["MEMPROF_LIB"]
+
+
+def hooks():
+    """Returns the names of the functions that memprof hooks."""
+    with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
+        return set(re.findall(r"^MP_HOOK\((\w+)\)", f.read(), re.MULTILINE))
 
 
 def fresh(name="logs"):
@@ -196,7 +203,7 @@ def wait_for(condition):
     """Waits until the condition holds."""
     end = time.monotonic() + TIMEOUT
     while not condition():
-        check(time.monotonic() < end, "waited in vain")
+        check(time.monotonic() < end, "the condition did not become true in time")
         time.sleep(0.01)
 
 

@@ -1,7 +1,4 @@
 """In programs that define their own malloc, hooks may be called under its lock, and its blocks are not recorded."""
-import os
-import re
-
 import mp
 
 OWN = {"malloc", "calloc", "realloc", "free"}       # the functions that own_lock defines
@@ -11,13 +8,8 @@ def rows():
     return mp.bare([mp.victim("own_lock")])[1].decode().split()
 
 
-def hooks():
-    with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
-        return set(re.findall(r"^MP_HOOK\((\w+)\)", f.read(), re.MULTILINE))
-
-
 def test_own_malloc_tests_cover_every_hook():
-    mp.equal(set(rows()), hooks() - OWN, "functions")
+    mp.equal(set(rows()), mp.hooks() - OWN, "functions")
 
 
 def test_own_malloc_can_call_any_hook_while_it_holds_its_lock():

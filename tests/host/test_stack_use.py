@@ -1,7 +1,4 @@
 """memprof's hooks use little of the caller's stack, because stacks of coroutines and signal handlers are small."""
-import os
-import re
-
 import mp
 
 MOST = 512      # bytes beyond the real call
@@ -12,13 +9,8 @@ def names():
     return mp.bare([mp.victim("stack_use")])[1].decode().split()
 
 
-def hooks():
-    with open(os.environ["MEMPROF_HOOKS"], encoding="ascii") as f:
-        return set(re.findall(r"^MP_HOOK\((\w+)\)", f.read(), re.MULTILINE))
-
-
 def test_stack_use_tests_cover_every_hook():
-    mp.equal(set(names()), hooks() | EXTRA, "functions")
+    mp.equal(set(names()), mp.hooks() | EXTRA, "functions")
 
 
 def test_hooks_use_at_most_512_bytes_of_stack():

@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 
 REPORT, MAKE = os.environ["MEMPROF_REPORT"], os.environ["MAKE_HOSTILE_LOG"]
 PAGE = os.environ["MEMPROF_PAGE"] == "1"        # html is available
