@@ -69,11 +69,11 @@ def pytorch():
     equal(burst["captures"], 2, "captures of the burst")
     # a block outside any range and two of the graph's random state, which are freed only at the end of the program
     roles, _ = roles_at("h200-pytorch.zst", "peak", (256 << 10) + 2 * 512)
-    equal(roles["graphs"], 37 * MIB, "what the capture made is the graph's, cuBLAS's workspace in its pool, too")
+    equal(roles["graphs"], 37 * MIB, "the graph owns the blocks of its capture and cuBLAS's workspace in its pool")
     equal(roles["activations"], 0, "no pass comes behind the captures")
     oom, = report("oom", "h200-pytorch.zst")["ooms"]
     equal((oom["hard"], oom["bytes"], oom["path"]), (True, 400 << 30, ["too large"]), "the failure")
-    equal(oom["python"][-1], "main (gold.py:15)", "where in Python")
+    equal(oom["python"][-1], "main (gold.py:15)", "the Python line")
 
 
 def local_memory():
@@ -106,9 +106,9 @@ def graphs():
 
 def fragments():
     device = report("segments", "h100-fragments.zst", whole=True)["devices"][0]
-    equal(device["live_bytes"], (950 * 64 + 599 * 2) * MIB, "what the program holds")
+    equal(device["live_bytes"], (950 * 64 + 599 * 2) * MIB, "live bytes")
     equal(device["split_free_bytes"], 599 * 18 * MIB, "holes around the rope cache")
-    equal([(p["path"], p["segments"], p["free_bytes"]) for p in device["pins"]], [(["preprocess", "rope cache"], 599, 599 * 18 * MIB)], "what pins them")
+    equal([(p["path"], p["segments"], p["free_bytes"]) for p in device["pins"]], [(["preprocess", "rope cache"], 599, 599 * 18 * MIB)], "the owners of pinned segments")
 
 
 def autograd():
@@ -150,7 +150,7 @@ def sleep():
     equal((roles["parameters"], roles["gradients"]), (256 * MIB, 256 * MIB), "the layer's weight and its gradient")
     equal(roles["inputs"], 23 * (1 << 30) + 128 * MIB, "the batch and what the layer is called with")
     asleep = report("peaks", "h100-sleep.zst", "--at", "train:1.end")["devices"][0]["torch_asleep"]
-    equal([(r["path"], r["bytes"], r["blocks"]) for r in asleep], [(["kv cache"], 16 << 30, 16), (["weights"], 4198400000, 80)], "what sleeps")
+    equal([(r["path"], r["bytes"], r["blocks"]) for r in asleep], [(["kv cache"], 16 << 30, 16), (["weights"], 4198400000, 80)], "ranges with sleeping blocks")
 
 
 # PyTorch's own numbers of the programs in roles/, in bytes of its allocator's blocks: by log, instant and role.
@@ -208,7 +208,7 @@ def roles():
             equal({role: got[role] for role in expected}, expected, f"{name}, {instant}")
     got, heap = roles_at("h100-spike.zst", "peak")
     equal((heap["phase"], heap["optimizer_steps_before"]), ("forward", 6), "when the spike is")
-    equal(got["temporaries"], (1536 + 128) * MIB, "what the spike is")
+    equal(got["temporaries"], (1536 + 128) * MIB, "the temporary blocks of the spike")
 
 
 def findings():
@@ -236,7 +236,7 @@ def frameworks():
     equal("2.75 GiB   82.1 %  of CuPy" in text("peaks", "h100-cupy-async.zst"), True, "the owner of the pool")
     log = report("peaks", "h100-jax-async.zst")
     device = log["devices"][0]
-    equal(heap(log, "gpu0/pool")["peak_bytes"], 63763120128, "what XLA takes at first")
+    equal(heap(log, "gpu0/pool")["peak_bytes"], 63763120128, "XLA's first pool")
     equal(abs(parts(device)["unknown"]) < device["used_bytes"] / 100, True, f"each byte counts once: {device['parts']}")
     names = {name for h in log["heaps"] for r in h["ranges"] for name in r["path"]}
     equal({"TSL:XlaCompile jit_stage", "TSL:XlaCompileBackend jit_stage"} <= names, True, f"XLA's ranges without numbers: {names}")

@@ -70,7 +70,7 @@ def file_cache(folder):
     check(program.returncode == 0, f"the program ended with {program.returncode}")
     check(parts.get("file_cache", 0) > 0, f"no file cache among {parts}")
     check(sum(parts.values()) == device["used_bytes"], f"the parts sum to {sum(parts.values())} of {device['used_bytes']}")
-    check(parts["file_cache"] + parts["other_processes"] >= OTHERS, f"what others hold is split: {parts}")
+    check(parts["file_cache"] + parts["other_processes"] >= OTHERS, f"the memory of other processes and of the file cache: {parts}")
 
 
 def main(kind):

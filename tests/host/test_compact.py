@@ -106,7 +106,7 @@ def test_compacted_log_gives_the_same_report():
         mp.check(os.stat(path).st_blocks < room // 2, "no room was given back")
         same(path, before)
         mp.equal(state(path), "folded", "state")
-        mp.check("log: folded until" in report("peaks", path), "not said")
+        mp.check("log: folded until" in report("peaks", path), "the report does not mention thinning")
         mp.equal(sorted(f for f in os.listdir(os.path.dirname(path)) if ".fold" in f), [os.path.basename(path) + ".fold"], "files")
         mp.check("not worth" in compact(path), "folded again without need")
 
@@ -150,7 +150,7 @@ def test_stale_fold_file_of_a_recovered_log_is_ignored():
     shutil.copy(left + ".fold", path + ".fold")
     same(path, before)
     mp.check("complete already" in report("log", "recover", path), "not complete")
-    mp.check(not os.path.exists(path + ".fold"), "it is left")
+    mp.check(not os.path.exists(path + ".fold"), "LOG.fold was not removed")
 
 
 def test_missing_foreign_or_damaged_fold_file_is_reported():
@@ -158,7 +158,7 @@ def test_missing_foreign_or_damaged_fold_file_is_reported():
         first = copy(folded(path))
         alone = copy(path, fold=False)
         mp.equal((state(alone), mp.Log(alone).exit), ("missing", mp.INCOMPLETE), "without LOG.fold")
-        mp.check("put it beside the log" in report("peaks", alone, status=mp.INCOMPLETE), "not said")
+        mp.check("put it beside the log" in report("peaks", alone, status=mp.INCOMPLETE), "the report does not mention the missing file")
         shutil.copy(folded(other) + ".fold", alone + ".fold")
         mp.equal((state(alone), mp.Log(alone).exit), ("foreign", mp.INCOMPLETE), "another log's")
         with open(alone + ".fold", "wb") as f:
@@ -188,7 +188,7 @@ def test_compacted_log_without_its_newest_part_is_reported():
         mp.check(is_said and "nothing is missing" not in said, said)
     for gone in whole + ".fold.journal", cut + ".journal", path + ".journal":
         os.unlink(gone)
-    mp.check("it is not there, and with it the newest part" in report("peaks", whole, status=1), "not said of a log that is gone")
+    mp.check("it is not there, and with it the newest part" in report("peaks", whole, status=1), "the report does not mention the missing log")
     for beginning in whole + ".fold", cut:
         mp.check("this is the log's beginning, which was folded" in report("peaks", beginning, status=mp.INCOMPLETE), beginning)
     mp.check(os.path.exists(whole + ".fold"), "the beginning is gone")
@@ -252,7 +252,7 @@ def test_refused_compact_loses_nothing():
         os.symlink(path, path + ".link")
         mp.check("this is a link" in compact(path + ".link", status=1), "a link")
         os.unlink(path + ".link")
-        mp.check("MEMPROF_KEEP" in report("log", "compact", path, status=1), "how much is not known")
+        mp.check("MEMPROF_KEEP" in report("log", "compact", path, status=1), "the message does not name MEMPROF_KEEP")
         for wrong in ("", "0", "2", "30m", "2g", "G", "-1G", "99999999999999999999G", "2Gi"):
             report("log", "compact", f"--keep={wrong}", path, status=2)
         if os.geteuid() == 0:

@@ -172,7 +172,7 @@ def test_peak_rss_is_known_after_chroot():
 
 def test_summary_line_omits_an_unknown_peak_rss():
     line = mp.run([mp.victim("sandbox"), "0", "line"]).err.decode()
-    mp.check(" events, " in line and " lost, " in line, f"no line at the end: {line!r}")
+    mp.check(" events, " in line and " lost, " in line, f"no last line with the counts: {line!r}")
     mp.check("peak RSS" not in line, line)
 
 

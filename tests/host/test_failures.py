@@ -26,7 +26,7 @@ def unharmed(env=None, **popen):
 
 
 def warns(result, word):
-    mp.check(word in result.err, f"not said: {word} in {result.err}")
+    mp.check(word in result.err, f"no {word} in {result.err}")
 
 
 def honest(result):
@@ -122,7 +122,7 @@ def test_deleted_log_and_journal_count_as_lost_events():
     for path in mp.Logs(logs).paths() + mp.Logs(logs).journals():
         os.unlink(path)
     err = mp.finish(process, argv, logs).err
-    mp.check(b"memprof: 0 events" in err and b" 0 lost" not in err, f"what went with the log is not called lost: {err}")
+    mp.check(b"memprof: 0 events" in err and b" 0 lost" not in err, f"events of a lost log are not reported as lost: {err}")
 
 
 def test_log_replaced_by_a_fifo_does_not_block_the_exit():
@@ -225,7 +225,7 @@ def test_threads_without_event_memory_count_lost_events():
     log = result.logs.one()
     loses_and_counts(log, 2 * 200 * 5000)
     reasons = report(log, "log", "info")
-    mp.check("more threads at once" not in reasons, f"who had no place took a record for each event: {reasons}")
+    mp.check("more threads at once" not in reasons, f"a thread without a record tried again for each event: {reasons}")
 
 
 def test_threads_without_memory_reuse_that_of_ended_threads():

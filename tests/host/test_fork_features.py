@@ -147,7 +147,7 @@ def has_python(log, works):
 
 
 def stands_alone(parent, child):
-    mp.equal(child.process["parent_log"], parent.path, "its parent's log")
+    mp.equal(child.process["parent_log"], parent.path, "the log of the parent")
     for log in parent, child:
         mp.whole(log)
 

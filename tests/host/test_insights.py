@@ -49,7 +49,7 @@ def test_insights_finds_free_pages_that_malloc_keeps():
 
 def test_insights_ignores_pages_that_malloc_returns():
     """The same blocks, each in its own mapping."""
-    mp.equal(kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "what is given back")
+    mp.equal(kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=4096"), [], "findings of memory that was given back")
 
 
 def test_insights_ignores_static_memory_touched_after_malloc_returned_pages():
@@ -91,7 +91,7 @@ def test_insights_finds_objects_that_reference_counts_copy():
     numbers = findings["copied_pages"]
     mp.within(numbers["least_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "a worker's copies")
     mp.within(numbers["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "a worker's copies")
-    mp.within(numbers["parent_bytes"], OBJECTS * 0.9, OBJECTS + (32 << 20), "what the parent holds")
+    mp.within(numbers["parent_bytes"], OBJECTS * 0.9, OBJECTS + (32 << 20), "bytes of the parent")
 
 
 def test_insights_ignores_arrays_that_workers_only_read():
@@ -106,7 +106,7 @@ def test_insights_finds_objects_that_every_worker_creates():
     """The objects are in pymalloc's arenas, which are mappings."""
     findings = of_workers("made", lambda logs: of_all(logs, "workers") > OBJECTS * 0.9)
     mp.equal((list(findings), findings["workers"]["workers"]), (["workers"], WORKERS), "findings")
-    mp.within(findings["workers"]["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "what a worker made")
+    mp.within(findings["workers"]["most_bytes"], OBJECTS * 0.9, OBJECTS + (16 << 20), "bytes of a worker")
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def test_leaks_names_the_function_and_its_growth_per_request():
     row, = heap["growing"]
     requests = report["last"] - report["warm_up"]
     mp.check(row["path"][-1].startswith("make_session (server.c:") and row["path"][-2].startswith("handle (server.c:"), row)
-    mp.equal((row["grown_blocks"], row["grown_bytes"]), (requests * SESSIONS, requests * SESSIONS * SESSION), "what it grew by")
-    mp.equal(row["blocks"], report["last"] * SESSIONS, "what it holds")
+    mp.equal((row["grown_blocks"], row["grown_bytes"]), (requests * SESSIONS, requests * SESSIONS * SESSION), "growth")
+    mp.equal(row["blocks"], report["last"] * SESSIONS, "blocks")
     mp.equal((row["oldest_steps"], row["median_steps"]), (REQUESTS, REQUESTS // 2 + 1), "ages")
 
 
@@ -43,7 +43,7 @@ def test_leaks_separates_a_bounded_cache_from_a_leak():
     report, heap = found(server(), "--by", "stack")
     row, = heap["levelled_off"]
     mp.check(row["path"][-1].startswith("remember (server.c:"), row)
-    mp.equal((row["blocks"], row["bytes"]), (REQUESTS // 4, REQUESTS // 4 * ENTRY), "what it holds")
+    mp.equal((row["blocks"], row["bytes"]), (REQUESTS // 4, REQUESTS // 4 * ENTRY), "blocks and bytes")
     mp.equal(row["median_steps"], REQUESTS - REQUESTS // 8 + 1, "the age of half of it")
 
 

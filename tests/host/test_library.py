@@ -67,7 +67,7 @@ def test_library_does_nothing_if_opened_late_by_dlopen():
 
 def test_library_with_initial_exec_tls_can_be_opened_late():
     argv = [mp.victim("loader"), "tls", mp.victim("libstatic_tls.so")]
-    mp.equal(mp.run(argv).out, mp.bare(argv)[1], "what it computes")
+    mp.equal(mp.run(argv).out, mp.bare(argv)[1], "output")
     mp.equal(mp.bare(argv)[1], b"42\n", "bare")
 
 

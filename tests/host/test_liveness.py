@@ -146,7 +146,7 @@ def refused(log, words, *options, around=()):
     result = memprof_report("log", "recover", *options, log, around=around)
     mp.equal(result.returncode, 1, f"status of {result}")
     mp.check(words in result.stderr, f"{words!r} is not in: {result.stderr}")
-    mp.check(contents(log).startswith(before) and os.lstat(log).st_ino == file, "what was refused was changed")
+    mp.check(contents(log).startswith(before) and os.lstat(log).st_ino == file, "a refused log was changed")
 
 
 def contents(path):
@@ -284,7 +284,7 @@ def may_miss(log):
     mp.check("INCOMPLETE, a copy: it may miss events after the copy" in text.stdout, f"{text}")
     mp.check("nothing is missing" not in text.stdout and "the process ended: killed, or" not in text.stdout, f"{text}")
     log_json = json.loads(json_text.stdout)["logs"][0]
-    mp.equal((log_json["incomplete"], log_json["complete"], log_json.get("copied")), (True, False, True), "what JSON says")
+    mp.equal((log_json["incomplete"], log_json["complete"], log_json.get("copied")), (True, False, True), "fields of the JSON report")
     mp.equal((text.returncode, json_text.returncode), (3, 3), "status")
 
 
@@ -446,7 +446,7 @@ def test_recover_ignores_a_journal_of_another_user():
     as_root()
     log, journal = killed()
     os.chown(journal, NOBODY, -1)
-    mp.check("no journal found" in memprof_report("log", "recover", log).stdout, "it was taken")
+    mp.check("no journal found" in memprof_report("log", "recover", log).stdout, "the journal was used")
     there(journal)
 
 
@@ -475,7 +475,7 @@ def test_recover_does_not_change_a_log_that_a_reader_has_open():
         f.seek(0)
         mp.check(f.read() == before, "the file that was replaced has changed")
     mp.equal(os.stat(log).st_mode & 0o777, 0o640, "mode")
-    mp.equal(os.listdir(os.path.dirname(log)), [os.path.basename(log)], "what is left")
+    mp.equal(os.listdir(os.path.dirname(log)), [os.path.basename(log)], "remaining files")
 
 
 if __name__ == "__main__":

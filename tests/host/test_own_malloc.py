@@ -24,7 +24,7 @@ def test_program_with_its_own_malloc_is_recorded_without_its_blocks():
     """The program's mappings are recorded, the C library's blocks are not a heap, and one line names the object with
     that malloc."""
     result = mp.run([mp.victim("own_lock"), "mmap"])
-    mp.check(result.err.startswith(b"memprof: own_lock provides malloc instead of libmemprof.so: "), f"no word of it: {result.err}")
+    mp.check(result.err.startswith(b"memprof: own_lock provides malloc instead of libmemprof.so: "), f"no message: {result.err}")
     mp.equal(result.err.count(b"malloc"), 1, f"lines about malloc: {result.err}")
     log = result.logs.one()
     mp.whole(log)

@@ -43,7 +43,7 @@ def line_and_log(folder, how="return", **env):
     where = os.path.join(mp.fresh("names"), folder)
     result = mp.run([mp.victim("endings"), how], env={"MEMPROF_OUT": os.path.join(where, "log.zst"), **env})
     err = result.err.decode()
-    mp.check(err.count("\n") == 1 and "\x1b" not in err and "\u202e" not in err, f"of {folder!a}: {err!a}")
+    mp.check(err.count("\n") == 1 and "\x1b" not in err and "\u202e" not in err, f"folder {folder!a}: {err!a}")
     return err, os.path.join(where, "log.zst")
 
 
@@ -51,7 +51,7 @@ def test_suggested_command_can_be_pasted_into_a_shell():
     for folder in "plain", "wörk", "q $(touch pwned); x'y", "line\nline", "esc\x1b[31mred", "back\\slash\t'\u202e":
         line, log = line_and_log(folder)
         words = line.partition("next: memprof-report ")[2]
-        mp.equal(subprocess.run(["bash", "-c", f"printf %s {words}"], stdout=subprocess.PIPE, check=True, text=True).stdout, log, "what bash reads")
+        mp.equal(subprocess.run(["bash", "-c", f"printf %s {words}"], stdout=subprocess.PIPE, check=True, text=True).stdout, log, "the path as bash reads it")
         mp.check(os.path.exists(log), log)
     mp.check("/wörk/log.zst'\n" in line_and_log("wörk")[0], "letters are shown")
     mp.check("/plain/log.zst\n" in line_and_log("plain")[0], "nothing is quoted that needs it not")

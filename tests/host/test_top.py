@@ -86,7 +86,7 @@ def test_top_continues_from_the_last_reading():
             mp.equal(ranges(first)["weights"], 40 * MIB, "bytes of the range")
             program.send(f"take cache {70 * MIB}")
             second = until(process, lambda look: ranges(look).get("train > cache") == 70 * MIB)
-            mp.equal(ranges(second)["weights"], 40 * MIB, "what was there before")
+            mp.equal(ranges(second)["weights"], 40 * MIB, "bytes of the time before top started")
             mp.equal(second["processes"][0]["steps"]["instances"], 4, "steps")
             grew = {tuple(change["path"]): change["after_bytes"] - change["before_bytes"]
                     for change in second["processes"][0]["growth"]["changes"]}

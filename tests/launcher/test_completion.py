@@ -85,12 +85,12 @@ def test_bash_completes_options():
 
 def test_bash_completes_option_values_that_the_help_lists():
     mp.equal(offered("MEMPROF", "run", "--stacks", "=", ""), ["all", "large", "off", "sample"], "values of --stacks")
-    mp.equal(offered("MEMPROF", "run", "--stacks", "="), ["all", "large", "off", "sample"], "the same")
+    mp.equal(offered("MEMPROF", "run", "--stacks", "="), ["all", "large", "off", "sample"], "values of --stacks, without an empty word")
     mp.equal(offered("MEMPROF", "run", "-q", "--torch-ranges", "=", "o"), ["off", "on", "ops"], "values that begin with o")
     groups = ["auto", "comm", "graph", "heap", "library", "python", "range", "size", "stack", "thread"]
     mp.equal(offered("MEMPROF_REPORT", "peaks", "--by", "=", ""), groups, "values of --by")
     mp.equal(offered("MEMPROF_REPORT", "leaks", "--format", "=", ""), ["csv", "folded", "json", "text"], "values of --format")
-    mp.equal(offered("MEMPROF", "run", "--s.*", "=", ""), [], "what is no option's name")
+    mp.equal(offered("MEMPROF", "run", "--s.*", "=", ""), [], "words for text that is no option name")
 
 
 def test_bash_completes_other_words_as_files():
@@ -119,8 +119,8 @@ def test_zsh_completes_values_files_and_the_command():
     mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--torch-ranges=o"), ["off", "on", "ops"], "values that begin with o")
     for words in (("peaks", ""), ("peaks", "--output="), ("peaks", "-o", ""), ("peaks", "--s.*="), ("log", "info", "")):
         mp.equal(offered_by_zsh("MEMPROF_REPORT", *words), ["FILES"], f"offered for {words}")
-    mp.equal(offered_by_zsh("MEMPROF", "run", "-o", "logs", ""), ["COMMANDS"], "what is recorded")
-    mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--", "cat", "--l"), ["2", "THEIRS", "cat"], "its own options")
+    mp.equal(offered_by_zsh("MEMPROF", "run", "-o", "logs", ""), ["COMMANDS"], "words for the program")
+    mp.equal(offered_by_zsh("MEMPROF", "run", "-q", "--", "cat", "--l"), ["2", "THEIRS", "cat"], "words for the program's options")
     mp.equal(offered_by_zsh("MEMPROF", "help", ""), [], "behind help")
 
 

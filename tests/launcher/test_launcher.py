@@ -49,7 +49,7 @@ def make(name, text, mode=0o755):
 def refused(result, status, words):
     mp.equal(result.returncode, status, f"status ({result.stderr})")
     mp.check(words in result.stderr, f"{words!r} is not in: {result.stderr}")
-    mp.check(result.stdout == "", f"it ran: {result.stdout}")
+    mp.check(result.stdout == "", f"the program ran: {result.stdout}")
 
 
 def test_exit_status_is_that_of_the_command():
@@ -137,7 +137,7 @@ def test_programs_with_capabilities_are_refused():
 def test_program_with_its_own_malloc_is_warned_about():
     result = memprof("run", "-o", "logs", "--", mp.victim("own_malloc"))
     mp.equal(result.returncode, 0, "status")
-    mp.equal(result.stderr.count("malloc instead of"), 1, f"lines about it: {result.stderr}")
+    mp.equal(result.stderr.count("malloc instead of"), 1, f"warnings: {result.stderr}")
     mp.check("own_malloc provides malloc instead of libmemprof.so: its blocks are not recorded, everything else is" in result.stderr, result.stderr)
     mp.check("1 log in logs" in result.stderr, result.stderr)
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
@@ -150,12 +150,12 @@ def test_mappings_of_a_linked_allocator_are_recorded():
         raise mp.Skip("libjemalloc_pic.a is not installed")
     result = memprof("run", "-o", "logs", "--", mp.victim("own_jemalloc"))
     mp.equal(result.returncode, 0, "status")
-    mp.equal(result.stderr.count("its blocks are not recorded"), 1, f"lines about it: {result.stderr}")
+    mp.equal(result.stderr.count("its blocks are not recorded"), 1, f"warnings: {result.stderr}")
     log = mp.Logs(path("logs")).one()
     heap, = log.json["heaps"]
     mp.equal((log.json["unseen_malloc"], heap["heap"]), ("own_jemalloc", "host/mmap"), "the allocator, and the only heap")
-    mp.within(heap["peak_bytes"], GIB * 10 + MIB * 64, GIB * 10 + MIB * 128, "what was mapped")
-    mp.within(heap["touched_at_most_bytes"], MIB * 68, MIB * 128, "what was touched")
+    mp.within(heap["peak_bytes"], GIB * 10 + MIB * 64, GIB * 10 + MIB * 128, "mapped bytes")
+    mp.within(heap["touched_at_most_bytes"], MIB * 68, MIB * 128, "touched bytes")
     report = subprocess.run([os.environ["MEMPROF_REPORT"], path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
     mp.check("the malloc of own_jemalloc serves the program; what it maps is in host/mmap\n" in report, report)
     mp.check(re.search(r"host/mmap: of 10\.\d+ GiB at most \d+\.\d+ MiB was in memory or swap", report), report)
@@ -367,7 +367,7 @@ def test_summary_does_not_count_logs_of_running_processes():
 def test_journal_directory_can_be_relative():
     os.mkdir(path("journals"))
     result = memprof("run", "--journal-dir=journals", "--", "sh", "-c", "echo $MEMPROF_JOURNAL_DIR; test -e journals/*$$* && echo used")
-    mp.equal(result.stdout, f"{path('journals')}\nused\n", "its path, and whether the shell's journal is there")
+    mp.equal(result.stdout, f"{path('journals')}\nused\n", "the journals' folder and its use")
     refused(memprof("run", "--journal-dir=missing", "--", "echo", "ran"), FAILED, "missing: No such file")
 
 
@@ -380,7 +380,7 @@ def test_one_directory_holds_the_logs_of_all_processes():
     mp.check("3 logs in logs; the largest is python" in result.stderr, result.stderr)
     mp.check("next: memprof-report logs\n" in result.stderr, result.stderr)
     result = memprof("run", "-o", "a b'c", "--", "sh", "-c", "true")
-    mp.check("next: memprof-report 'a b'\\''c'\n" in result.stderr, f"as a shell reads it: {result.stderr}")
+    mp.check("next: memprof-report 'a b'\\''c'\n" in result.stderr, f"the path is not quoted for a shell: {result.stderr}")
 
 
 def test_default_directory_is_named_after_the_program():
@@ -538,7 +538,7 @@ def test_run_without_logs_leaves_no_directory():
     os.mkdir(path("users"))
     memprof("run", "-o", "users", "--program=nothing", "--", "true")
     mp.equal(os.listdir(mp.folder), ["users"], "a directory that was there before")
-    mp.equal(os.listdir(path("users")), [], "its files")
+    mp.equal(os.listdir(path("users")), [], "files in the user's folder")
 
 
 def test_journals_of_killed_processes_are_merged_into_their_logs():
@@ -717,7 +717,7 @@ def test_processes_without_memprof_are_reported():
     mp.check("1 process of the command ran without memprof: cat (pid " in result.stderr, result.stderr)
     mp.check("started without LD_PRELOAD)" in result.stderr, result.stderr)
     result = memprof("run", "-o", "more", "--program=cat", "--", PYTHON, "-S", "-c", "import subprocess; subprocess.run(['cat'])")
-    mp.check("without memprof" not in result.stderr, f"what is filtered is not unseen: {result.stderr}")
+    mp.check("without memprof" not in result.stderr, f"processes that the filter left out are reported as unrecorded: {result.stderr}")
 
 
 WAITS = """

@@ -111,7 +111,7 @@ def test_package_recommends_libdw():
 def test_package_passes_lintian():
     if not shutil.which("lintian"):
         raise mp.Skip("lintian is not installed")
-    mp.equal(output("lintian", "--allow-root", "--no-cfg", "--fail-on=none", one("memprof_*.deb")), "", "what lintian says")
+    mp.equal(output("lintian", "--allow-root", "--no-cfg", "--fail-on=none", one("memprof_*.deb")), "", "lintian's output")
 
 
 def test_archive_has_all_files():
@@ -234,7 +234,7 @@ def in_root(suite):
     demo(root)
     roots.run(root, "dpkg", "--purge", "memprof")
     left = roots.run(root, "find", "/usr", "/etc", "-name", "*memprof*").split()
-    mp.equal(left, [], "what is left behind")
+    mp.equal(left, [], "files that remain after removal")
     tree = archive()
     shutil.rmtree(os.path.join(root, "opt/mine"), ignore_errors=True)
     shutil.copytree(tree, os.path.join(root, "opt/mine"))

@@ -78,7 +78,7 @@ def heaps(db, log):
     for h in peaks["heaps"]:
         lines = [l for l in rows(db, "lines") if l["heap"] == h["heap"]]
         check(sum(l["peak_bytes"] for l in lines) == h["peak_bytes"], log, h["heap"], "lines do not sum to the peak")
-        check(sum(l["end_bytes"] for l in lines) == sum(r["end_bytes"] for r in h["ranges"]), log, h["heap"], "nor to the end")
+        check(sum(l["end_bytes"] for l in lines) == sum(r["end_bytes"] for r in h["ranges"]), log, h["heap"], "bytes at the end differ")
         series = [s["max_bytes"] for s in rows(db, "series") if s["heap"] == h["heap"]]
         check(max(series) == h["peak_bytes"] and len(series) <= 128, log, h["heap"], "series", len(series))
 

@@ -111,7 +111,7 @@ def marks(folder, made):
         db = opened(folder, log)
         found = {mark for mark, in db.execute("SELECT DISTINCT mark FROM uses WHERE heap = ?", (heap,))}
         check(found == wanted, log, heap, "marks", found)
-        check(db.execute("SELECT count(*) FROM uses WHERE mark = '>=' AND site_id IS NULL").fetchone() == (0,), log, "who has no stack is no sample")
+        check(db.execute("SELECT count(*) FROM uses WHERE mark = '>=' AND site_id IS NULL").fetchone() == (0,), log, "blocks without a call stack are not samples")
         db.close()
 
 

@@ -101,7 +101,7 @@ def log_that_needs_too_much_memory_is_refused(folder):
     log = make("live_blocks", 4000000, os.path.join(folder, "log.zst"))
     done = report("--max-memory=64", "peaks", log, statuses=[1])
     if b"needs more than 64 MiB of memory; raise the limit with memprof-report --max-memory" not in done.stderr:
-        sys.exit(f"not said why: {done.stderr}")
+        sys.exit(f"no reason is given: {done.stderr}")
     report("--max-memory=0", "peaks", log)
 
 
@@ -114,7 +114,7 @@ def false_zstd_magic_numbers_are_reported_as_damage(folder):
         log.write((head + jump) * 200000 + b"\0\0\0" * 400000)
     done = report("peaks", path, statuses=[3])
     if b"damaged" not in done.stdout:
-        sys.exit(f"not said: {done.stdout}")
+        sys.exit(f"no warning: {done.stdout}")
 
 
 def sparse_journal_of_1_tib_is_read_quickly(folder):

@@ -103,7 +103,7 @@ def counters_match_the_heaps(folder):
             check(points[-1][1] == h["end_bytes"] or "host-sample" in log, log, h["heap"], "end", points[-1], h["end_bytes"])     # estimates end after the last event
             check(len(points) <= 2 * 4096 + 2, log, h["heap"], "is bounded", len(points))
     read = trace(golden("h200-pytorch"))
-    check({"RSS", "gpu0 used"} <= {name for _, name in read.counters}, "what the kernel and the driver say")
+    check({"RSS", "gpu0 used"} <= {name for _, name in read.counters}, "the trace has the counters of the kernel and of the driver")
 
 
 def slices_match_the_range_instances(folder):
@@ -159,7 +159,7 @@ def trace_can_be_limited_to_a_time_span(folder):
     whole = [s for s in trace(log).slices if s.name == "forward"][2]
     names = collections.Counter(s.name for s in some.slices)
     check(names["step"] == names["forward"] == 1 and not names["backward"], names)
-    check(all(whole.begin <= s.begin <= s.end <= whole.end for s in some.slices), "what was open around it is cut")
+    check(all(whole.begin <= s.begin <= s.end <= whole.end for s in some.slices), "slices that begin earlier or end later are cut")
     check(min(some.times) >= whole.begin and max(some.times) <= whole.end, "nothing is outside")
     only = trace("--heap", "gpu0/torch", log)
     check([name for (_, name), _ in only.counters.items() if "/" in name] == ["gpu0/torch"], "--heap")
@@ -219,7 +219,7 @@ def failed_export_keeps_the_old_file(folder):
     done = export("-o", old, os.path.join(folder, "no.zst"), good)
     check(done.returncode == 1, "one of two is no log", done)
     with open(old, "rb") as f:
-        check(len(Trace(f.read()).slices) == len(trace(good).slices), "what is good of both is there")
+        check(len(Trace(f.read()).slices) == len(trace(good).slices), "the intact parts of both are in the trace")
     trace(made(folder, "MAKE_LOG", "lossy"), status=3)
 
 

@@ -113,9 +113,9 @@ def profile_can_be_limited_to_a_time_span(folder):
     log = golden("h100-spike")
     whole, some = profile(log), profile("--from", "step:3", "--until", "step:3.end", log)
     one = report("peaks", log, "--by", "range", "--at", "step:3.end")["logs"][0]["heaps"]
-    check(some.sum("inuse_space", heap="gpu0/torch") == next(h["peak_bytes"] for h in one if h["heap"] == "gpu0/torch"), "what lives at the end of the span")
+    check(some.sum("inuse_space", heap="gpu0/torch") == next(h["peak_bytes"] for h in one if h["heap"] == "gpu0/torch"), "inuse_space is live at the end of the time span")
     made_in_all = whole.sum("alloc_objects", heap="gpu0/torch")
-    check(0 < some.sum("alloc_objects", heap="gpu0/torch") < made_in_all / 8, "what is made in it")
+    check(0 < some.sum("alloc_objects", heap="gpu0/torch") < made_in_all / 8, "alloc_objects counts the allocations in the time span")
     only = profile("--heap", "gpu0/torch", log)
     check({l["heap"] for _, _, l in only.sample} == {"gpu0/torch"} and only.sum("inuse_space") == whole.sum("inuse_space", heap="gpu0/torch"), "--heap")
 
@@ -126,7 +126,7 @@ def calls_have_file_and_line(folder):
     frames = [f for stack, _, _ in profile(golden("h200-pytorch")).sample for lines in stack for f in lines]
     check(any(name == "Adam._init_group" and file.startswith("/") and file.endswith("torch/optim/adam.py") and line > 0 for name, file, line in frames), frames[:20])
     check(any(name == "(module)" for name, _, _ in frames) and not any(name.startswith("<") for name, _, _ in frames), "pprof leaves out what stands in <>")
-    check(any(name.startswith("torch:AddmmBackward0") for name, _, _ in frames), "where there is no call stack the ranges stand for it")
+    check(any(name.startswith("torch:AddmmBackward0") for name, _, _ in frames), "blocks without a call stack have the frames of their ranges")
     cut = {lines[0][0] for stack, _, _ in profile(made(folder, "MAKE_STACK_LOG", "cut")).sample for lines in stack}
     check({f"(stack cut{why})" for why in (": depth limit", ": no unwind information", ": caller not found", "")} <= cut, "cut stacks", cut)
     native = profile(made(folder, "MAKE_STACK_LOG", "native"))
@@ -177,7 +177,7 @@ def failed_export_keeps_the_old_file(folder):
     done = export("-o", old, os.path.join(folder, "no.zst"), good)
     check(done.returncode == 1, "one of two is no log", done)
     with open(old, "rb") as f:
-        check(Profile(f.read()).sum("inuse_space") == profile(good).sum("inuse_space"), "what is good of both is there")
+        check(Profile(f.read()).sum("inuse_space") == profile(good).sum("inuse_space"), "the intact parts of both are in the profile")
     profile(made(folder, "MAKE_LOG", "lossy"), status=3)
 
 

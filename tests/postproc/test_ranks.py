@@ -282,7 +282,7 @@ def executed(job):
     result = job.report()
     check(sorted(r["name"] for r in result["ranks"]) == ["pid 1000", "pid 1001", "pid 1001", "pid 1002"], "executed", result["ranks"])
     check(result["executed_programs"] == 2 and {r["file"] for r in result["ranks"]} >= {"train.n000.1001.zst", "again.zst"}, "what stands for it", result["ranks"])
-    check("4 processes on 1 node; 2 logs of what they executed" in run(job.folder).stdout, "in words")
+    check("4 processes on 1 node; 2 logs of what they executed" in run(job.folder).stdout, "the numbers of processes and logs")
     edit(job.path[0], "UPDATE heaps SET estimated = 1 WHERE heap = 'gpu0/torch'")
     text, result = run(job.folder).stdout, by_name(job.report()["measures"])
     check(result["gpu0/torch"]["estimated"] and "estimated" not in result["gpu0/device"], "an estimate", result)

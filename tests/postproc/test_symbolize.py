@@ -80,7 +80,7 @@ def reports_are_the_same_without_the_program(folder):
     os.mkdir(away)
     for name in "log.zst", "log.zst.symbols":
         shutil.copy(os.path.join(folder, name), away)
-    check(reports(os.path.join(away, "log.zst"))[3] == before[3], "on another machine")
+    check(reports(os.path.join(away, "log.zst"))[3] == before[3], "the report on another machine")
 
 
 def writes_the_documented_format(folder):
@@ -131,12 +131,12 @@ def pprof_export_separates_files_of_the_same_name(folder):
 
 def writes_no_file_without_names(folder):
     r = Recorded(folder).moved()
-    check("no call has a name, so nothing was stored" in run("log", "symbolize", r.log), "not said")
+    check("no call has a name, so nothing was stored" in run("log", "symbolize", r.log), "a message that no call has a name")
     check(not os.path.exists(r.symbols), "a file without names")
     log = os.path.join(folder, "none.zst")
     subprocess.run([os.environ["MAKE_LOG"], "whole", log], check=True)
-    check("no native call stacks in this log" in run("log", "symbolize", log), "not said")
-    check(run("log", "symbolize", "--quiet", log) == "", "it is not quiet")
+    check("no native call stacks in this log" in run("log", "symbolize", log), "a message that the log has no call stacks")
+    check(run("log", "symbolize", "--quiet", log) == "", "--quiet prints nothing")
 
 
 def gives_no_names_for_another_build(folder):
@@ -295,7 +295,7 @@ def leaves_special_files_alone(folder):
     os.unlink(r.symbols + ".part")
     os.symlink(r.program, r.symbols + ".part")
     run("log", "symbolize", r.log, status=1, env=NAMED)
-    check(os.path.getsize(r.program) > 1000, "what a link leads to was written")
+    check(os.path.getsize(r.program) > 1000, "the target of the link is unchanged")
     os.unlink(r.symbols + ".part")
     with open(r.symbols + ".part", "w") as file:
         file.write("left by one that was killed")

@@ -241,7 +241,7 @@ def failed_export_keeps_the_old_file(folder):
     done = export("-o", old, good)
     check(done.returncode == 0 and sorted(os.listdir(folder)) == ["old.pickle"], done, os.listdir(folder))
     with open(old, "rb") as f:
-        check(pickle.load(f)["segments"], "it has replaced the old one")
+        check(pickle.load(f)["segments"], "the new snapshot replaces the old one")
 
 
 def is_not_left_behind_on_a_full_disk(folder):
@@ -259,7 +259,7 @@ def can_be_written_to_a_fifo(folder):
         done = export("-o", fifo, log)
         written = reader.stdout.read()
     check(done.returncode == 0 and stat.S_ISFIFO(os.stat(fifo).st_mode), done)
-    check(written == export("-o", "-", log).stdout and pickle.loads(written)["segments"], "what came")
+    check(written == export("-o", "-", log).stdout and pickle.loads(written)["segments"], "the output is a whole snapshot")
 
 
 # A file system that cannot create unnamed files, so a partial file with a fixed name exists during the write.
@@ -277,7 +277,7 @@ def refuses_a_second_writer(folder):
     done = export("-o", path, log, env=NAMED)
     check(done.returncode == 0 and os.listdir(folder) == ["out.pickle"], done, os.listdir(folder))
     with open(path, "rb") as f:
-        check(pickle.load(f)["segments"], "it is whole")
+        check(pickle.load(f)["segments"], "the snapshot is whole")
 
 
 def does_not_replace_a_part_file_of_another_user(folder):
@@ -295,7 +295,7 @@ def does_not_replace_a_part_file_of_another_user(folder):
         os.rename(f"{path}.part", other)
     check(all(r.returncode == 1 and b"its .part file belongs to another user" in r.stderr for r in refused) and os.listdir(folder) == ["other"], refused, os.listdir(folder))
     with open(other) as f:
-        check(f.read() == "mine", "it is as it was")
+        check(f.read() == "mine", "the file is unchanged")
 
 
 def of_an_oom_shows_the_instant_of_the_failure(folder):
@@ -318,7 +318,7 @@ def of_a_damaged_log_exits_with_status_3(folder):
     damaged = os.path.join(folder, "damaged.zst")
     with open(log, "rb") as f, open(damaged, "wb") as out:
         out.write(f.read() + b"no frame")
-    check(loaded(damaged, status=3) == loaded(log), "what is good of it is there")
+    check(loaded(damaged, status=3) == loaded(log), "the intact part of the log is in the snapshot")
 
 
 def of_several_logs_shows_the_first_rank(folder):

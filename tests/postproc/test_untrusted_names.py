@@ -241,7 +241,7 @@ def is_snapshot(what, path):
     with open(path, "rb") as file:
         content = file.read()
     if calls & {op.name for op, _, _ in pickletools.genops(content)}:
-        fail(what, "it calls")
+        fail(what, "the pickle calls functions")
     texts_are_there(what, list(texts_in(NoCode(io.BytesIO(content)).load())))
 
 

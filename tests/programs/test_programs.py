@@ -37,7 +37,7 @@ def test_junit_results_are_parsed():
     with tempfile.NamedTemporaryFile("w", dir=mp.folder, suffix=".xml", delete=False) as f:
         f.write(f"<testsuites>{cases}</testsuites>")
     mp.equal(results.junit(f.name), {"a": "passed", "b": "failed", "c": "skipped", "d": "failed"}, "results")
-    mp.equal(results.junit(f.name + ".none"), {}, "of a unit that wrote none")
+    mp.equal(results.junit(f.name + ".none"), {}, "results of a unit that wrote none")
 
 
 def attempts(*states):
@@ -47,7 +47,7 @@ def attempts(*states):
 def test_result_differs_only_if_no_attempt_agrees():
     mp.equal(compare.unlike(attempts("passed"), attempts("failed")), ["t"], "another result")
     mp.equal(compare.unlike(attempts("passed"), attempts(None)), ["t"], "a test that did not run")
-    mp.equal(compare.unlike(attempts("failed"), attempts("failed")), [], "it fails bare, too")
+    mp.equal(compare.unlike(attempts("failed"), attempts("failed")), [], "fails without memprof, too")
     flaky = attempts("passed", "failed"), attempts("failed", "failed")
     mp.equal((compare.unlike(*flaky), compare.unsteady(*flaky)), ([], ["t"]), "a flaky test")
 
@@ -56,9 +56,9 @@ def test_timeout_counts_as_no_result():
     """A hang under memprof is a difference for the unit and its tests, even if another attempt did not reach them."""
     late = {"tests": {"a": "passed", "status": "status 124"}}
     whole = {"tests": {"a": "passed", "b": "passed", "status": "passed"}}
-    mp.equal(compare.unlike([whole, late], [late, late]), ["b", "status"], "it never ends under memprof")
-    mp.equal(compare.unlike([late], [late]), ["status"], "it never ends")
-    mp.equal((compare.unlike([whole, late], [late, whole]), compare.unsteady([whole, late], [late, whole])), ([], []), "it ended both ways")
+    mp.equal(compare.unlike([whole, late], [late, late]), ["b", "status"], "never ends under memprof")
+    mp.equal(compare.unlike([late], [late]), ["status"], "never ends")
+    mp.equal((compare.unlike([whole, late], [late, whole]), compare.unsteady([whole, late], [late, whole])), ([], []), "both ends occur with and without memprof")
 
 
 class Three(Program):
@@ -79,7 +79,7 @@ def tasks(alone, units):
 def test_only_selected_units_run():
     """Runs the default selection, unless units are given, in parallel, or one after the other for a program that must
     be alone."""
-    mp.equal(tasks(False, ""), [[("a", "t01")], [("b", "t01")]], "its selection, unless units are named")
+    mp.equal(tasks(False, ""), [[("a", "t01")], [("b", "t01")]], "tasks without named units")
     mp.equal(tasks(False, "t1?,none"), [[("a", "t10")], [("b", "t10")]], "by a pattern, of all that it has")
     mp.equal(tasks(True, "t0*"), [[("a", "t00"), ("b", "t00"), ("a", "t01"), ("b", "t01")]], "alone, unit by unit")
 

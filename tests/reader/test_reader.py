@@ -76,7 +76,7 @@ def test_reader_is_used_from_cxx():
         file.write("#include <cstdio>\nint main() { std::puts(mpf_op_name(MPF_OP_ALLOC)); mpr_stream_close(mpr_stream_open(\"none\")); }\n")
     output("g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-I", top + "/include/memprof", source, folder_of(top, "libmemprof-reader.a") + "/libmemprof-reader.a",
            "-lm", "-o", program)
-    mp.equal(output(program), "ALLOC\n", "what it prints")
+    mp.equal(output(program), "ALLOC\n", "output")
 
 
 def test_reader_is_used_from_c99():
