@@ -55,10 +55,10 @@ class Trace:
         check(all(t["parent"] in self.tracks for t in self.tracks.values() if t["parent"]), "a track has an unknown parent")
         self.times = [e[0] for e in events]
 
-    def describe(self, fields):
-        check(fields[1][0] and fields[1][0] not in self.tracks, "a track is defined twice", fields)
-        thread, process = (message(fields[n][0]) if fields[n] else None for n in (4, 3))
-        self.tracks[fields[1][0]] = {"parent": fields[5][0] if fields[5] else 0, "name": fields[2][0].decode() if fields[2] else "", "is_counter": bool(fields[8]),
+    def describe(self, track):
+        check(track[1][0] and track[1][0] not in self.tracks, "a track is defined twice", track)
+        thread, process = (message(track[n][0]) if track[n] else None for n in (4, 3))
+        self.tracks[track[1][0]] = {"parent": track[5][0] if track[5] else 0, "name": track[2][0].decode() if track[2] else "", "is_counter": bool(track[8]),
                                    "tid": thread and thread[2][0], "pid": (thread or process or {1: [0]})[1][0], "thread": thread and thread[5][0].decode(),
                                    "process": process and process[6][0].decode(), "command": process and [c.decode() for c in process[2]]}
 

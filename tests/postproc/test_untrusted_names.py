@@ -200,21 +200,21 @@ def texts_are_there(what, names):
 
 def is_profile(what, path):
     with gzip.open(path) as file:
-        fields = message(file.read())
-    names = [text.decode() for text in fields[6]]
-    if any(re.match("<.*>$", names[message(function)[2][0]]) for function in fields[5]):
+        profile = message(file.read())
+    names = [text.decode() for text in profile[6]]
+    if any(re.match("<.*>$", names[message(function)[2][0]]) for function in profile[5]):
         fail(what, "a name that pprof leaves out")
     texts_are_there(what, names)
 
 
-def texts_of_packet(fields):
-    for interned in fields[12]:
+def texts_of_packet(packet):
+    for interned in packet[12]:
         yield from (name[2][0] for name in map(message, message(interned)[2]))
-    for track in map(message, fields[60]):
+    for track in map(message, packet[60]):
         yield from track[2]
         yield from (text for process in map(message, track[3]) for text in process[2] + process[6])
         yield from (text for thread in map(message, track[4]) for text in thread[5])
-    yield from (text for event in map(message, fields[11]) for text in event[23])
+    yield from (text for event in map(message, packet[11]) for text in event[23])
 
 
 def is_trace(what, path):

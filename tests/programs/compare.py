@@ -8,8 +8,8 @@ LATE = "status 124"         # the status that reap.py reports for a timeout
 def results(attempts, name):
     """Returns the results of a test. An attempt that timed out has no result for tests that it did not reach, and is
     not a result itself."""
-    results = (a["tests"].get(name, LATE if LATE in a["tests"].values() else MISSING) for a in attempts)
-    return {result for result in results if result != LATE}
+    each = (a["tests"].get(name, LATE if LATE in a["tests"].values() else MISSING) for a in attempts)
+    return {result for result in each if result != LATE}
 
 
 def unlike(bare, memprof):

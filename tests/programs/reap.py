@@ -38,8 +38,8 @@ def ended(pid):
     """Waits for the command, and for all processes that become children of this one, and returns the command's
     status."""
     while True:
-        ended, status = os.wait()
-        if ended == pid:
+        child, status = os.wait()
+        if child == pid:
             code = os.waitstatus_to_exitcode(status)
             return 128 - code if code < 0 else code
 

@@ -93,9 +93,9 @@ def test_reader_passes_other_faults_to_the_program():
     output("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-I", top + "/include/memprof", os.path.join(SOURCE, "tests/reader/sigbus.c"),
            folder_of(top, "libmemprof-reader.a") + "/libmemprof-reader.a", "-lm", "-o", program)
     for words, status, printed in ((("jump",), 0, "2 calls, 0 with an address\n"), (("jump", "sent"), 0, "2 calls, 0 with an address\n"),
-                                (("siginfo",), 0, "2 calls, 2 with an address\n"), (("once",), -signal.SIGBUS, "called once\n"),
-                                (("default",), -signal.SIGBUS, ""), (("default", "sent"), -signal.SIGBUS, ""),
-                                (("ignored",), -signal.SIGBUS, ""), (("ignored", "sent"), 0, "0 calls, 0 with an address\n")):
+                                 (("siginfo",), 0, "2 calls, 2 with an address\n"), (("once",), -signal.SIGBUS, "called once\n"),
+                                 (("default",), -signal.SIGBUS, ""), (("default", "sent"), -signal.SIGBUS, ""),
+                                 (("ignored",), -signal.SIGBUS, ""), (("ignored", "sent"), 0, "0 calls, 0 with an address\n")):
         log = shutil.copy(os.path.join(GOLDEN, "h200-pytorch.zst"), mp.folder)
         done = subprocess.run([program, log, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=mp.TIMEOUT)
         mp.equal((done.returncode, done.stdout), (status, printed), f"status and output of {words}")
