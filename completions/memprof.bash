@@ -1,11 +1,11 @@
-# Completion of memprof and memprof-report for bash: what they know, they say themselves (--help).
+# Completion of memprof and memprof-report for bash, from the programs' --help.
 
-# Long options of "COMMAND... --help", with = where they take a value.
+# Prints the long options of "COMMAND... --help", with = if they take a value.
 _memprof_options() {
     "$@" --help 2>/dev/null | sed -En 's/^ +(-., +)?(--[a-z-]+=?)[][A-Za-z|=,-]*( .*)?$/\2/p'
 }
 
-# Names of the list of commands, whose first heading is one of these, or of the lines about usage.
+# Prints the names in the list of commands, whose first heading is one of these, or in the lines about usage.
 _memprof_commands() {
     "$@" --help 2>/dev/null | sed -En '/^(What happened|Commands):$/,/^$/s/^  ([a-z]+) .*/\1/p; s/^(Usage|  or): +[^ ]+ \[OPTION\.\.\.\] ([a-z]+).*/\2/p'
 }
@@ -16,13 +16,13 @@ _memprof_reply() {
     return 0
 }
 
-# Where the first word is that is no option, from the word $1 on: the command, or what memprof run starts.
+# Finds the first word from the word $1 on that is not an option: the command, or the program that memprof run starts.
 _memprof_first() {
     local i
     for ((i = $1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
             --) ((i++)); break ;;
-            -o | -m | =) ((i++)) ;;      # the next word is their value; bash parts --name=value
+            -o | -m | =) ((i++)) ;;      # the next word is their value; bash separates --name=value into three words
             -*) ;;
             *) break ;;
         esac
@@ -30,10 +30,10 @@ _memprof_first() {
     echo "$((i < COMP_CWORD ? i : COMP_CWORD))"
 }
 
-# Is the word a value: --name=WORD, -o WORD?
+# Returns true if the word is a value: --name=WORD, -o WORD.
 _memprof_is_value() { [[ ${COMP_WORDS[COMP_CWORD]} == = || ${COMP_WORDS[COMP_CWORD - 1]} == @(=|-o|-m) ]]; }
 
-# Values of the option before the word, where "COMMAND... --help" lists them: --name=ONE|TWO.
+# Prints the values of the option before the word, if "COMMAND... --help" lists them: --name=ONE|TWO.
 _memprof_value() {
     local word=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1))
     if [[ $word == = ]]; then word= at=$COMP_CWORD; fi
@@ -42,8 +42,8 @@ _memprof_value() {
     _memprof_reply "$("$@" --help 2>/dev/null | sed -En "s/^ +(-., +)?$name=([a-z|-]+)( .*)?\$/\2/p" | tr '|' ' ')" "$word"
 }
 
-# Sets command to the words that name the command of memprof-report, such as "peaks" or "log info", and at to the last of them, or
-# to the word that is completed if that is to name it.
+# Sets command to the words that name the command of memprof-report, such as "peaks" or "log info". Sets at to the last of them, or
+# to the completed word if that will name the command.
 _memprof_report_command() {
     command=()
     at=$(_memprof_first 1)
@@ -61,7 +61,7 @@ _memprof_report() {
     if _memprof_is_value; then _memprof_value "$1" "${command[@]}"
     elif [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" "${command[@]}")" "$word"
     elif ((at == COMP_CWORD)); then _memprof_reply "$(_memprof_commands "$1" "${command[@]}")" "$word"
-    fi      # else logs: files
+    fi      # otherwise, the words are logs: files
 }
 
 _memprof() {
@@ -76,7 +76,7 @@ _memprof() {
     if [[ ${COMP_WORDS[at]} != run ]]; then return; fi
     at=$(_memprof_first $((at + 1)))
     if ((at < COMP_CWORD)); then
-        if declare -F _command_offset >/dev/null; then _command_offset "$at"; fi     # of bash-completion
+        if declare -F _command_offset >/dev/null; then _command_offset "$at"; fi     # a function of bash-completion
     elif [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" run)" "$word"
     else mapfile -t COMPREPLY < <(compgen -c -- "$word"); fi
 }
