@@ -128,6 +128,8 @@ void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct m
 void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* Cuts the parts of the device to what the process itself can have. Returns true if it did. */
 bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part);
+/* Returns the process's own bytes on the device: tracked and hidden ones. */
+uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device);
 /* The driver refused memory while `used` bytes of the device were in use. */
 void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used);
 /* SAMPLE_GPU: a measurement by NVML. */

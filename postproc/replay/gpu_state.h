@@ -144,6 +144,8 @@ struct mpr_peak_window {
     struct mpr_device_snapshot peak; /* not valid if the device held nothing */
 };
 
+enum { MPR_OWN_SAMPLES = 3 };
+
 struct mpr_gpu_device {
     bool seen;
     bool shared;                        /* its memory is the host's */
@@ -159,10 +161,14 @@ struct mpr_gpu_device {
         uint64_t used, tracked, serial;
     } after; /* at the newest GPU_RETURN */
     int64_t part[MPR_PARTS];
-    bool own_known;     /* a sample had the process's own bytes */
-    int64_t own_hidden; /* maximum of the process's own bytes that were not tracked */
-    int64_t parts_then; /* sum of part at the newest such sample */
-    bool limit_raised;  /* the next measured launch belongs to cuCtxSetLimit */
+    bool own_known;         /* a sample had the process's own bytes */
+    int64_t own_hidden;     /* maximum of the process's own bytes that were not tracked */
+    int64_t parts_then;     /* sum of part at the newest such sample */
+    uint64_t own, own_time; /* of the newest such sample */
+    int64_t own_recent[MPR_OWN_SAMPLES]; /* own bytes that were not tracked, of the last such
+                                            samples */
+    unsigned own_samples;
+    bool limit_raised; /* the next measured launch belongs to cuCtxSetLimit */
     uint64_t torch_reserved, torch_reserved_peak; /* PyTorch's own totals */
     struct mpr_best_instant best;
     struct mpr_device_snapshot peak;

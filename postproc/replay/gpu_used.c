@@ -1,6 +1,8 @@
 /* Used bytes of a device, by measurement. Allocations that no event names (contexts, modules,
  * graphs) are the growth of used bytes around the calls that cause it, less what was tracked
  * meanwhile. */
+#include <string.h>
+
 #include "amount.h"
 #include "gpu.h"
 #include "mpf/slot.h"
@@ -151,6 +153,34 @@ bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
     return true;
 }
 
+static int64_t median_of_recent(const struct mpr_gpu_device *d)
+{
+    const int64_t a = d->own_recent[0], b = d->own_recent[1], c = d->own_recent[2],
+                  low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* A sample has the bytes of an allocation before its event, and no longer those of a block that is
+ * being freed.  If no sample followed, nothing changed since.  Otherwise the median of three
+ * samples has neither error. */
+uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
+{
+    const struct mpr_gpu_device *d = &r->gpu.device[device];
+    const uint64_t tracked = mpr_gpu_tracked(r, device);
+    int64_t part[MPR_PARTS];
+    memcpy(part, d->part, sizeof part);
+    mpr_hidden_cut(d, part);
+    int64_t hidden = sum_of(part);
+    if (d->own_known && r->now - d->own_time > MPR_IN_FLIGHT_NS)
+        return d->own > tracked ? d->own : tracked;
+    if (d->own_samples >= MPR_OWN_SAMPLES) {
+        const int64_t later = mpr_signed_sub(sum_of(d->part), d->parts_then),
+                      limit = mpr_signed_add(median_of_recent(d), later > 0 ? later : 0);
+        if (hidden > limit) hidden = limit;
+    }
+    return tracked + (hidden > 0 ? (uint64_t)hidden : 0);
+}
+
 /* ---- measurements */
 
 /* The driver's figure at a refusal is newer than the last sample. If they differ, nothing shows
@@ -181,6 +211,9 @@ void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e)
         const int64_t hidden = mpr_signed_difference(mpr_gpu_tracked(r, device), own);
         if (!d->own_known || hidden > d->own_hidden) d->own_hidden = hidden;
         d->own_known = true;
+        d->own = own;
+        d->own_time = r->now;
+        d->own_recent[d->own_samples++ % MPR_OWN_SAMPLES] = hidden;
         d->parts_then = sum_of(d->part);
         d->others = mpr_saturating_sub(used, own);
     }

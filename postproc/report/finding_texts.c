@@ -196,8 +196,9 @@ static const struct {
     [MPR_FINDING_UNEVEN_RANKS] = {
         "{rank} peaks at {peak_bytes} of {heap}, {bytes} above {usual}[; {place_bytes} of it in "
         "{place}]",
-        "check the input of this rank: longer sequences, a larger batch, more tokens for its "
-        "experts; balance them over the ranks, or limit the length",
+        "check what only this rank does: longer sequences, a larger batch, more tokens for its "
+        "experts, or results that it gathers and keeps; balance the input, limit its length, or "
+        "move results to the host (cpu)",
         "ranks" },
     [MPR_FINDING_WORKER] = {
         "one of {workers} forked workers, pid {pid}, peaks at {peak_bytes} of host memory, "

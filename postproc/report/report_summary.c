@@ -301,7 +301,9 @@ static void next(struct mpr_document *doc, const struct mpr_insights *in,
     bool first = true;
     mpr_doc_gap(doc);
     if (ranks) ask(doc, &first, "ranks", mpr_report_folder(doc, s->path));
-    if (in->oom.told || in->refused.count || in->died) ask(doc, &first, "oom", s->path);
+    const char *run = in->family ? mpr_report_folder(doc, s->path) : s->path;
+    if (in->oom.told || in->refused.count || in->died)
+        ask(doc, &first, "oom", in->oom.told && in->oom.state.shares ? run : s->path);
     if (has_growth(in)) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
     if (in->findings > FINDINGS) ask(doc, &first, "summary --all", s->path);

@@ -152,6 +152,39 @@ static void growth_of_other_processes_is_not_a_context(void **state)
     mpr_replay_free(&replay);
 }
 
+/* The context seems to have 1 GiB, because other processes started at the same time. */
+static void begin_with_a_large_context(void)
+{
+    begin();
+    sample(100 * MIB, 0);
+    enter(1, MPF_CALL_CONTEXT, 100 * MIB);
+    leave(1, MPF_CALL_CONTEXT, 1124 * MIB, 0xc1);
+}
+
+static void own_bytes_omit_an_allocation_that_one_sample_had_before_its_event(void **state)
+{
+    (void)state;
+    begin_with_a_large_context();
+    sample(1124 * MIB, 532 * MIB);
+    sample(1130 * MIB, 532 * MIB);
+    sample(9130 * MIB, 8532 * MIB); /* it has the block already */
+    alloc(D, A, 8000 * MIB);
+    assert_int_equal(mpr_gpu_own(&replay, 0), 8532 * MIB);
+    over();
+}
+
+static void own_bytes_are_those_of_the_newest_sample_if_none_followed(void **state)
+{
+    (void)state;
+    begin_with_a_large_context();
+    sample(9130 * MIB, 8532 * MIB);
+    alloc(D, A, 8000 * MIB);
+    now += UINT64_C(1000000000);
+    push(1, 0, 7);
+    assert_int_equal(mpr_gpu_own(&replay, 0), 8532 * MIB);
+    over();
+}
+
 static void a_context_is_no_larger_than_the_bytes_of_its_process(void **state)
 {
     (void)state;
@@ -482,6 +515,8 @@ int main(void)
         cmocka_unit_test(a_call_that_was_not_measured_counts_nothing),
         cmocka_unit_test(growth_of_other_processes_is_not_a_context),
         cmocka_unit_test(a_context_is_no_larger_than_the_bytes_of_its_process),
+        cmocka_unit_test(own_bytes_omit_an_allocation_that_one_sample_had_before_its_event),
+        cmocka_unit_test(own_bytes_are_those_of_the_newest_sample_if_none_followed),
         cmocka_unit_test(used_bytes_are_the_newest_sample_and_what_changed_since),
         cmocka_unit_test(growth_that_was_measured_before_its_event_counts_once),
         cmocka_unit_test(owners_of_pools_are_those_at_the_peak),

@@ -252,8 +252,10 @@ void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
 static void local_memory(struct mpr_insights *out, const struct mpr_device_state *s,
                          unsigned device)
 {
+    enum { HUNDREDTH = 100 };
     const int64_t bytes = mpr_device_bytes(s, MPR_USE_LOCAL_MEMORY);
-    if (bytes < MPR_WORTH_BYTES) return;
+    const uint64_t gpu = s->total != MPF_UNKNOWN ? s->total : 0;
+    if (bytes < MPR_WORTH_BYTES || (uint64_t)bytes < gpu / HUNDREDTH) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_LOCAL_MEMORY, mpf_heap_gpu(MPF_HEAP_DEVICE, device),
                         s->time, (uint64_t)bytes);

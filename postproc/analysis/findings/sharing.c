@@ -42,13 +42,7 @@ static uint64_t time_in(const struct mpr_summary *log, const struct mpr_shared_a
 static void add_share(const struct look *l, const struct mpr_shared_account *a,
                       const struct mpr_replay *r, unsigned device)
 {
-    const struct mpr_gpu_device *d = &r->gpu.device[device];
-    int64_t part[MPR_PARTS], hidden = 0;
-    memcpy(part, d->part, sizeof part);
-    mpr_hidden_cut(d, part);
-    for (int i = 0; i < MPR_PARTS; i++) hidden = mpr_signed_add(hidden, part[i]);
-    const uint64_t blocks = mpr_gpu_tracked(r, device),
-                   bytes = blocks + (hidden > 0 ? (uint64_t)hidden : 0);
+    const uint64_t blocks = mpr_gpu_tracked(r, device), bytes = mpr_gpu_own(r, device);
     struct mpr_device_state *s = a->state;
     if (!bytes) return;
     s->share[s->shares++] = (struct mpr_device_share){
@@ -94,6 +88,23 @@ static void read_log(struct look *l, const struct mpr_progress *progress)
 
 /* ---- accounts */
 
+/* Processes that start together are each taken for the growth of all.  So if more than the used
+ * bytes has a name, the contexts and modules of this process are too large: they are measured
+ * around its calls, whereas those of the others were sampled. */
+static void cut_hidden(struct mpr_device_state *s, struct mpr_device_part *unknown)
+{
+    const int64_t slack = INT64_C(16) << 20;
+    for (size_t i = 0; i < s->parts && unknown->bytes < -slack; i++) {
+        struct mpr_device_part *p = &s->part[i];
+        const int64_t excess = mpr_signed_sub(0, unknown->bytes);
+        if (p->use < MPR_USE_GRAPHS || p->use > MPR_USE_POOL_OVERHEAD || p->bytes <= 0) continue;
+        const int64_t cut = p->bytes < excess ? p->bytes : excess;
+        p->bytes -= cut;
+        unknown->bytes += cut;
+        p->note = "at most: other processes grew meanwhile";
+    }
+}
+
 /* Inserts the part of recorded processes before that of other processes, or else before the unknown
  * bytes, and takes their bytes from both. */
 static void move_bytes(struct mpr_device_state *s)
@@ -111,6 +122,7 @@ static void move_bytes(struct mpr_device_state *s)
                   from_others = bytes < known ? bytes : known;
     if (others) others->bytes -= from_others;
     unknown->bytes = mpr_signed_sub(unknown->bytes, bytes - from_others);
+    cut_hidden(s, unknown);
     struct mpr_device_part *at = others ? others : unknown;
     memmove(at + 1, at, (size_t)(s->part + s->parts - at) * sizeof *at);
     s->parts++;

@@ -83,11 +83,13 @@ static struct causes begin(const struct mpr_ranks_outlier *o, size_t max)
                             .grew = o->change > 0 };
 }
 
-/* Returns the measure whose lines explain the outlier: PyTorch's blocks if they differ by about the
- * same bytes as the segments.  A segment has the range that needed it first, a block its own. */
+/* Returns the measure whose lines explain the outlier: PyTorch's blocks if they differ by at least
+ * half of the bytes of the segments.  A segment has the range that needed it first, a block its
+ * own.
+ */
 static size_t measure_of_lines(const struct mpr_ranks *r, const struct mpr_ranks_outlier *o)
 {
-    const int64_t least = o->change - o->change / 10;
+    const int64_t least = o->change / 2;
     if (r->measure[o->measure].kind != MPF_HEAP_DEVICE) return o->measure;
     for (size_t i = 0; i < r->measures; i++) {
         const struct mpr_ranks_measure *m = &r->measure[i];

@@ -136,6 +136,18 @@ static const struct mpr_digest_line *largest_line(const struct mpr_digest *d, ui
     return NULL;
 }
 
+/* A rank that holds the same on its own GPU differs only because the others hold it elsewhere. */
+static bool is_foreign(const struct mpr_insights *in, const char *place)
+{
+    for (size_t i = 0; i < in->findings; i++)
+        for (size_t k = 0;
+             in->finding[i].kind == MPR_FINDING_FOREIGN_GPU && k < in->finding[i].details; k++)
+            if (strcmp(in->finding[i].detail[k].key, "place") == 0 &&
+                strcmp(in->finding[i].detail[k].text, place) == 0)
+                return true;
+    return false;
+}
+
 static void add_foreign(struct mpr_insights *in, struct mpr_ranks *r, const struct foreign *f,
                         size_t gpus)
 {
@@ -220,7 +232,11 @@ static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
     const struct mpr_digest_heap *heap = mpr_ranks_heap(d, m->kind);
     const uint64_t peak = m->value[o->rank], usual = m->value[o->usual],
                    more = mpr_saturating_sub(peak, usual);
-    if (!heap || !mpr_worth(more, peak) || grows(d, more)) return;
+    const char *place = o->causes && o->cause[0].change > 0
+                            ? place_of(in, o->cause[0].path, o->cause[0].caller)
+                            : NULL;
+    if (!heap || !mpr_worth(more, peak) || grows(d, more) || (place && is_foreign(in, place)))
+        return;
     struct mpr_finding *f =
         mpr_finding_add(in, MPR_FINDING_UNEVEN_RANKS, heap->heap, heap->peak_ns, more);
     f->estimated = m->estimated;
@@ -230,10 +246,10 @@ static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
     mpr_finding_detail(
         f, text("usual", mpr_arena_format(&in->arena, "%s%s", r->pair ? "" : "the median, ",
                                           r->rank[o->usual].name)));
-    if (o->causes && o->cause[0].change > 0) {
+    if (place) {
         const struct mpr_ranks_cause *c = &o->cause[0];
         mpr_finding_estimate(f, "place_bytes", (uint64_t)c->change, c->estimated);
-        mpr_finding_detail(f, text("place", place_of(in, c->path, c->caller)));
+        mpr_finding_detail(f, text("place", place));
     }
     move_up(in);
 }
