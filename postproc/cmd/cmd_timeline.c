@@ -18,7 +18,8 @@ static void set_buckets(void *value, const struct mpr_given *given)
 }
 
 static const struct mpr_option options[] = {
-    { "by", 'b', MPR_BY_WORDS, "group the bands by " MPR_BY_HELP, MPR_TO_BY(struct args, timeline.by) },
+    { "by", 'b', MPR_BY_WORDS, "group the bands by " MPR_BY_HELP,
+      MPR_TO_BY(struct args, timeline.by) },
     { "heap", 0, "NAME", MPR_HEAP_HELP " or gpu0/torch", MPR_TO_HEAP(struct args, timeline.heap) },
     { "backward-of", 0, NULL, MPR_BACKWARD_OF_HELP,
       MPR_TO_FLAG(struct args, timeline.backward_of) },

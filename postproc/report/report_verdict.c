@@ -170,7 +170,8 @@ static const char *spread_words(struct mpr_document *doc, const struct mpr_diff 
         return mpr_arena_format(&doc->arena, "; runs of one side differ by up to %s",
                                 mpr_doc_size(doc, larger(v->run_spread)));
     if (v->step_spread.base || v->step_spread.now)
-        return mpr_arena_format(&doc->arena, "; training steps of one run differ by up to %s",
+        return mpr_arena_format(&doc->arena,
+                                "; the middle half of a run's training steps spans up to %s",
                                 mpr_doc_size(doc, larger(v->step_spread)));
     return "";
 }
@@ -180,9 +181,11 @@ static const char *noise_words(struct mpr_document *doc, const struct mpr_diff *
 {
     if (diff->peaks.logs > 2) return "no more than runs of one side differ";
     if (!smaller(v->step_spread)) return "no more than samples differ by chance";
-    return mpr_arena_format(&doc->arena,
-                            "no more than the training steps of each run differ, at least %s",
-                            mpr_doc_size(doc, smaller(v->step_spread)));
+    return mpr_arena_format(
+        &doc->arena,
+        "no more than the training steps of each run vary, whose middle half spans "
+        "%s or more",
+        mpr_doc_size(doc, smaller(v->step_spread)));
 }
 
 static const char *headline(struct mpr_document *doc, const struct mpr_diff *diff,

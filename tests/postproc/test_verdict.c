@@ -253,6 +253,18 @@ static void fewer_parameters_are_no_other_type(void **state)
     assert_string_equal(compare(f)->key, "parameters");
 }
 
+static void without_the_roles_of_a_side_call_sites_are_compared(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 3000 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 2000 * MIB },
+             (struct mpr_sides){ 40, 80 });
+    f->insights[0].has_breakdown = false;
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "blocks");
+}
+
 /* ---- growth */
 
 static void growth_of_one_side_replaces_the_role_of_what_it_keeps(void **state)
@@ -292,7 +304,8 @@ static void steps_that_differ_as_much_make_a_difference_noise(void **state)
     compare(f);
     assert_int_equal(f->verdict.outcome, MPR_OUTCOME_NOISE);
     assert_string_equal(words(f), "gpu0/torch differs by 100.00 MiB (+5.0 %): no more than the "
-                                  "training steps of each run differ, at least 500.00 MiB");
+                                  "training steps of each run vary, whose middle half spans "
+                                  "500.00 MiB or more");
 }
 
 static void equal_steps_of_each_run_leave_a_difference(void **state)
@@ -303,6 +316,20 @@ static void equal_steps_of_each_run_leave_a_difference(void **state)
              (struct mpr_sides){ 40, 40 });
     set_steps(f, 0, 2000 * MIB, 0);
     set_steps(f, 1, 2100 * MIB, 0);
+    compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+}
+
+static void one_step_that_validates_leaves_a_difference(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2100 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1100 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 1500 * MIB, 0);
+    set_steps(f, 1, 1500 * MIB, 0);
+    f->step[0][3] = 2000 * MIB;
+    f->step[1][3] = 2100 * MIB;
     compare(f);
     assert_int_equal(f->verdict.changes, 1);
 }
@@ -387,10 +414,12 @@ int main(void)
         TEST(more_blocks_come_from_a_lost_checkpoint),
         TEST(half_the_bytes_of_as_many_parameters_are_another_type),
         TEST(fewer_parameters_are_no_other_type),
+        TEST(without_the_roles_of_a_side_call_sites_are_compared),
         TEST(growth_of_one_side_replaces_the_role_of_what_it_keeps),
         TEST(equal_growth_is_no_difference),
         TEST(steps_that_differ_as_much_make_a_difference_noise),
         TEST(equal_steps_of_each_run_leave_a_difference),
+        TEST(one_step_that_validates_leaves_a_difference),
         TEST(steps_that_are_all_larger_leave_a_difference),
         TEST(optimizer_state_is_not_noise),
         TEST(a_part_of_the_device_is_named),

@@ -72,61 +72,66 @@ static struct mpr_change *add(struct comparison *c, enum mpr_change_kind kind, c
 
 /* ---- noise */
 
-/* Returns the peaks of the complete training steps, without the first one, in which the optimizer
- * makes its state. */
-static size_t step_peaks(const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h,
-                         const uint64_t **peak)
-{
-    const size_t complete = h->step_peaks < b->steps ? h->step_peaks : b->steps;
-    *peak = complete ? h->step_peak + 1 : NULL;
-    return complete ? complete - 1 : 0;
-}
-
-struct extremes {
-    uint64_t min, max;
+/* The peaks of a run's steps, sorted. */
+struct step_peaks {
+    uint64_t *peak;
+    size_t count;
 };
 
-static struct extremes extremes_of(const uint64_t *value, size_t count)
+/* Returns the distance between the quartiles.  A few steps that also validate do not change it. */
+static uint64_t spread_of(const struct step_peaks *s)
 {
-    struct extremes e = { UINT64_MAX, 0 };
-    for (size_t i = 0; i < count; i++) {
-        if (value[i] < e.min) e.min = value[i];
-        if (value[i] > e.max) e.max = value[i];
-    }
-    return e;
+    return s->peak[s->count * 3 / 4] - s->peak[s->count / 4];
 }
 
-/* Returns true if one sample's values are larger than the other's by more than chance: three
- * standard errors of the Mann-Whitney statistic. */
-static bool is_shifted(const uint64_t *a, size_t as, const uint64_t *b, size_t bs)
+static bool overlap(const struct step_peaks *a, const struct step_peaks *b)
+{
+    return a->peak[0] <= b->peak[b->count - 1] && b->peak[0] <= a->peak[a->count - 1];
+}
+
+/* Returns true if the steps of one run are larger than those of the other by more than chance:
+ * three standard errors of the Mann-Whitney statistic. */
+static bool is_shifted(const struct step_peaks *a, const struct step_peaks *b)
 {
     double larger_pairs = 0;
-    for (size_t i = 0; i < as; i++)
-        for (size_t k = 0; k < bs; k++) larger_pairs += a[i] == b[k] ? 0.5 : a[i] > b[k];
-    const double pairs = (double)as * (double)bs, error = sqrt(pairs * (double)(as + bs + 1) / 12);
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < b->count; k++)
+            larger_pairs += a->peak[i] == b->peak[k] ? 0.5 : a->peak[i] > b->peak[k];
+    const double pairs = (double)a->count * (double)b->count,
+                 error = sqrt(pairs * (double)(a->count + b->count + 1) / 12);
     return fabs(larger_pairs - pairs / 2) > 3 * error;
 }
 
-/* Returns true if the training steps of each run differ by at least as much as the two peaks, and
- * the steps of one run are not larger than those of the other one. */
+/* Takes the peaks of the complete training steps, without the first one, in which the optimizer
+ * makes its state. */
+static struct step_peaks steps_of(struct mpr_arena *arena, const struct mpr_breakdown *b,
+                                  const struct mpr_breakdown_heap *h)
+{
+    const size_t complete = h->step_peaks < b->steps ? h->step_peaks : b->steps;
+    struct step_peaks s = { NULL, complete ? complete - 1 : 0 };
+    if (!s.count) return s;
+    s.peak = mpr_arena_alloc(arena, s.count * sizeof *s.peak);
+    memcpy(s.peak, h->step_peak + 1, s.count * sizeof *s.peak);
+    qsort(s.peak, s.count, sizeof *s.peak, mpr_compare_numbers);
+    return s;
+}
+
+/* Returns true if the training steps of each run vary by at least as much as the two peaks differ,
+ * and the steps of one run are not larger than those of the other one. */
 static bool is_noise_of_steps(struct comparison *c, const struct mpr_breakdown_heap *const *h,
                               struct mpr_sides peak)
 {
     enum { LEAST = 4 };
-    const uint64_t *step[2];
-    size_t steps[2];
-    struct extremes of[2];
+    struct step_peaks of[2];
     for (size_t i = 0; i < 2; i++) {
         if (!h[i]) return false;
-        steps[i] = step_peaks(&c->insights[i]->breakdown, h[i], &step[i]);
-        if (steps[i] < LEAST) return false;
-        of[i] = extremes_of(step[i], steps[i]);
+        of[i] = steps_of(&c->out->arena, &c->insights[i]->breakdown, h[i]);
+        if (of[i].count < LEAST) return false;
     }
-    const struct mpr_sides spread = { of[0].max - of[0].min, of[1].max - of[1].min };
+    const struct mpr_sides spread = { spread_of(&of[0]), spread_of(&of[1]) };
     c->out->step_spread = spread;
-    if (of[0].min > of[1].max || of[1].min > of[0].max) return false;
-    return distance(peak) <= spread.base && distance(peak) <= spread.now &&
-           !is_shifted(step[0], steps[0], step[1], steps[1]);
+    return overlap(&of[0], &of[1]) && distance(peak) <= spread.base &&
+           distance(peak) <= spread.now && !is_shifted(&of[0], &of[1]);
 }
 
 /* ---- owners */
@@ -351,8 +356,9 @@ static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
     const struct mpr_sides peak = totals(a);
     const size_t before = c->out->changes;
     const struct mpr_breakdown_heap *h[2] = { roles_of(c, 0, a->which), roles_of(c, 1, a->which) };
+    const bool has_roles = (h[0] || h[1]) && (h[0] || !peak.base) && (h[1] || !peak.now);
     bool noise = a->noise;
-    if (!noise && (h[0] || h[1])) noise = compare_roles(c, a, peak, h);
+    if (!noise && has_roles) noise = compare_roles(c, a, peak, h);
     else if (!noise) compare_growth(c, a, peak);
     c->is_noise |= noise && counts(c, peak, peak);
     if (c->out->changes > before || noise || !counts(c, peak, peak)) return;
@@ -581,6 +587,7 @@ static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
 static void find(struct comparison *c)
 {
     struct mpr_verdict *out = c->out;
+    if (!c->insights[0] || !c->insights[1]) c->insights[0] = c->insights[1] = NULL;
     for (size_t i = 0; i < c->diff->accounts; i++)
         if (is_compared(c, &c->diff->account[i])) compare_heap(c, &c->diff->account[i]);
     for (size_t i = 0; i < c->diff->accounts; i++)

@@ -53,8 +53,8 @@ struct mpr_verdict {
                        largest difference.  NULL if nothing was recorded. */
     struct mpr_sides peak;        /* its peaks */
     struct mpr_sides run_spread;  /* bytes by which its peaks differ between the runs of a side */
-    struct mpr_sides step_spread; /* bytes by which the peaks of the training steps of that heap
-                                     differ in each run.  0: it has none. */
+    struct mpr_sides step_spread; /* bytes between the quartiles of the peaks of that heap's
+                                     training steps, in each run.  0: it has none. */
     struct mpr_change *change;
     size_t changes;
     /* private */
