@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "arena.h"
+#include "bisect.h"
 #include "index.h"
 #include "nearest.h"
 #include "utf8.h"
@@ -232,17 +234,50 @@ static void entries_with_one_key_are_returned_one_by_one(void **state)
 {
     (void)state;
     struct mpr_index index = { 0 };
-    struct mpr_probe none = mpr_index_probe(&index, 5);
-    assert_int_equal(mpr_probe_next(&none), 0);
+    uint32_t found = 0, broken = 0, others = 0;
+    MPR_INDEX_EACH(number, &index, 5) others += number;
     for (uint32_t i = 1; i <= 300; i++) mpr_index_add(&index, 5 + 64 * (i % 3), i);
-    uint32_t found = 0, number;
-    for (struct mpr_probe p = mpr_index_probe(&index, 5 + 64); (number = mpr_probe_next(&p));
-         found++)
+    MPR_INDEX_EACH(number, &index, 5 + 64) {
         assert_int_equal(number % 3, 1);
+        found++;
+    }
     assert_int_equal(found, 100);
-    struct mpr_probe other = mpr_index_probe(&index, 5 + 64 * 3);
-    assert_int_equal(mpr_probe_next(&other), 0);
+    MPR_INDEX_EACH(number, &index, 5 + 64) {
+        broken++;
+        break;
+    }
+    assert_int_equal(broken, 1);
+    MPR_INDEX_EACH(number, &index, 5 + 64 * 3) others += number;
+    assert_int_equal(others, 0);
     mpr_index_free(&index);
+}
+
+/* ---- searches and comparisons */
+
+static void a_search_counts_the_elements_before_a_bound(void **state)
+{
+    (void)state;
+    static const int sorted[] = { 1, 3, 3, 3, 8 };
+    static const size_t before[] = { 0, 0, 1, 1, 4, 4, 4, 4, 4, 5 };
+    for (int bound = 0; bound < 10; bound++)
+        for (size_t count = 0; count <= 5; count++)
+            assert_int_equal(MPR_COUNT_FIRST(i, count, sorted[i] < bound),
+                             before[bound] < count ? before[bound] : count);
+}
+
+struct pair {
+    uint64_t first, second;
+};
+MPR_COMPARE(by_pair, struct pair,
+            mpr_compare(b->first, a->first) ?: mpr_compare(a->second, b->second))
+
+static void equal_elements_are_sorted_by_the_second_comparison(void **state)
+{
+    (void)state;
+    static const uint64_t sorted[] = { 0, 5, 2, 7 };
+    struct pair pair[] = { { 1, 7 }, { UINT64_MAX, 5 }, { 1, 2 }, { UINT64_MAX, 0 } };
+    qsort(pair, 4, sizeof *pair, by_pair);
+    for (size_t i = 0; i < 4; i++) assert_int_equal(pair[i].second, sorted[i]);
 }
 
 /* ---- quoting for a shell */
@@ -345,6 +380,8 @@ int main(void)
         cmocka_unit_test(words_are_quoted_for_a_shell),
         cmocka_unit_test(bash_reads_a_quoted_word_unchanged),
         cmocka_unit_test_setup(entries_with_one_key_are_returned_one_by_one, plain_hash),
+        cmocka_unit_test(a_search_counts_the_elements_before_a_bound),
+        cmocka_unit_test(equal_elements_are_sorted_by_the_second_comparison),
         cmocka_unit_test(a_name_that_begins_like_the_text_is_nearer_than_a_similar_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
