@@ -192,7 +192,7 @@ static void the_peak_is_in_an_instance(void **state)
     }
     spike(f, 999);
     assert_string_equal(outermost(f), "step");
-    const struct mpr_followed *found = mpr_repeats_at_peak(f->repeats, H);
+    const struct mpr_followed *found = mpr_repeats_at_peak(f->repeats, H).instance;
     assert_non_null(found);
     assert_int_equal(found->number, 4);
     assert_int_equal(f->replay.ranges.node[found->inner].depth, 2);
@@ -206,7 +206,7 @@ static void a_peak_outside_of_instances_is_in_none(void **state)
     for (int i = 0; i < 3; i++) range(f, "step", 10);
     spike(f, 999);
     assert_string_equal(outermost(f), "step");
-    assert_null(mpr_repeats_at_peak(f->repeats, H));
+    assert_null(mpr_repeats_at_peak(f->repeats, H).instance);
 }
 
 /* The peak may be the last event. */
@@ -217,7 +217,7 @@ static void the_peak_may_be_in_the_last_instance(void **state)
     push(f, "step");
     spike(f, 20);
     assert_string_equal(outermost(f), "step");
-    assert_int_equal(mpr_repeats_at_peak(f->repeats, H)->number, 4);
+    assert_int_equal(mpr_repeats_at_peak(f->repeats, H).instance->number, 4);
 }
 
 /* Requests in a server's threads: the peak is in all open ones, of which MPR_FOLLOW_MAX are
@@ -225,22 +225,24 @@ static void the_peak_may_be_in_the_last_instance(void **state)
 static void a_peak_may_be_in_many_open_instances(void **state)
 {
     struct fixture *f = *state;
-    const struct mpr_followed *found;
+    struct mpr_repeats_peak found;
     for (int i = 0; i < 3; i++) range(f, "request", 10);
     for (uint32_t i = 1; i <= 8; i++) push_in(f, i, 0, "request");
     spike(f, 100);
     push(f, "inner");
-    assert_non_null(found = mpr_repeats_at_peak(f->repeats, H));
-    assert_int_equal(found->number, 4);
-    assert_int_equal(mpr_repeats_open(f->repeats, H, found), 8);
-    assert_false(mpr_repeats_beyond(f->repeats, H));
+    found = mpr_repeats_at_peak(f->repeats, H);
+    assert_non_null(found.instance);
+    assert_int_equal(found.instance->number, 4);
+    assert_int_equal(found.open, 8);
+    assert_false(found.is_full);
     for (uint32_t i = 9; i <= 300; i++) push_in(f, i, 0, "request");
     spike(f, 1000);
     assert_string_equal(outermost(f), "request");
-    assert_non_null(found = mpr_repeats_at_peak(f->repeats, H));
+    found = mpr_repeats_at_peak(f->repeats, H);
+    assert_non_null(found.instance);
     /* One of the followed instances is that of the inner range. */
-    assert_int_equal(mpr_repeats_open(f->repeats, H, found), MPR_FOLLOW_MAX - 1);
-    assert_true(mpr_repeats_beyond(f->repeats, H));
+    assert_int_equal(found.open, MPR_FOLLOW_MAX - 1);
+    assert_true(found.is_full);
 }
 
 /* If there are a few epochs of many steps, growth is measured by steps. */

@@ -160,9 +160,9 @@ static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log
 static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                           struct mpr_peak_instance *out)
 {
-    const struct mpr_followed *f = mpr_repeats_at_peak(reader->repeats, heap);
-    *out = (struct mpr_peak_instance){ .name = "",
-                                       .beyond = mpr_repeats_beyond(reader->repeats, heap) };
+    const struct mpr_repeats_peak peak = mpr_repeats_at_peak(reader->repeats, heap);
+    const struct mpr_followed *f = peak.instance;
+    *out = (struct mpr_peak_instance){ .name = "", .open = peak.open, .beyond = peak.is_full };
     if (!f) return;
     const struct mpr_replay *r = &reader->replay;
     const uint32_t around = r->ranges.node[f->node].depth;
@@ -177,7 +177,6 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
             : mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
     out->number = f->number;
     out->of = reader->repeats->repeat[f->what].instances;
-    out->open = mpr_repeats_open(reader->repeats, heap, f);
     if (r->ranges.node[f->inner].depth <= around) return;
     out->path = mpr_label_node(&peaks->arena, reader, f->inner);
     out->path.frame += around;

@@ -336,29 +336,21 @@ const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_a
     return mpr_repeats_outermost_name_with(s, arena, MPR_REPEATS_LEAST);
 }
 
-const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)
+struct mpr_repeats_peak mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)
 {
     const struct mpr_repeats_moment *m = &s->moment[heap];
     const struct mpr_followed *best = NULL;
     const uint32_t outermost = mpr_repeats_outermost(s);
-    for (size_t i = 0; i < m->count; i++) {
-        const struct mpr_repeat *r = &s->repeat[m->open[i].what];
-        if (m->open[i].what == outermost) return &m->open[i];
-        if (!s->thinned && repeats(r) && (!best || is_better(r, &s->repeat[best->what])))
-            best = &m->open[i];
-    }
-    return best;
-}
-
-uint64_t mpr_repeats_open(const struct mpr_repeats *s, uint8_t heap, const struct mpr_followed *f)
-{
-    const struct mpr_repeats_moment *m = &s->moment[heap];
     uint64_t open = 0;
-    for (size_t i = 0; i < m->count; i++) open += m->open[i].what == f->what;
-    return open;
-}
-
-bool mpr_repeats_beyond(const struct mpr_repeats *s, uint8_t heap)
-{
-    return s->moment[heap].is_full;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct mpr_followed *f = &m->open[i];
+        const struct mpr_repeat *r = &s->repeat[f->what];
+        if (f->what == outermost) {
+            best = f;
+            break;
+        }
+        if (!s->thinned && repeats(r) && (!best || is_better(r, &s->repeat[best->what]))) best = f;
+    }
+    for (size_t i = 0; best && i < m->count; i++) open += m->open[i].what == best->what;
+    return (struct mpr_repeats_peak){ best, open, m->is_full };
 }

@@ -98,13 +98,13 @@ const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *repeats,
                                             struct mpr_arena *arena, uint64_t instances);
 /* Returns true if it is the step of an optimizer of PyTorch. */
 bool mpr_repeats_is_optimizer(const struct mpr_repeat *repeat);
-/* Returns the instance in which the heap's peak is, or NULL: of the outermost repeated range, or of
- * the outermost open one if the log is not thinned. */
-const struct mpr_followed *mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
-/* Returns the open instances of its range, including itself.
- * mpr_repeats_beyond returns true if more may have been open. */
-uint64_t mpr_repeats_open(const struct mpr_repeats *repeats, uint8_t heap,
-                          const struct mpr_followed *f);
-bool mpr_repeats_beyond(const struct mpr_repeats *repeats, uint8_t heap);
+/* The instance in which a heap's peak is, or NULL: of the outermost repeated range, or of the
+ * outermost open one if the log is not thinned. */
+struct mpr_repeats_peak {
+    const struct mpr_followed *instance;
+    uint64_t open; /* open instances of its range, including itself */
+    bool is_full;  /* more may have been open */
+};
+struct mpr_repeats_peak mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
 
 #endif
