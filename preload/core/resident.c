@@ -12,9 +12,8 @@
 #include "mpf/sample.h"
 
 /* Smaller processes are not read, so that short programs end as fast as before. */
-#define MIN_BYTES   (UINT64_C(16) << 20)
-#define MOVED_BYTES (UINT64_C(16) << 20)
-#define FILE_BYTES  (UINT64_C(1) << 20) /* smaller files are not named */
+#define MIN_BYTES  (UINT64_C(16) << 20)
+#define FILE_BYTES (UINT64_C(1) << 20) /* smaller files are not named */
 /* Readings take at most 0.2 % of the time, and 10 ms of a processor in advance, so that a program
  * whose memory grows at its start is read several times.  A reading is given up after 100 ms: the
  * encoder waits for it.  The kernel holds the lock of the process's mappings only within each
@@ -22,6 +21,10 @@
 #define COST_FACTOR 500
 #define CREDIT_NS   INT64_C(10000000)
 #define READING_NS  UINT64_C(100000000)
+/* Reports show the reading with the most memory.  So one is due when memory has grown by a
+ * sixteenth since that reading, by a 64th at the end, and by a quarter whatever it costs: at most 60
+ * times up to 16 TiB. */
+enum { GROWN = 16, GROWN_AT_END = 64, GROWN_MUCH = 4 };
 /* glibc's arenas begin at multiples of this, and may follow an inaccessible mapping as stacks do.
  */
 #define ARENA_BYTES (UINT64_C(64) << 20)
@@ -41,7 +44,8 @@ struct file {
 };
 
 static struct {
-    uint64_t last_rss;
+    int pid;
+    uint64_t largest;  /* RSS of the reading with the most memory */
     uint64_t time;     /* when the credit was computed, CLOCK_MONOTONIC ns; 0: never */
     int64_t credit;    /* processor time that readings may take now, ns; < 0: none */
     uint64_t deadline; /* of the current reading, on the clock of the thread's processor time */
@@ -315,23 +319,26 @@ static void add_credit(uint64_t now)
     r.time = now;
 }
 
-static bool moved(uint64_t rss)
+static bool is_due(uint64_t rss, bool last)
 {
-    const uint64_t change = rss > r.last_rss ? rss - r.last_rss : r.last_rss - rss;
-    return change >= MOVED_BYTES || change >= r.last_rss / 20;
+    const uint64_t grown = rss > r.largest ? rss - r.largest : 0;
+    if (rss < MIN_BYTES || grown < r.largest / (last ? GROWN_AT_END : GROWN)) return false;
+    return last || r.credit >= 0 || grown >= r.largest / GROWN_MUCH;
 }
 
 void mp_resident_take(uint64_t now, uint64_t rss, bool last)
 {
+    if (r.pid != mp_process->pid) r.largest = 0; /* a forked child's log begins without readings */
+    r.pid = mp_process->pid;
     add_credit(now);
-    if (rss < MIN_BYTES || !moved(rss) || (r.credit < 0 && !last)) return;
+    if (!is_due(rss, last)) return;
     const uint64_t start = used();
     r.deadline = start + READING_NS;
     find_stacks();
     const bool whole = read_smaps();
     r.credit -= (int64_t)(used() - start);
+    r.largest = rss; /* also if it was given up: the next one would take as long */
     if (!whole) return;
-    r.last_rss = rss;
     mp_epoch_note(MPF_OP_SAMPLE_RESIDENT, 0, r.value, sizeof r.value);
     note_largest_file(MPF_RESIDENT_FILES);
     note_largest_file(MPF_RESIDENT_DATA);
