@@ -149,7 +149,7 @@ def test_stale_fold_file_of_a_recovered_log_is_ignored():
     report("log", "recover", path)
     shutil.copy(left + ".fold", path + ".fold")
     same(path, before)
-    mp.check("complete already" in report("log", "recover", path), "not complete")
+    mp.check("already complete" in report("log", "recover", path), "not complete")
     mp.check(not os.path.exists(path + ".fold"), "LOG.fold was not removed")
 
 

@@ -226,7 +226,7 @@ def test_process_invisible_from_this_namespace_is_not_called_dead():
         refused(victim.log, "still runs", "--dead", around=OTHER_NAMESPACE)
         without_lock(victim.journal)
         reports(victim.log, "whether its process still runs cannot be told from here", around=OTHER_NAMESPACE)
-        refused(victim.log, "cannot be told from here", around=OTHER_NAMESPACE)
+        refused(victim.log, "may still run (", around=OTHER_NAMESPACE)
         there(victim.journal)
         victim.kill()
         refused(victim.log, "may still run (", around=OTHER_NAMESPACE)
@@ -268,7 +268,7 @@ def test_recover_refuses_a_copied_log_of_a_running_process():
         refused(log, "still runs", "--dead")
         there(journal)
         victim.kill()
-        refused(log, "it is a copy")
+        refused(log, "this is a copy")
         there(journal)
         recovered(log, "--dead")
         missing(journal)
@@ -311,7 +311,7 @@ def test_copied_log_next_to_the_original_journal_is_incomplete():
         may_miss(copy)
         victim.kill()
         may_miss(copy)
-        refused(copy, "it is a copy")
+        refused(copy, "this is a copy")
         late, = copied(victim.log)
         is_whole(late)
 
@@ -346,7 +346,7 @@ def test_copied_log_is_incomplete_if_memprof_run_does_not_prove_the_end():
     for wrong in ({"early": -second}, {"late": 2 * second}, {"how": "exit=0"}, {"late": -second}):
         record_end(folder, copied_journal, **wrong)
         may_miss(copy)
-        refused(copy, "it is a copy")
+        refused(copy, "this is a copy")
     record_end(folder, copied_journal, early=second)
     is_whole(copy)
 
@@ -372,7 +372,7 @@ def test_recover_removes_the_journal_that_a_killed_recover_left():
     os.link(journal, journal + ".kept")
     recovered(log)
     os.rename(journal + ".kept", journal)
-    mp.check("complete already" in memprof_report("log", "recover", log).stdout, "the log has no end")
+    mp.check("already complete" in memprof_report("log", "recover", log).stdout, "the log has no end")
     missing(journal)
 
 

@@ -34,7 +34,7 @@ def run(arguments, folder, first=None):
 
 def is_said(status, message):
     lines = message.splitlines()
-    return status == 1 and len(lines) == 1 and "; allow more with memprof-report --max-memory=MIB" in message
+    return status == 1 and len(lines) == 1 and "; raise the limit with memprof-report --max-memory=MIB" in message
 
 
 def chosen(count):

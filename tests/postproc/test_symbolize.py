@@ -228,7 +228,7 @@ def reports_names_missing_from_an_older_file(folder):
     r.write(good.replace(one[0], ""))
     text = run("peaks", "--tree", r.log)
     check("tables (make_own_log.c:98)" in text and "program+0x" in text, "names:", text)
-    check("log.zst.symbols lacks names of some calls; memprof-report log symbolize stores what it has room for" in text, "not said:", text)
+    check("log.zst.symbols lacks the names of some calls; memprof-report log symbolize adds them if it has room for them" in text, "not said:", text)
 
 
 def invisible_characters_in_stored_names_are_escaped(folder):
