@@ -42,9 +42,8 @@ uint64_t mpr_option_number(const struct mpr_given *given, uint64_t min, uint64_t
     char expected[64];
     uint64_t number;
     if (mpr_parse_number(given->text, min, max, &number)) return number;
-    snprintf(expected, sizeof expected, "a number from %" PRIu64, min);
-    if (max <= UINT32_MAX)
-        snprintf(expected, sizeof expected, "a number from %" PRIu64 " to %" PRIu64, min, max);
+    if (max > UINT32_MAX) snprintf(expected, sizeof expected, "a number of at least %" PRIu64, min);
+    else snprintf(expected, sizeof expected, "a number from %" PRIu64 " to %" PRIu64, min, max);
     mpr_option_invalid(given, expected);
     return min;
 }

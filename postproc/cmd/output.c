@@ -32,7 +32,7 @@ static void set_width(void *value, const struct mpr_given *given)
     struct mpr_output *output = value;
     output->width = columns(given->text);
     if (output->width < MIN_WIDTH && strcmp(given->text, "full") != 0)
-        mpr_option_invalid(given, "full, or a number from 60");
+        mpr_option_invalid(given, "full, or at least 60");
 }
 
 static void add_plumbing(void *value, const struct mpr_given *given)
