@@ -101,6 +101,7 @@ void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv,
     static char name[64]; /* "memprof-report peaks": argp takes the name in messages from argv[0] */
     struct mpr_args *args = values;
     struct parsing p = { .cmdline = cmdline, .args = args };
+    args->output.has_stacks = cmdline->has_stacks;
     add_table(&p, cmdline->options, values, NULL, 1);
     if (cmdline->takes == MPR_TAKES_LOGS)
         add_table(&p, mpr_logs_options, &args->logs, "Which logs:", 2);

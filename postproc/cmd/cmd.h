@@ -53,6 +53,7 @@ struct mpr_cmdline {
         MPR_TAKES_OPERANDS   /* operands are the command's */
     } takes;
     bool no_output;   /* without the options of struct mpr_output */
+    bool has_stacks;  /* rows have call stacks or ranges, which --format=folded needs */
     bool in_order;    /* options and operands are handled in their order */
     const char *need; /* usage error without an operand of the command's; may be NULL */
     /* Checks the arguments after the last of them; may be NULL. */

@@ -29,6 +29,7 @@ static const struct mpr_cmdline breakdown_cmdline = {
         "  memprof-report breakdown --at step:12 LOG\n"
         "  memprof-report breakdown --top 20 LOG",
     .options = breakdown_options,
+    .has_stacks = true,
 };
 
 static int make_breakdown(struct mpr_log_report *report)
@@ -50,7 +51,6 @@ static int make_breakdown(struct mpr_log_report *report)
 int mpr_cmd_breakdown(int argc, char **argv)
 {
     struct at_args a = { .common = mpr_args_default() };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&breakdown_cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, MPF_HEAP_NONE, make_breakdown);
 }
@@ -73,6 +73,7 @@ static const struct mpr_cmdline segments_cmdline = {
         "  memprof-report segments --at peak LOG\n"
         "  memprof-report segments --at step:12.end --format json LOG",
     .options = segments_options,
+    .has_stacks = true,
 };
 
 static int make_segments(struct mpr_log_report *report)
@@ -98,7 +99,6 @@ static int make_segments(struct mpr_log_report *report)
 int mpr_cmd_segments(int argc, char **argv)
 {
     struct at_args a = { .common = mpr_args_default() };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&segments_cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, MPF_HEAP_NONE, make_segments);
 }
@@ -110,6 +110,7 @@ static const struct mpr_cmdline graphs_cmdline = {
         "Shows the memory cost of CUDA graphs: captures by burst, the memory that PyTorch took for their pools, and the device "
         "memory of their executables and first launches."
         "\vExamples:\n  memprof-report graphs memprof.n03.4242.zst\n  memprof-report graphs --format json LOG",
+    .has_stacks = true,
 };
 
 static int make_graphs(struct mpr_log_report *report)
@@ -125,7 +126,6 @@ static int make_graphs(struct mpr_log_report *report)
 int mpr_cmd_graphs(int argc, char **argv)
 {
     struct mpr_args a = mpr_args_default();
-    a.output.has_stacks = true;
     mpr_cmdline_parse(&graphs_cmdline, argc, argv, &a);
     return mpr_log_report_run(&a, MPF_HEAP_NONE, make_graphs);
 }

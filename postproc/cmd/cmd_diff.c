@@ -76,6 +76,7 @@ static const struct mpr_cmdline cmdline = {
     .takes = MPR_TAKES_PROCESSES,
     .in_order = true,
     .check = check,
+    .has_stacks = true,
 };
 
 /* Returns true if a run of either side has the heap. */
@@ -122,7 +123,6 @@ int mpr_cmd_diff(int argc, char **argv)
     struct mpr_document doc;
     struct mpr_diff diff;
     int status = MPR_EXIT_FAILURE;
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     bool good = any_has_heap(&a);
     mpr_diff_init(&diff, &a.peaks);

@@ -36,6 +36,7 @@ static const struct mpr_cmdline leaks_cmdline = {
         "  memprof-report leaks --range request --by stack LOG\n"
         "  memprof-report leaks --every 1s --at 00:10:00 LOG",
     .options = leaks_options,
+    .has_stacks = true,
 };
 
 static int make_leaks(struct mpr_log_report *report)
@@ -57,7 +58,6 @@ static int make_leaks(struct mpr_log_report *report)
 int mpr_cmd_leaks(int argc, char **argv)
 {
     struct leaks_args a = { mpr_args_default(), .leaks = { .by = MPR_GROUP_AUTO }, .at = "end" };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&leaks_cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, a.leaks.heap, make_leaks);
 }
@@ -89,6 +89,7 @@ static const struct mpr_cmdline steps_cmdline = {
         "  memprof-report steps --by thread LOG\n"
         "  memprof-report steps --unfold --format csv LOG",
     .options = steps_options,
+    .has_stacks = true,
 };
 
 static int make_steps(struct mpr_log_report *report)
@@ -106,7 +107,6 @@ static int make_steps(struct mpr_log_report *report)
 int mpr_cmd_steps(int argc, char **argv)
 {
     struct steps_args a = { mpr_args_default(), .steps = { .by = MPR_GROUP_AUTO } };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&steps_cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, a.steps.instances.heap, make_steps);
 }

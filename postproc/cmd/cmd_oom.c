@@ -22,6 +22,7 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report oom memprof.n03.4242.zst\n"
         "  memprof-report oom --format json logs/",
     .options = options,
+    .has_stacks = true,
 };
 
 static int add(void *to, const char *path, const struct mpr_progress *progress,
@@ -36,7 +37,6 @@ int mpr_cmd_oom(int argc, char **argv)
     struct mpr_document doc;
     bool incomplete = false;
     int status = MPR_EXIT_FAILURE;
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     struct mpr_ooms ooms = { .by = a.by, .backward_of = a.backward_of };
     mpr_logs_choose(&a.common.logs);

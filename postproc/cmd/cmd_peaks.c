@@ -84,6 +84,7 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report peaks --tree --folded LOG | flamegraph.pl --countname bytes >peaks.svg",
     .options = options,
     .check = check,
+    .has_stacks = true,
 };
 
 /* ---- tables */
@@ -217,7 +218,6 @@ int mpr_cmd_peaks(int argc, char **argv)
 {
     struct args a = { .common = mpr_args_default(),
                       .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     if (a.all) return show_all(&a);
     return mpr_log_report_run(&a.common, a.peaks.heap,

@@ -31,6 +31,7 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report logs/\n"
         "  memprof-report summary --all --format json LOG",
     .options = options,
+    .has_stacks = true,
 };
 
 /* The ranks of the job that the reported log belongs to. */
@@ -101,7 +102,6 @@ static int make(struct mpr_log_report *report)
 int mpr_cmd_summary(int argc, char **argv)
 {
     struct args args = { .common = mpr_args_default() };
-    args.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &args);
     return mpr_log_report_run(&args.common, MPF_HEAP_NONE, make);
 }

@@ -23,6 +23,7 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report temporary memprof.n03.4242.zst\n"
         "  memprof-report temporary --within 50us --heap host/heap LOG",
     .options = options,
+    .has_stacks = true,
 };
 
 static int make(struct mpr_log_report *report)
@@ -41,7 +42,6 @@ static int make(struct mpr_log_report *report)
 int mpr_cmd_temporary(int argc, char **argv)
 {
     struct args a = { mpr_args_default(), { .by = MPR_GROUP_AUTO, .within_ns = 1000000 } };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, a.temporary.heap, make);
 }

@@ -40,6 +40,7 @@ static const struct mpr_cmdline cmdline = {
            "  memprof-report timeline --heap host/heap --from step:12 --to step:12.end LOG\n"
            "  memprof-report timeline --by thread --format csv -o timeline.csv LOG",
     .options = options,
+    .has_stacks = true,
 };
 
 /* In text, paths that differ in a number become one line before --top counts lines, so all bands
@@ -88,7 +89,6 @@ int mpr_cmd_timeline(int argc, char **argv)
                                     .buckets = BUCKETS,
                                     .changes = SIZE_MAX,
                                     .instants = INSTANTS } };
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, a.timeline.heap, make);
 }

@@ -63,6 +63,7 @@ static const struct mpr_cmdline cmdline = {
     .exit = "0 fine, 1 failure, 2 wrong usage",
     .options = options,
     .takes = MPR_TAKES_PROCESSES,
+    .has_stacks = true,
 };
 
 /* ---- looks */
@@ -267,7 +268,6 @@ int mpr_cmd_top(int argc, char **argv)
     const struct mpr_output *output = &a.common.output;
     struct mpr_top top;
     int status = MPR_EXIT_FAILURE;
-    a.common.output.has_stacks = true;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     const bool on_screen =
         !a.count && !output->path && output->renderer == &mpr_render_text && isatty(STDOUT_FILENO);
