@@ -49,7 +49,7 @@ static void find_foreign(int dir, char name[NAME_MAX + 1])
 }
 
 /* Removes files of killed processes of earlier runs, even if the log does not exist any more. */
-static void clean(int dir)
+static void remove_leftovers(int dir)
 {
     static const char suffix[] = ".zst" MPR_FOLDED_NEW;
     struct dirent *entry;
@@ -64,7 +64,7 @@ static void clean(int dir)
 
 /* Creates NAME, or the first of NAME.2, NAME.3, ... that does not exist. Returns 0, or -1 with
  * errno. */
-static int make(const char *directory, bool usual, char name[PATH_MAX])
+static int make_directory(const char *directory, bool usual, char name[PATH_MAX])
 {
     snprintf(name, PATH_MAX, "%s", directory);
     int result = mkdir(name, 0775);
@@ -103,7 +103,7 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
                           size_t cap)
 {
     char name[PATH_MAX], foreign[NAME_MAX + 1];
-    logs->made = make(directory, usual, name) == 0;
+    logs->made = make_directory(directory, usual, name) == 0;
     const bool exists = logs->made || (errno == EEXIST && !usual);
     logs->dir = exists
                     ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (logs->made ? O_NOFOLLOW : 0))
@@ -116,7 +116,7 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
     }
     find_foreign(logs->dir, foreign);
     if (!*foreign) {
-        clean(logs->dir);
+        remove_leftovers(logs->dir);
         return 0;
     }
     snprintf(reason, cap, "%s: this directory has other files (%s); give an empty or a new one",
@@ -148,7 +148,7 @@ char *mpl_logs_template(const struct mpl_logs *logs)
     return out;
 }
 
-static bool before(const struct timespec *a, const struct timespec *b)
+static bool is_earlier(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
@@ -186,10 +186,11 @@ static bool find_log(const struct mpl_logs *logs, const char *name, struct stat 
     return fstatat(logs->dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
-static void take(struct mpl_logs *logs, const char *name, bool merge)
+static void add_log(struct mpl_logs *logs, const char *name, bool merge)
 {
     struct stat st;
-    if (!find_log(logs, name, &st) || before(&st.st_mtim, &logs->since) || !is_of_run(logs, name))
+    if (!find_log(logs, name, &st) || is_earlier(&st.st_mtim, &logs->since) ||
+        !is_of_run(logs, name))
         return;
     const struct mpr_recovery recovery =
         merge ? merge_journal(logs, name) : (struct mpr_recovery){ 0 };
@@ -211,7 +212,7 @@ void mpl_logs_survey(struct mpl_logs *logs, bool merge)
     if (count < 0) return;
     logs->log = calloc((size_t)count, sizeof *logs->log);
     for (int i = 0; i < count; i++) {
-        if (logs->log) take(logs, entry[i]->d_name, merge);
+        if (logs->log) add_log(logs, entry[i]->d_name, merge);
         free(entry[i]);
     }
     free(entry);

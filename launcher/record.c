@@ -78,7 +78,7 @@ void mpl_record_open(struct mpl_record *r, int directory, const char *run)
     put_beginning(r);
 }
 
-static void add_who(struct line *l, const struct mpl_watched *p)
+static void add_process(struct line *l, const struct mpl_watched *p)
 {
     add(l, " pid=%ld began=%" PRIu64, (long)p->pid, p->began);
 }
@@ -88,7 +88,7 @@ void mpl_record_end(const struct mpl_record *r, const struct mpl_watched *p)
     static const char *const oom[] = { [MPL_OOM_CGROUP] = "cgroup", [MPL_OOM_KERNEL] = "kernel" };
     struct line l = { .used = 0 };
     add(&l, "end");
-    add_who(&l, p);
+    add_process(&l, p);
     add(&l, " mono=%" PRIu64 " real=%" PRIu64, p->mono, p->real);
     if (p->end == MPL_END_EXIT) add(&l, " exit=%d", p->status);
     if (p->end == MPL_END_SIGNAL) add(&l, " signal=%d", p->status);
@@ -108,7 +108,7 @@ void mpl_record_unseen(const struct mpl_record *r, const struct mpl_watched *p)
                                        [MPL_UNSEEN_RIGHTS] = "rights" };
     struct line l = { .used = 0 };
     add(&l, "unseen");
-    add_who(&l, p);
+    add_process(&l, p);
     add(&l, " why=%s", why[p->unseen]);
     add_where(&l, r);
     add_text(&l, "name", p->name);

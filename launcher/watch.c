@@ -63,7 +63,7 @@ static bool grow(struct mpl_watch *w)
 }
 
 /* The kernel counts from boot, including sleep. */
-static uint64_t began(uint64_t ticks)
+static uint64_t start_time(uint64_t ticks)
 {
     const uint64_t since_boot = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
     const uint64_t awake = now_ns(CLOCK_MONOTONIC), asleep = now_ns(CLOCK_BOOTTIME) - awake;
@@ -80,7 +80,7 @@ void mpl_watch_add(struct mpl_watch *w, pid_t pid)
         close(fd); /* the list contains dead processes until their parent waits for them */
     else
         w->process[w->count++] =
-            (struct mpl_watched){ .pid = pid, .fd = fd, .began = began(stat.started) };
+            (struct mpl_watched){ .pid = pid, .fd = fd, .began = start_time(stat.started) };
 }
 
 static void add_child(void *watch, pid_t child) { mpl_watch_add(watch, child); }
@@ -122,7 +122,7 @@ static void look_at(const struct mpl_watch *w, struct mpl_watched *p)
 }
 
 /* New processes are appended to the known ones and examined in turn. */
-static void look(struct mpl_watch *w)
+static void look_at_all(struct mpl_watch *w)
 {
     const uint64_t before = now_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < w->count; i++) {
@@ -158,7 +158,7 @@ static int wait_status(const struct mpl_watched *p)
     return ioctl(p->fd, GET_INFO, &info) == 0 && info.mask & INFO_EXIT ? info.exit_code : -1;
 }
 
-static void judge(struct mpl_watch *w, struct mpl_watched *p, int status)
+static void set_end(struct mpl_watch *w, struct mpl_watched *p, int status)
 {
     p->end = status < 0 ? MPL_END_UNKNOWN : WIFSIGNALED(status) ? MPL_END_SIGNAL : MPL_END_EXIT;
     p->status = p->end == MPL_END_SIGNAL ? WTERMSIG(status)
@@ -175,7 +175,7 @@ static void end(struct mpl_watch *w, struct mpl_watched *p, int status)
 {
     p->mono = now_ns(CLOCK_MONOTONIC);
     p->real = now_ns(CLOCK_REALTIME);
-    judge(w, p, status);
+    set_end(w, p, status);
     close(p->fd);
     p->fd = -1;
 }
@@ -197,7 +197,7 @@ void mpl_watch_set_status(struct mpl_watch *w, pid_t pid, int status)
         struct mpl_watched *p = &w->process[i];
         if (p->pid != pid) continue;
         if (p->fd >= 0) end(w, p, status);
-        else if (p->end == MPL_END_UNKNOWN) judge(w, p, status);
+        else if (p->end == MPL_END_UNKNOWN) set_end(w, p, status);
         break;
     }
     read_kernel_log(w);
@@ -236,7 +236,7 @@ bool mpl_watch_wait(struct mpl_watch *w, int signals)
     wait_for(w, signals, timeout_ms(w));
     if (timeout_ms(w)) return false;
     read_kernel_log(w);
-    look(w);
+    look_at_all(w);
     return true;
 }
 

@@ -48,11 +48,11 @@ static struct mp_driver_hook hooks[HOOKS];
 /* ---- the functions that are called */
 
 static bool driver_is_here(void);
-static void *instead(void *address);
+static void *hook_for(void *address);
 
 static CUresult no_driver(void) { return CUDA_ERROR_NOT_INITIALIZED; }
 
-static void *real(const struct mp_driver_hook *hook)
+static void *real_function(const struct mp_driver_hook *hook)
 {
     void *f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);
     if (!f && driver_is_here()) f = __atomic_load_n(&hook->real, __ATOMIC_ACQUIRE);
@@ -66,7 +66,7 @@ static void *next(const struct mp_driver_hook *hook)
     if (f) return f;
     const bool driver = driver_is_here();
     f = mp_symbol_next(hook->name);
-    if (!f) f = real(hook);
+    if (!f) f = real_function(hook);
     if (driver) __atomic_store_n(slot, f, __ATOMIC_RELEASE);
     return f;
 }
@@ -75,7 +75,7 @@ static void *next(const struct mp_driver_hook *hook)
  * itself, it calls the returned function within this call: that is one call. */
 static __thread const struct mp_driver_hook *innermost __attribute__((tls_model("initial-exec")));
 
-static bool enters(const struct mp_driver_hook *hook, const void *params, uint64_t *keep)
+static bool driver_enters(const struct mp_driver_hook *hook, const void *params, uint64_t *keep)
 {
     return hook->observed && hook != innermost &&
            memprof_driver_enter(hook->observed, params, keep);
@@ -86,7 +86,7 @@ static bool enters(const struct mp_driver_hook *hook, const void *params, uint64
     const struct mp_driver_hook *hook = &hooks[HOOK_##name];                                       \
     CUresult(CUDAAPI *target) parameters = (CUresult(CUDAAPI *) parameters)function(hook);         \
     uint64_t keep = 0;                                                                             \
-    if (!enters(hook, params, &keep)) return target arguments;                                     \
+    if (!driver_enters(hook, params, &keep)) return target arguments;                              \
     const struct mp_driver_hook *outer = innermost;                                                \
     innermost = hook;                                                                              \
     const CUresult result = target arguments;                                                      \
@@ -103,11 +103,14 @@ static bool enters(const struct mp_driver_hook *hook, const void *params, uint64
     static CUresult CUDAAPI handed_out_##name parameters                                           \
     {                                                                                              \
         const name##_params params = { UNPACK arguments };                                         \
-        REPORT(name, parameters, arguments, &params, real)                                         \
+        REPORT(name, parameters, arguments, &params, real_function)                                \
     }
 #define MP_DRIVER_CALL_PLAIN(name)                                                                 \
     EXPORT CUresult CUDAAPI name(void) { REPORT(name, (void), (), NULL, next) }                    \
-    static CUresult CUDAAPI handed_out_##name(void) { REPORT(name, (void), (), NULL, real) }
+    static CUresult CUDAAPI handed_out_##name(void)                                                \
+    {                                                                                              \
+        REPORT(name, (void), (), NULL, real_function)                                              \
+    }
 #include "driver_calls.def"
 #undef MP_DRIVER_CALL
 #undef MP_DRIVER_CALL_PLAIN
@@ -118,13 +121,13 @@ static bool enters(const struct mp_driver_hook *hook, const void *params, uint64
     CUresult(CUDAAPI *target) parameters =                                                         \
         (CUresult(CUDAAPI *) parameters)function(&hooks[HOOK_##name]);                             \
     const CUresult result = target arguments;                                                      \
-    if (result == CUDA_SUCCESS && pfn) *pfn = instead(*pfn);                                       \
+    if (result == CUDA_SUCCESS && pfn) *pfn = hook_for(*pfn);                                      \
     return result;
 #define LOOK_UP_CALL(name, parameters, arguments)                                                  \
     EXPORT CUresult CUDAAPI name parameters { LOOK_UP(name, parameters, arguments, next) }         \
     static CUresult CUDAAPI handed_out_##name parameters                                           \
     {                                                                                              \
-        LOOK_UP(name, parameters, arguments, real)                                                 \
+        LOOK_UP(name, parameters, arguments, real_function)                                        \
     }
 LOOK_UP_CALL(cuGetProcAddress, (const char *symbol, void **pfn, int version, cuuint64_t flags),
              (symbol, pfn, version, flags))
@@ -202,7 +205,7 @@ static void *stand_in(const struct mp_driver_hook *hook)
     return !next || next == hook->real ? hook->exported : hook->handed_out;
 }
 
-static void *instead(void *address)
+static void *hook_for(void *address)
 {
     for (size_t i = 0; address && i < HOOKS; i++)
         if (__atomic_load_n(&hooks[i].real, __ATOMIC_ACQUIRE) == address)

@@ -19,7 +19,7 @@ struct mp_config mp_config;
 const char *const mp_config_rank_names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                              "SLURM_PROCID", NULL };
 
-static void wrong(const char *name, const char *value, const char *expected)
+static void say_invalid(const char *name, const char *value, const char *expected)
 {
     char line[512];
     struct mp_text t = MP_TEXT(line);
@@ -36,7 +36,7 @@ static bool flag_of(const char *name, bool otherwise, const char *expected)
     if (!v || !*v) return otherwise;
     if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
     if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
-    wrong(name, v, expected);
+    say_invalid(name, v, expected);
     return otherwise;
 }
 
@@ -81,7 +81,7 @@ static uint64_t size(const char *name, uint64_t otherwise)
     uint64_t bytes;
     if (!v || !*v) return otherwise;
     if (parse_size(v, &bytes)) return bytes;
-    wrong(name, v, MPF_EXPECTED_SIZE);
+    say_invalid(name, v, MPF_EXPECTED_SIZE);
     return otherwise;
 }
 
@@ -93,7 +93,7 @@ static unsigned choice(const char *name, const char *const words[], unsigned oth
     if (!v || !*v) return otherwise;
     for (unsigned i = 0; words[i]; i++)
         if (!strcmp(v, words[i])) return i;
-    wrong(name, v, expected);
+    say_invalid(name, v, expected);
     return otherwise;
 }
 
@@ -149,7 +149,7 @@ static void host(const char *name)
         mp_config.host = i;
         return;
     }
-    wrong(name, v, MPF_EXPECTED_HOST);
+    say_invalid(name, v, MPF_EXPECTED_HOST);
 }
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
@@ -162,7 +162,7 @@ static int level(const char *name, int otherwise)
     const bool fast = v[0] == '-';
     const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
     if (n && !v[fast + 1]) return fast ? -n : n;
-    wrong(name, v, MPF_EXPECTED_LEVEL);
+    say_invalid(name, v, MPF_EXPECTED_LEVEL);
     return otherwise;
 }
 
@@ -171,18 +171,18 @@ static void text(const char *name, char *out, size_t cap, const char *otherwise)
     const char *v = secure_getenv(name);
     if (!v || !*v) v = otherwise;
     if (strlen(v) >= cap) {
-        wrong(name, v, "a shorter text");
+        say_invalid(name, v, "a shorter text");
         v = otherwise;
     }
     memcpy(out, v, strlen(v) + 1);
 }
 
-static void keep(const char *name)
+static void read_keep(const char *name)
 {
     struct mpf_keep keep;
     text(name, mp_config.keep, sizeof mp_config.keep, "");
     if (!mp_config.keep[0] || mpf_keep_read(mp_config.keep, &keep)) return;
-    wrong(name, mp_config.keep, MPF_EXPECTED_KEEP);
+    say_invalid(name, mp_config.keep, MPF_EXPECTED_KEEP);
     mp_config.keep[0] = 0;
 }
 
@@ -191,7 +191,7 @@ static void window(const char *name)
     text(name, mp_config.window_text, sizeof mp_config.window_text, "");
     if (!mp_config.window_text[0] || mpf_window_read(mp_config.window_text, &mp_config.window))
         return;
-    wrong(name, mp_config.window_text, MPF_EXPECTED_WINDOW);
+    say_invalid(name, mp_config.window_text, MPF_EXPECTED_WINDOW);
     mp_config.window_text[0] = 0;
 }
 
@@ -208,14 +208,14 @@ void mp_config_read(void)
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     text("MEMPROF_RUN", mp_config.run, sizeof mp_config.run, "");
-    keep("MEMPROF_KEEP");
+    read_keep("MEMPROF_KEEP");
     window("MEMPROF_WINDOW");
     mp_config.folded = flag("MEMPROF_FOLDER", false);
     text("MEMPROF_OUT", mp_config.out, sizeof mp_config.out, "memprof.%h.%p.zst");
     text("MEMPROF_PROGRAM", mp_config.program, sizeof mp_config.program, "");
     text("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, sizeof mp_config.journal_dir, "");
     if (mp_config.journal_dir[0] && mp_config.journal_dir[0] != '/') {
-        wrong("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, "an absolute path");
+        say_invalid("MEMPROF_JOURNAL_DIR", mp_config.journal_dir, "an absolute path");
         mp_config.journal_dir[0] = 0;
     }
 }

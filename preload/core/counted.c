@@ -120,7 +120,7 @@ static bool is_marked(void *p)
 }
 
 /* Returns true if the block, which the program has just got, is recorded from now on. */
-static bool begins(struct mp_thread *t, void *p, size_t usable)
+static bool is_recorded(struct mp_thread *t, void *p, size_t usable)
 {
     const bool large = usable >= mp_counted.large;
     if (usable >= MP_LARGE) mp_record_want_encoder(true);
@@ -132,7 +132,7 @@ static bool begins(struct mp_thread *t, void *p, size_t usable)
 }
 
 /* Returns true if the block has been recorded so far. */
-static bool ends(void *p, size_t usable)
+static bool was_recorded(void *p, size_t usable)
 {
     if (usable >= mp_counted.large) return true;
     if (!mp_counted_may_have(p, usable)) return false;
@@ -149,14 +149,14 @@ static void record_new(unsigned op, void *p, size_t usable)
 
 void *mp_counted_look(struct mp_thread *t, void *p, size_t usable)
 {
-    if (begins(t, p, usable)) record_new(MPF_OP_ALLOC, p, usable);
+    if (is_recorded(t, p, usable)) record_new(MPF_OP_ALLOC, p, usable);
     else mp_counted_add(&t->made, usable);
     return p;
 }
 
 void *mp_counted_end(struct mp_thread *t, void *p, size_t usable)
 {
-    if (ends(p, usable)) mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
+    if (was_recorded(p, usable)) mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
     else mp_counted_add(&t->freed, usable);
     return p;
 }
@@ -199,7 +199,7 @@ struct mp_counted_move mp_counted_moves(void *p)
     struct mp_counted_move m = { .t = mp_counted.usable ? mp_counted_thread(0) : NULL };
     if (!m.t) return m;
     m.usable = mp_counted.usable(p);
-    m.recorded = ends(p, m.usable);
+    m.recorded = was_recorded(p, m.usable);
     if (m.recorded) mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_PART, (uintptr_t)p, 0);
     return m;
 }
@@ -213,7 +213,7 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
         return;
     }
     const size_t usable = q ? mp_counted.usable(q) : 0;
-    const bool begun = q && begins(m->t, q, usable);
+    const bool begun = q && is_recorded(m->t, q, usable);
     if (m->recorded && begun) {
         record_new(MPF_OP_MOVE_END, q, usable);
         return;

@@ -19,24 +19,24 @@ static uint32_t state_of(unsigned number)
 }
 
 /* Returns true if this call moved the state. */
-static bool moves(unsigned number, uint32_t from, uint32_t to)
+static bool change_state(unsigned number, uint32_t from, uint32_t to)
 {
     return __atomic_compare_exchange_n(&mp_process->encoder[number].state, &from, to, false,
                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-static bool is_there(unsigned number)
+static bool is_started(unsigned number)
 {
     const uint32_t state = state_of(number);
     return state == MP_ENCODER_STARTING || state == MP_ENCODER_RUNS;
 }
 
-bool mp_encoder_runs(void) { return is_there(0); }
+bool mp_encoder_runs(void) { return is_started(0); }
 
 unsigned mp_encoders(void)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < MP_WRITERS; i++) n += is_there(i);
+    for (unsigned i = 0; i < MP_WRITERS; i++) n += is_started(i);
     return n;
 }
 
@@ -45,7 +45,7 @@ unsigned mp_encoders(void)
 static bool start(unsigned number, void (*run)(void))
 {
     struct mp_encoder *e = &mp_process->encoder[number];
-    if (!moves(number, MP_ENCODER_NONE, MP_ENCODER_STARTING)) return false;
+    if (!change_state(number, MP_ENCODER_NONE, MP_ENCODER_STARTING)) return false;
     if (mp_raw_thread_start(&e->thread, run, MP_TABLE_SHARED)) return true;
     __atomic_store_n(&e->state, MP_ENCODER_FAILED, __ATOMIC_SEQ_CST);
     return false;
@@ -55,10 +55,10 @@ static void begin(unsigned number)
 {
     mp_thread_own();
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
-    moves(number, MP_ENCODER_STARTING, MP_ENCODER_RUNS);
+    change_state(number, MP_ENCODER_STARTING, MP_ENCODER_RUNS);
 }
 
-static void end(unsigned number) { moves(number, MP_ENCODER_RUNS, MP_ENCODER_GONE); }
+static void end(unsigned number) { change_state(number, MP_ENCODER_RUNS, MP_ENCODER_GONE); }
 
 /* If there are several encoders, each waits until there are enough events for a whole frame,
  * because otherwise all frames would be small. */
@@ -74,7 +74,7 @@ static unsigned starting_helper(void)
     return i;
 }
 
-static void help(void)
+static void run_helper(void)
 {
     const unsigned number = starting_helper();
     begin(number);
@@ -112,7 +112,7 @@ static unsigned helper_due(void)
 static void start_helper(void)
 {
     const unsigned due = helper_due();
-    if (due) start(due, help);
+    if (due) start(due, run_helper);
 }
 
 /* ---- the first encoder */
@@ -197,13 +197,14 @@ static bool start_first(void)
     return started;
 }
 
-void mp_encoder_not_started(void) { moves(0, MP_ENCODER_STARTING, MP_ENCODER_NONE); }
+void mp_encoder_not_started(void) { change_state(0, MP_ENCODER_STARTING, MP_ENCODER_NONE); }
 
 /* The program's thread does not wait for the encoder, but maps its memory, because the program may
  * limit its own memory at any time. */
 void mp_encoder_start(void)
 {
-    if (mp_sys_getpid() != mp_process->pid || !moves(0, MP_ENCODER_NONE, MP_ENCODER_STARTING))
+    if (mp_sys_getpid() != mp_process->pid ||
+        !change_state(0, MP_ENCODER_NONE, MP_ENCODER_STARTING))
         return;
     mp_epoch_prepare();
     mp_raw_thread_prepare(&mp_process->worker.thread);
@@ -224,7 +225,7 @@ void mp_encoder_start_now(void)
  * END_NS remains and is not replaced. */
 bool mp_encoder_stop(void)
 {
-    const bool ran = is_there(0);
+    const bool ran = is_started(0);
     for (unsigned i = 0; i < MP_WRITERS; i++) {
         struct mp_encoder *e = &mp_process->encoder[i];
         if (state_of(i) == MP_ENCODER_NONE || state_of(i) == MP_ENCODER_FAILED) continue;

@@ -62,7 +62,7 @@ static struct mp_epoch *map_epoch(void)
 
 /* Maps memory for frames of the writer, whose lock is held: memory for large frames once a frame
  * was full. */
-static void provide(struct mp_epoch *e, unsigned number)
+static void provide_writer(struct mp_epoch *e, unsigned number)
 {
     struct mp_writer *const before = e->writer[number];
     if (before && (before->is_large || !e->busy)) return;
@@ -86,7 +86,7 @@ static struct mp_writer *writer_of(unsigned number)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
     struct mp_epoch *e = epoch();
-    if (e) provide(e, number);
+    if (e) provide_writer(e, number);
     mp_unlock(&mp_process->epoch_lock, signals);
     return e ? e->writer[number] : NULL;
 }
@@ -227,7 +227,7 @@ static void take_slots(struct mp_epoch *e, struct mp_writer *w, bool at_end)
 }
 
 /* Sets the frame's place in the log. */
-static void stamp(struct mp_epoch *e, struct mp_writer *w)
+static void set_sequence(struct mp_epoch *e, struct mp_writer *w)
 {
     if (__atomic_load_n(&e->turn, __ATOMIC_ACQUIRE) == e->ticket) e->seq = mp_logfile_next();
     w->seq = e->seq++;
@@ -261,7 +261,7 @@ static bool take(struct mp_epoch *e, struct mp_writer *w, enum take part)
         take_slots(e, w, part != NEWS);
     }
     const bool some = w->slots.events || w->notes || w->ends;
-    if (some) stamp(e, w);
+    if (some) set_sequence(e, w);
     e->busy |= w->more;
     mp_unlock(&mp_process->epoch_lock, signals);
     return some;

@@ -41,7 +41,7 @@ static size_t place_bytes(uint32_t places)
 
 const char *mp_journal_path(void) { return path; }
 
-static bool sound(int fd)
+static bool is_suitable(int fd)
 {
     struct statfs fs;
     if (mp_sys3(SYS_fstatfs, fd, (long)&fs, 0) < 0) return false;
@@ -62,7 +62,7 @@ static bool allocate(int fd, uint32_t places)
     if (mp_sys6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 &&
         limit.rlim_cur < place_bytes(places))
         return false;
-    return sound(fd) && mp_sys_fallocate(fd, 0, (off_t)place_bytes(places)) == 0;
+    return is_suitable(fd) && mp_sys_fallocate(fd, 0, (off_t)place_bytes(places)) == 0;
 }
 
 /* Opens a new file for the journal in `dir`, named after the log. Returns its descriptor, or -1. */
@@ -123,7 +123,7 @@ static bool map_bytes(const struct mp_pool *pool, int fd, size_t from, size_t up
 
 /* After mlockall(MCL_FUTURE) a new mapping would be locked or refused, but an extended one stays
  * unlocked. The last places must be of the same kind (file or not) as the new ones. */
-static bool stretch(const struct mp_pool *pool, int fd, uint32_t upto)
+static bool extend_mapping(const struct mp_pool *pool, int fd, uint32_t upto)
 {
     const uint32_t mapped = pool->mapped, last = mapped - MP_POOL_STEP;
     if (!mp_sys_locks_future() || !mapped || (fd >= 0) != (mapped <= pool->head->chunks))
@@ -138,7 +138,7 @@ static bool stretch(const struct mp_pool *pool, int fd, uint32_t upto)
 /* Maps the places [mapped, upto). */
 static bool map(struct mp_pool *pool, int fd, uint32_t upto, int where)
 {
-    const bool ok = stretch(pool, fd, upto) ||
+    const bool ok = extend_mapping(pool, fd, upto) ||
                     map_bytes(pool, fd, place_bytes(pool->mapped), place_bytes(upto), where);
     if (ok) pool->mapped = upto;
     return ok;
@@ -163,7 +163,7 @@ static bool locked(int fd)
  * which a forked child does not inherit. A child inherits the chunks, so they are mapped through
  * another open file, `other`. Whether this works is tested, because, for example, a mapping on
  * overlayfs keeps only the lower file open. */
-static bool hold(struct mpf_journal *head, int fd, int other)
+static bool hold_lock(struct mpf_journal *head, int fd, int other)
 {
     const bool held =
         other >= 0 && lock(fd) && mp_sys_madvise(head, head_bytes(), MADV_DONTFORK) == 0;
@@ -181,7 +181,7 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
     const bool ok = map_bytes(pool, fd, 0, head_bytes(), MAP_FIXED) &&
                     map(pool, other >= 0 ? other : fd, places, MAP_FIXED) &&
                     mp_sys_madvise(head, head_bytes(), MADV_POPULATE_WRITE) != -EFAULT;
-    const bool held = fd >= 0 && hold(head, fd, other);
+    const bool held = fd >= 0 && hold_lock(head, fd, other);
     if (other >= 0) mp_sys_close(other);
     if (!ok) return false;
     head->flags = held ? MPF_JOURNAL_LOCKED : 0;
@@ -193,7 +193,7 @@ static bool attach(struct mp_pool *pool, int fd, uint32_t places)
 enum { ALIGNED = 64 << 10 };
 
 /* Places the head and, after it, the chunks, at @at or at most ALIGNED bytes later. */
-static void place(struct mp_pool *pool, uintptr_t at)
+static void set_place(struct mp_pool *pool, uintptr_t at)
 {
     const uintptr_t chunks = (at + head_bytes() + ALIGNED - 1) & ~(uintptr_t)(ALIGNED - 1);
     pool->base = (uint8_t *)chunks;
@@ -213,12 +213,12 @@ static bool choose_base(struct mp_pool *pool)
         mp_sys_mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (!next) return false;
     for (int i = 0; i < TRIES; i++, random = (random ^ random >> 29) * mix) {
-        place(pool, (uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
+        set_place(pool, (uintptr_t)next - (1 + (random >> 32) % (SLOTS >> i)) * slot);
         if (!map_bytes(pool, -1, 0, first, MAP_FIXED_NOREPLACE)) continue;
         mp_sys_munmap(next, reserved);
         return true;
     }
-    place(pool, (uintptr_t)next);
+    set_place(pool, (uintptr_t)next);
     return true;
 }
 

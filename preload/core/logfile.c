@@ -89,7 +89,7 @@ static void make_folders(char *file_path)
 }
 
 /* "x.zst" -> "x.2.zst" */
-static bool numbered(char *out, size_t cap, const char *base, unsigned n)
+static bool numbered_path(char *out, size_t cap, const char *base, unsigned n)
 {
     const size_t length = strlen(base);
     const size_t stem = length > 4 && !strcmp(base + length - 4, ".zst") ? length - 4 : length;
@@ -114,14 +114,14 @@ static int create_file(const char *base)
 {
     if (is_no_file(base)) return -EEXIST;
     for (unsigned n = 1; n < 10000; n++) {
-        if (!numbered(path, sizeof path, base, n)) return -ENAMETOOLONG;
+        if (!numbered_path(path, sizeof path, base, n)) return -ENAMETOOLONG;
         const int fd = mp_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
         if (fd != -EEXIST) return fd;
     }
     return -EEXIST;
 }
 
-static void know(int fd)
+static void set_file(int fd)
 {
     file = mp_sys_file(fd);
     made++;
@@ -135,7 +135,7 @@ bool mp_logfile_create(uint8_t id[16])
         make_folders(base);
         fd = create_file(base);
     }
-    if (fd >= 0) know(fd);
+    if (fd >= 0) set_file(fd);
     else {
         mp_say("cannot create the log ", base, ": ", strerrordesc_np(-fd));
         return false;
@@ -316,7 +316,7 @@ bool mp_logfile_bring_back(void)
     if (fd < 0) return false;
     size_t done;
     const bool ok = mp_sys_write_all(fd, log_.away, log_.bytes, &done) == 0;
-    if (ok) know(fd);
+    if (ok) set_file(fd);
     else mp_logfile_remove();
     mp_sys_close(fd);
     mp_sys_munmap(log_.away, log_.bytes);

@@ -147,7 +147,7 @@ static inline uint32_t replay(struct mp_merge *m, uint32_t stream)
 }
 
 /* Returns the time up to which the winner stays the winner. */
-static uint64_t lead(const struct mp_merge *m, uint32_t stream, uint64_t upto)
+static uint64_t winner_until(const struct mp_merge *m, uint32_t stream, uint64_t upto)
 {
     for (uint32_t node = (m->leaves + stream) / 2; node; node /= 2)
         if (m->loser[node].time < upto) upto = m->loser[node].time;
@@ -254,7 +254,7 @@ void mp_merge_take(struct mp_merge *m, uint64_t upto, struct mp_selection *out)
     for (uint16_t kind = USUAL; kind < USUAL + USUALS; kind++)
         if (!m->known[kind]) new_kind(m, kind);
     for (bool room = m->streams > 0; room && m->stream[winner].time <= upto;) {
-        const uint64_t limit = row < LONG_ROW ? 0 : lead(m, winner, upto);
+        const uint64_t limit = row < LONG_ROW ? 0 : winner_until(m, winner, upto);
         room = take_row(m, &m->stream[winner], limit, out);
         const uint32_t next = replay(m, winner);
         row = next == winner ? row + 1 : 0;

@@ -98,7 +98,7 @@ static uint64_t hash(const char *text, size_t bytes, unsigned op)
 }
 
 /* Returns the length, at most MP_NAME_BYTES, without a partial character at the end. */
-static uint16_t cut(const char *text, size_t bytes)
+static uint16_t cut_length(const char *text, size_t bytes)
 {
     if (bytes <= MP_NAME_BYTES) return (uint16_t)bytes;
     uint16_t n = MP_NAME_BYTES;
@@ -106,7 +106,7 @@ static uint16_t cut(const char *text, size_t bytes)
     return n;
 }
 
-static bool same(const struct table *t, uint32_t id, const struct key *k)
+static bool is_same(const struct table *t, uint32_t id, const struct key *k)
 {
     const struct entry *e = entry_of(t, id);
     return e->hash == k->hash && e->bytes == k->bytes && e->op == k->op &&
@@ -119,7 +119,7 @@ static uint32_t *find(struct table *t, const struct key *k)
 {
     for (size_t at = k->hash % SLOTS;; at = (at + 1) % SLOTS) {
         const uint32_t id = __atomic_load_n(&t->slot[at], __ATOMIC_ACQUIRE);
-        if (!id || same(t, id, k)) return &t->slot[at];
+        if (!id || is_same(t, id, k)) return &t->slot[at];
     }
 }
 
@@ -207,7 +207,7 @@ static uint32_t id_of(const char *text, size_t bytes, uint8_t op)
 {
     struct table *t = table();
     if (!t) return lost_name();
-    const uint16_t kept = cut(text, bytes);
+    const uint16_t kept = cut_length(text, bytes);
     const struct key k = { text, hash(text, kept, op), kept, op };
     const uint32_t id = __atomic_load_n(find(t, &k), __ATOMIC_ACQUIRE);
     if (id && is_recorded(t, id)) return id;
@@ -223,7 +223,7 @@ uint32_t mp_domain_id(const char *text, size_t bytes)
     return id == MP_NAME_BUSY ? MP_NAME_OTHER : id;
 }
 
-static uint32_t check(uint64_t id, uint8_t op)
+static uint32_t checked_id(uint64_t id, uint8_t op)
 {
     struct table *t = __atomic_load_n(&the_table, __ATOMIC_ACQUIRE);
     if (id == MP_NAME_OTHER) return MP_NAME_OTHER;
@@ -237,8 +237,8 @@ static uint32_t check(uint64_t id, uint8_t op)
     return (uint32_t)id;
 }
 
-uint32_t mp_name_check(uint64_t id) { return check(id, MPF_OP_NAME); }
-uint32_t mp_domain_check(uint64_t id) { return check(id, MPF_OP_DOMAIN); }
+uint32_t mp_name_check(uint64_t id) { return checked_id(id, MPF_OP_NAME); }
+uint32_t mp_domain_check(uint64_t id) { return checked_id(id, MPF_OP_DOMAIN); }
 unsigned mp_domain_ordinal(uint32_t id)
 {
     return id < MP_NAME_FIRST ? 0 : entry_of(the_table, id)->ordinal;

@@ -176,7 +176,7 @@ static uint64_t hwm; /* bytes: RSS high-water mark at the last reading */
 
 /* events, high-water RSS if it is known, lost events, file and size, and the next command to type
  */
-static void summary(void *arg)
+static void say_summary(void *arg)
 {
     static char line[MPF_SHELL_BYTES(PATH_MAX) + 256];
     struct mp_text t = MP_TEXT(line);
@@ -241,7 +241,7 @@ void mp_process_finish(const char *why)
     __atomic_store_n(&mp_process->state, MP_CLOSED, __ATOMIC_RELEASE);
     if (mp_process->ended) mp_journal_remove();
     const uint64_t signals = mp_sys_block_signals();
-    mp_own_stack_call(summary, NULL);
+    mp_own_stack_call(say_summary, NULL);
     mp_sys_restore_signals(signals);
 }
 
@@ -274,7 +274,7 @@ static bool is_only_thread(void)
     return mp_sys_threads(&main_state) == 1 + worker + (long)mp_encoders();
 }
 
-static void journal_again(void)
+static void reopen_journal(void)
 {
     if (!mp_journal_path()[0] || (is_only_thread() && mp_journal_restore())) return;
     mp_say("no journal after a failed exec: a SIGKILL loses the events of the last 100 ms", NULL,
@@ -283,9 +283,9 @@ static void journal_again(void)
 
 /* No frame is being written. The journal is created first, because a log without END and journal is
  * incomplete. */
-static void files_again(void)
+static void reopen_files(void)
 {
-    journal_again();
+    reopen_journal();
     if (mp_process->away == MP_AWAY_JOURNAL) mp_logfile_go_on();
     else if (mp_logfile_bring_back()) mp_journal_tie(mp_logfile_file());
     else {
@@ -300,7 +300,7 @@ static bool resume(void)
 {
     const struct mp_held held = mp_epoch_hold();
     if (!held.complete) return false;
-    files_again();
+    reopen_files();
     mp_process->away = MP_AWAY_NONE;
     mp_process->ended = 0;
     mp_epoch_release(held);

@@ -24,23 +24,23 @@ static uint16_t *depth_of(uint32_t domain)
 static uint64_t place(uint32_t domain, uint32_t name) { return name | (uint64_t)domain << 32; }
 
 /* Returns the calling thread's range at this depth, for windows. */
-static uint64_t level(uint32_t domain, uint16_t depth_there)
+static uint64_t window_level(uint32_t domain, uint16_t depth_there)
 {
     return mp_window_level(mp_self ? mp_self->number : 0, domain, depth_there);
 }
 
-static void before(void)
+static void call_before_range(void)
 {
     if (mp_features.before_range) mp_features.before_range();
 }
 
 int mp_range_push(uint32_t domain, uint32_t name)
 {
-    before();
+    call_before_range();
     mp_record(MPF_OP_PUSH, MPF_HEAP_NONE, place(domain, name), 0);
     uint16_t *d = depth_of(domain);
     if (!d) return MP_RANGE_UNTRACKED;
-    if (name == mp_window.range) mp_window_begins(level(domain, *d));
+    if (name == mp_window.range) mp_window_begins(window_level(domain, *d));
     return (*d)++;
 }
 
@@ -48,11 +48,11 @@ int mp_range_pop(uint32_t domain)
 {
     uint16_t *d = depth_of(domain);
     if (d && !*d) return MP_RANGE_ERROR;
-    before();
+    call_before_range();
     mp_record(MPF_OP_POP, MPF_HEAP_NONE, place(domain, MP_NAME_NONE), 0);
     if (!d) return MP_RANGE_UNTRACKED;
     --*d;
-    if (mp_window_waits()) mp_window_ends(level(domain, *d));
+    if (mp_window_waits()) mp_window_ends(window_level(domain, *d));
     return *d;
 }
 

@@ -219,7 +219,7 @@ static void leave_out(void)
 }
 
 /* The record of memprof's own threads has no number, and these threads never get another record. */
-static bool registered(void)
+static bool is_registered(void)
 {
     if (mp_self && (mp_self->number || mp_thread_is_own())) return true;
     if (mp_sys_signals_come || !mp_process_ready()) return false;
@@ -232,9 +232,9 @@ static bool registered(void)
 /* Gives the thread a record, and records which thread it is, again after a frame was lost. Returns
  * false if no record is available; the event is then counted as lost. This is not done in record(),
  * because both use much of a stack that may be small. */
-static bool introduced(void)
+static bool is_introduced(void)
 {
-    if (!registered()) return false;
+    if (!is_registered()) return false;
     if (mp_self->in_log == mp_loss_now()) return true;
     const uint64_t signals = mp_sys_block_signals();
     mp_thread_tell(mp_self);
@@ -244,7 +244,7 @@ static bool introduced(void)
 
 bool mp_record_heap_ready(void)
 {
-    if (!is_left_out()) return heap_is_recorded() && mp_process_ready() && introduced();
+    if (!is_left_out()) return heap_is_recorded() && mp_process_ready() && is_introduced();
     leave_out();
     return false;
 }
@@ -306,7 +306,7 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
     if (is_left_out()) leave_out();
     else if (heap == MPF_HEAP_HOST && !heap_is_recorded()) return addr;
     else if (!mp_process_ready()) park();
-    else if (introduced()) {
+    else if (is_introduced()) {
         record_with_place(op, heap, addr, size);
         if (!mp_sys_signals_come) after_event(op, heap, size);
     }
@@ -316,14 +316,14 @@ uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size
 void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data, size_t bytes)
 {
     if (is_left_out()) leave_out();
-    else if (mp_process_ready() && introduced())
+    else if (mp_process_ready() && is_introduced())
         record((struct place){ 0 }, op, heap, addr, bytes < MPF_DATA_MAX ? bytes : MPF_DATA_MAX,
                data);
 }
 
 struct mp_guarded mp_guard_enter(void)
 {
-    const bool guardable = registered() && !mp_thread_is_own();
+    const bool guardable = is_registered() && !mp_thread_is_own();
     struct mp_guarded before = { .signals = mp_sys_block_signals() };
     if (!guardable) return before;
     before.guard = mp_self->guard;
@@ -339,5 +339,5 @@ void mp_guard_leave(struct mp_guarded before)
 
 bool mp_record_here(void)
 {
-    return !mp_sys_signals_come && (!registered() || !(mp_self->guard & MP_INSIDE));
+    return !mp_sys_signals_come && (!is_registered() || !(mp_self->guard & MP_INSIDE));
 }

@@ -20,7 +20,7 @@
 /* Reading smaps_rollup takes at most 0.2 % of the time. */
 #define COST_FACTOR 500
 
-static uint64_t number(const char *text)
+static uint64_t number_of(const char *text)
 {
     if (*text < '0' || *text > '9') return MPF_UNKNOWN; /* "max" */
     uint64_t n = 0;
@@ -143,7 +143,7 @@ static uint64_t cgroup_value(const char *file, const char *key)
     mp_text_str(&t, file);
     if (t.full || mp_sys_slurp(path, text, sizeof text) <= 0) return MPF_UNKNOWN;
     const char *p = key ? strstr(text, key) : text;
-    return p ? number(p + (key ? strlen(key) : 0)) : MPF_UNKNOWN;
+    return p ? number_of(p + (key ? strlen(key) : 0)) : MPF_UNKNOWN;
 }
 
 /* Version 1 represents "no limit" by a number near 2^63. */

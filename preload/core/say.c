@@ -22,7 +22,7 @@ static bool stderr_is_same(void)
 
 /* Names of files and variables may have any bytes. Bytes that a terminal would interpret, or that
  * would end the line, are replaced by "?". */
-static void cover(const struct mp_text *t)
+static void hide_unsafe(const struct mp_text *t)
 {
     for (const char *at = t->buf; *at;) {
         char *const start = t->buf + (at - t->buf);
@@ -42,15 +42,15 @@ static struct {
 } kept;
 enum { EMPTY, IN_USE, FULL };
 
-static bool claim(uint32_t from)
+static bool claim_kept(uint32_t from)
 {
     return __atomic_compare_exchange_n(&kept.state, &from, IN_USE, false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
 }
 
-static void keep(const struct mp_text *t)
+static void keep_line(const struct mp_text *t)
 {
-    if (t->bytes >= sizeof kept.line || !claim(EMPTY)) return;
+    if (t->bytes >= sizeof kept.line || !claim_kept(EMPTY)) return;
     memcpy(kept.line, t->buf, t->bytes + 1);
     kept.bytes = t->bytes;
     __atomic_store_n(&kept.state, FULL, __ATOMIC_RELEASE);
@@ -58,7 +58,7 @@ static void keep(const struct mp_text *t)
 
 void mp_say_kept(void)
 {
-    if (__atomic_load_n(&kept.state, __ATOMIC_RELAXED) != FULL || !claim(FULL)) return;
+    if (__atomic_load_n(&kept.state, __ATOMIC_RELAXED) != FULL || !claim_kept(FULL)) return;
     const struct mp_text t = { kept.line, sizeof kept.line, kept.bytes, false };
     mp_say_line(&t);
     __atomic_store_n(&kept.state, EMPTY, __ATOMIC_RELEASE);
@@ -68,12 +68,12 @@ void mp_say_line(const struct mp_text *t)
 {
     enum { WAIT_MS = 1000 };
     if (mp_thread_is_own()) {
-        keep(t);
+        keep_line(t);
         return;
     }
     if (is_quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
     size_t done;
-    cover(t);
+    hide_unsafe(t);
     mp_sys_write_all(2, t->buf, t->bytes, &done);
 }
 

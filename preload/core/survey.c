@@ -65,7 +65,7 @@ static void give_up(struct mp_thread *t, struct mp_chunk_meta *meta, uint32_t up
 }
 
 /* Returns how long the thread has been blocked, counting only the time between looks. */
-static uint64_t blocked(struct mp_thread *t, uint64_t mono)
+static uint64_t update_blocked(struct mp_thread *t, uint64_t mono)
 {
     const uint64_t more = t->looked ? mono - t->looked : 0;
     t->blocked = (t->looked ? t->blocked : 0) + (more < LOOK_NS ? more : LOOK_NS);
@@ -77,7 +77,7 @@ static uint64_t blocked(struct mp_thread *t, uint64_t mono)
 static bool wait_for(struct mp_thread *t, uint32_t chunk, uint64_t *upto)
 {
     struct mp_chunk_meta *meta = mp_meta_at(chunk);
-    if (blocked(t, mp_sys_clock(CLOCK_MONOTONIC)) > PATIENCE_NS) {
+    if (update_blocked(t, mp_sys_clock(CLOCK_MONOTONIC)) > PATIENCE_NS) {
         give_up(t, meta, meta->ready + 1);
         return false;
     }

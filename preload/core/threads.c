@@ -34,7 +34,7 @@ static bool is_gone(const struct mp_thread *t)
 }
 
 /* Returns true if chunks may become free: a chunk is free, or its thread has ended. */
-static bool some_come(void)
+static bool chunk_may_become_free(void)
 {
     const struct mp_pool *pool = &mp_process->pool;
     const uint32_t threads = mp_threads_ever(),
@@ -62,7 +62,7 @@ static struct look last_look(void)
 
 /* Returns true if the encoder has not counted since (a count that had started before is ignored),
  * or if its count rose and may rise again. */
-static bool may_be_more(struct look *before)
+static bool alive_may_rise(struct look *before)
 {
     const struct look now = last_look();
     const bool may = now.number - before->number < 2 || now.alive > before->alive;
@@ -87,7 +87,9 @@ static struct mpf_chunk *await_chunk(uint32_t number)
         if (c || gone_on || __atomic_load_n(&mp_process->state, __ATOMIC_RELAXED) != MP_ON)
             return c;
         if (!patience.left || frames != before) patience = mp_patience(1000000000u);
-        if ((may_be_more(&look) || some_come()) && mp_encoder_relieve(seen, &patience)) continue;
+        if ((alive_may_rise(&look) || chunk_may_become_free()) &&
+            mp_encoder_relieve(seen, &patience))
+            continue;
         c = mp_pool_take(number); /* one may have become free just now */
         if (!c) __atomic_store_n(&pool->stalled, seen + 1, __ATOMIC_RELAXED);
         return c;

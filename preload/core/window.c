@@ -15,7 +15,7 @@ struct mp_window mp_window = { .open = 1, .range = MP_WINDOW_NO_RANGE };
 
 static uint64_t instances; /* of the range, so far */
 
-static bool by(enum mpf_window_by what)
+static bool is_by(enum mpf_window_by what)
 {
     return mp_config.window_text[0] && mp_config.window.by == what;
 }
@@ -23,7 +23,7 @@ static bool by(enum mpf_window_by what)
 /* ---- opening and closing */
 
 /* If two threads call this at once, the last one leaves guard and window consistent. */
-static void turn(void)
+static void update_guard(void)
 {
     bool now;
     do mp_counted_window(now = mp_window_is_open());
@@ -43,7 +43,7 @@ static bool change(int32_t by)
 {
     const int32_t now = __atomic_add_fetch(&mp_window.open, by, __ATOMIC_SEQ_CST);
     const bool turns = (now > 0) != (now - by > 0);
-    if (turns) turn();
+    if (turns) update_guard();
     return turns;
 }
 
@@ -51,13 +51,13 @@ static bool change(int32_t by)
 static bool set(bool open)
 {
     const bool turns = __atomic_exchange_n(&mp_window.open, open, __ATOMIC_SEQ_CST) != open;
-    if (turns) turn();
+    if (turns) update_guard();
     return turns;
 }
 
 void mp_window_profiler(bool starts)
 {
-    if (by(MPF_WINDOW_PROFILER) && set(starts)) record_change();
+    if (is_by(MPF_WINDOW_PROFILER) && set(starts)) record_change();
 }
 
 /* ---- by ranges */
@@ -77,7 +77,7 @@ static bool waits_for(uint64_t range)
 }
 
 /* Removes the range from its place. Only the thread that does so handles the end of the range. */
-static bool take(int place, uint64_t range)
+static bool take_end(int place, uint64_t range)
 {
     if (!__atomic_compare_exchange_n(&mp_window.until[place], &range, 0, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_RELAXED))
@@ -99,7 +99,7 @@ void mp_window_begins(uint64_t range)
 void mp_window_ends(uint64_t range)
 {
     for (int i = 0; i < MP_WINDOW_AT_ONCE; i++)
-        if (at(i) == range && take(i, range)) {
+        if (at(i) == range && take_end(i, range)) {
             if (change(-1)) record_change();
             return;
         }
@@ -109,7 +109,8 @@ void mp_window_ends_of(uint32_t thread)
 {
     for (int i = 0; mp_window_waits() && i < MP_WINDOW_AT_ONCE; i++) {
         const uint64_t range = at(i);
-        if (mp_window_is_of(range, thread) && take(i, range) && change(-1)) mp_window.again = true;
+        if (mp_window_is_of(range, thread) && take_end(i, range) && change(-1))
+            mp_window.again = true;
     }
 }
 
@@ -121,7 +122,7 @@ static void watch_range(void)
 
 /* ---- by the clock */
 
-bool mp_window_has_clock(void) { return by(MPF_WINDOW_TIME); }
+bool mp_window_has_clock(void) { return is_by(MPF_WINDOW_TIME); }
 
 static bool is_time(uint64_t since_start)
 {
@@ -180,15 +181,15 @@ void mp_window_init(void)
 
 void mp_window_start(bool root)
 {
-    if (by(MPF_WINDOW_RANGE)) watch_range();
-    if (by(MPF_WINDOW_SIGNAL)) watch_signal(root);
+    if (is_by(MPF_WINDOW_RANGE)) watch_range();
+    if (is_by(MPF_WINDOW_SIGNAL)) watch_signal(root);
 }
 
 void mp_window_reset(void)
 {
     instances = mp_window.waits = mp_window.again = 0;
     memset(mp_window.until, 0, sizeof mp_window.until);
-    if (mp_config.window_text[0] && !by(MPF_WINDOW_SIGNAL))
+    if (mp_config.window_text[0] && !is_by(MPF_WINDOW_SIGNAL))
         mp_window.open = mp_window_has_clock() && is_time(0);
     mp_counted_window(mp_window.open);
 }

@@ -171,7 +171,7 @@ static bool table_has_room(void)
 
 /* The only thread of the program can do the job itself if its table has room. A program may have
  * used all its descriptors, and the worker's table is empty. */
-static bool do_it_here(struct mp_worker *w, bool (*job)(void))
+static bool run_in_caller(struct mp_worker *w, bool (*job)(void))
 {
     if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) != NONE || !is_only_thread() ||
         !table_has_room())
@@ -180,7 +180,7 @@ static bool do_it_here(struct mp_worker *w, bool (*job)(void))
     return mp_raw_thread_call(&w->thread, do_job, w);
 }
 
-static bool do_it_there(struct mp_worker *w, bool (*job)(void), uint64_t ns, bool last)
+static bool run_in_worker(struct mp_worker *w, bool (*job)(void), uint64_t ns, bool last)
 {
     if (last) w->overdue = false;
     return await_job(w, ns) && post(w, job, last) && await_job(w, ns);
@@ -199,7 +199,7 @@ static bool run(bool (*job)(void), uint64_t ns, bool last)
     if (mp_thread_is_own()) return job();
     uint64_t signals;
     if (mp_process->pid != mp_sys_getpid() || !take_lock(w, ns, &signals)) return false;
-    const bool done = (do_it_here(w, job) || do_it_there(w, job, ns, last)) && w->result;
+    const bool done = (run_in_caller(w, job) || run_in_worker(w, job, ns, last)) && w->result;
     mp_unlock(&w->lock, signals);
     mp_say_kept();
     return done;

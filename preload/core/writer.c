@@ -173,7 +173,7 @@ static void wait_for_turn(const struct mp_writer *w, uint32_t *turn)
 }
 
 /* Counts the events of a lost frame, and keeps its own reports of losses. */
-static void lose(struct mp_writer *w)
+static void count_lost(struct mp_writer *w)
 {
     w->lost = mpf_columns_count(w->columns);
     for (uint32_t i = 0; i < w->notes; i++) {
@@ -204,7 +204,7 @@ static void write_frame(struct mp_writer *w)
     for (uint32_t i = 0; i < w->slots.chunks; i++) announce(&w->slots.chunk[i], mp_logfile_next());
     w->error = mp_logfile_write(w->number);
     if (!w->error) mp_process->events += mpf_columns_count(w->columns);
-    else lose(w);
+    else count_lost(w);
     mp_loss_frame(w->error != 0);
 }
 

@@ -131,7 +131,7 @@ static void end(int party, CUpti_SubscriberHandle handle)
 
 /* Returns false if memprof has left CUPTI to others, because the place would then be taken
  * forever. */
-static bool shares(void)
+static bool may_share(void)
 {
     static int allowed; /* 1: no, 2: yes; kept because the program may change its environment */
     if (!__atomic_load_n(&allowed, __ATOMIC_RELAXED)) {
@@ -151,7 +151,8 @@ static bool is_subscribed_to(const struct mp_cupti_library *library)
 }
 
 /* If all places are taken, CUPTI's own error is returned. */
-static CUptiResult join(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
+static CUptiResult join_parties(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
+                                void *userdata)
 {
     const int party = mp_party_join(callback, userdata);
     if (party < 0) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
@@ -168,10 +169,10 @@ HOOK CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_Call
 {
     struct mp_cupti_library library;
     if (!library_of(CALLER, &library)) return CUPTI_ERROR_NOT_INITIALIZED;
-    if (!out || !shares() || (mp_subscription_library() && !is_subscribed_to(&library)))
+    if (!out || !may_share() || (mp_subscription_library() && !is_subscribed_to(&library)))
         return library.subscribe(out, callback, userdata);
     const CUptiResult result = mp_subscription_open(&library, false);
-    if (result == CUPTI_SUCCESS) return join(out, callback, userdata);
+    if (result == CUPTI_SUCCESS) return join_parties(out, callback, userdata);
     mp_cupti_refused((int)result);
     return result;
 }

@@ -20,7 +20,7 @@ static struct exec {
     uint32_t first;
 } exec_table[EXECS];
 
-static unsigned home(CUgraphExec handle)
+static unsigned first_place(CUgraphExec handle)
 {
     return (unsigned)((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 51);
 }
@@ -28,7 +28,7 @@ static unsigned home(CUgraphExec handle)
 static struct exec *find(CUgraphExec handle)
 {
     for (unsigned i = 0; i < EXECS; i++) {
-        struct exec *e = &exec_table[(home(handle) + i) % EXECS];
+        struct exec *e = &exec_table[(first_place(handle) + i) % EXECS];
         const CUgraphExec there = __atomic_load_n(&e->handle, __ATOMIC_ACQUIRE);
         if (there == handle) return e;
         if (!there) return NULL;
@@ -39,7 +39,7 @@ static struct exec *find(CUgraphExec handle)
 static void add(CUgraphExec handle)
 {
     for (unsigned i = 0; i < EXECS; i++) {
-        struct exec *e = &exec_table[(home(handle) + i) % EXECS];
+        struct exec *e = &exec_table[(first_place(handle) + i) % EXECS];
         CUgraphExec there = __atomic_load_n(&e->handle, __ATOMIC_ACQUIRE);
         if (there && there != GONE) continue;
         if (!__atomic_compare_exchange_n(&e->handle, &there, handle, false, __ATOMIC_ACQ_REL,

@@ -8,7 +8,7 @@
 #include "cuda/device.h"
 #include "cuda/mempool.h"
 
-static bool done(const struct mp_call *call)
+static bool succeeded(const struct mp_call *call)
 {
     return !call->enter && call->result == CUDA_SUCCESS;
 }
@@ -47,20 +47,20 @@ void mp_on_handle_create(const struct mp_call *call)
 void mp_on_handle_import(const struct mp_call *call)
 {
     const cuMemImportFromShareableHandle_params *p = call->params;
-    if (done(call)) mp_record(MPF_OP_HANDLE_IMPORT, MPF_HEAP_NONE, *p->handle, 0);
+    if (succeeded(call)) mp_record(MPF_OP_HANDLE_IMPORT, MPF_HEAP_NONE, *p->handle, 0);
 }
 
 /* A multicast object is only an address for other memory. */
 void mp_on_handle_multicast(const struct mp_call *call)
 {
     const cuMulticastCreate_params *p = call->params;
-    if (done(call)) mp_record(MPF_OP_HANDLE_IMPORT, MPF_HEAP_NONE, *p->mcHandle, 0);
+    if (succeeded(call)) mp_record(MPF_OP_HANDLE_IMPORT, MPF_HEAP_NONE, *p->mcHandle, 0);
 }
 
 void mp_on_handle_retain(const struct mp_call *call)
 {
     const cuMemRetainAllocationHandle_params *p = call->params;
-    if (!done(call)) return;
+    if (!succeeded(call)) return;
     const uint64_t at = (uintptr_t)p->addr;
     mp_record_data(MPF_OP_HANDLE_RETAIN, MPF_HEAP_NONE, *p->handle, &at, sizeof at);
 }
@@ -68,7 +68,7 @@ void mp_on_handle_retain(const struct mp_call *call)
 void mp_on_handle_release(const struct mp_call *call)
 {
     const cuMemRelease_params *p = call->params;
-    if (!done(call)) return;
+    if (!succeeded(call)) return;
     mp_record(MPF_OP_HANDLE_DROP, MPF_HEAP_NONE, p->handle, 0);
     mp_device_measure();
 }
@@ -76,7 +76,7 @@ void mp_on_handle_release(const struct mp_call *call)
 void mp_on_handle_map(const struct mp_call *call)
 {
     const cuMemMap_params *p = call->params;
-    if (!done(call)) return;
+    if (!succeeded(call)) return;
     const uint64_t v[] = { p->ptr, p->size, p->offset };
     mp_record_data(MPF_OP_HANDLE_MAP, MPF_HEAP_NONE, p->handle, v, sizeof v);
 }
@@ -84,7 +84,7 @@ void mp_on_handle_map(const struct mp_call *call)
 void mp_on_handle_unmap(const struct mp_call *call)
 {
     const cuMemUnmap_params *p = call->params;
-    if (!done(call)) return;
+    if (!succeeded(call)) return;
     mp_record(MPF_OP_HANDLE_UNMAP, MPF_HEAP_NONE, p->ptr, p->size);
     mp_device_measure();
 }
@@ -92,11 +92,11 @@ void mp_on_handle_unmap(const struct mp_call *call)
 void mp_on_address_reserve(const struct mp_call *call)
 {
     const cuMemAddressReserve_params *p = call->params;
-    if (done(call)) mp_record(MPF_OP_ADDRESS_RESERVE, MPF_HEAP_NONE, *p->ptr, p->size);
+    if (succeeded(call)) mp_record(MPF_OP_ADDRESS_RESERVE, MPF_HEAP_NONE, *p->ptr, p->size);
 }
 
 void mp_on_address_free(const struct mp_call *call)
 {
     const cuMemAddressFree_params *p = call->params;
-    if (done(call)) mp_record(MPF_OP_ADDRESS_FREE, MPF_HEAP_NONE, p->ptr, p->size);
+    if (succeeded(call)) mp_record(MPF_OP_ADDRESS_FREE, MPF_HEAP_NONE, p->ptr, p->size);
 }

@@ -94,7 +94,8 @@ static struct pool *pool_of(CUdeviceptr at)
 
 #define STACK_BYTES ((size_t)1 << 20) /* for smaller blocks a call stack would cost too much */
 
-static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes, CUstream stream)
+static void allocated(const struct mp_call *call, const CUdeviceptr *at, size_t bytes,
+                      CUstream stream)
 {
     if (call->enter || (call->result == CUDA_SUCCESS && mp_capture_on(stream))) return;
     if (call->result != CUDA_SUCCESS) {
@@ -117,13 +118,13 @@ static void made(const struct mp_call *call, const CUdeviceptr *at, size_t bytes
 void mp_on_pool_alloc(const struct mp_call *call)
 {
     const cuMemAllocAsync_params *p = call->params;
-    made(call, p->dptr, p->bytesize, p->hStream);
+    allocated(call, p->dptr, p->bytesize, p->hStream);
 }
 
 void mp_on_pool_alloc_from(const struct mp_call *call)
 {
     const cuMemAllocFromPoolAsync_params *p = call->params;
-    made(call, p->dptr, p->bytesize, p->hStream);
+    allocated(call, p->dptr, p->bytesize, p->hStream);
 }
 
 void mp_on_pool_free(const struct mp_call *call)

@@ -118,7 +118,7 @@ static void stop(void)
            mp_wait(&patience, &s.inside, inside, 10000000u)) {}
 }
 
-static void seek(void)
+static void seek_devices(void)
 {
     if (!__atomic_load_n(&s.seek, __ATOMIC_ACQUIRE) || !mp_sampler_enter()) return;
     mp_device_seek();
@@ -132,7 +132,7 @@ static void *run(void *arg)
     mp_sys_begin_thread("memprof-gpu");
     while (!__atomic_load_n(&s.stopped, __ATOMIC_ACQUIRE)) {
         const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-        seek();
+        seek_devices();
         for (int d = 0; d < MPF_GPUS; d++) sample(d, now);
         if (!mp_sys_futex_wait(&never, 0, MP_SAMPLER_PERIOD_NS)) break;
     }

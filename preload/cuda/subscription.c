@@ -58,7 +58,7 @@ static uint8_t enabled_by(unsigned domain, unsigned id)
 }
 
 /* Returns true if this changed the party's setting. */
-static bool want(int party, bool enable, unsigned domain, unsigned id)
+static bool set_enabled(int party, bool enable, unsigned domain, unsigned id)
 {
     const uint8_t bit = (uint8_t)(1u << party);
     uint8_t *at = &enabled_bits[domain][id];
@@ -68,7 +68,7 @@ static bool want(int party, bool enable, unsigned domain, unsigned id)
 }
 
 /* If two parties change one callback at once, the later call decides for both. */
-static CUptiResult apply(unsigned domain, unsigned id)
+static CUptiResult apply_enabled(unsigned domain, unsigned id)
 {
     for (;;) {
         const bool on = enabled_by(domain, id);
@@ -80,17 +80,17 @@ static CUptiResult apply(unsigned domain, unsigned id)
 static void apply_wanted(unsigned domain)
 {
     for (unsigned id = 0; id < IDS; id++)
-        if (enabled_by(domain, id)) apply(domain, id);
+        if (enabled_by(domain, id)) apply_enabled(domain, id);
 }
 
 CUptiResult mp_party_enable(int party, bool enable, CUpti_CallbackDomain domain,
                             CUpti_CallbackId id)
 {
     if ((unsigned)domain >= DOMAINS || id >= IDS) return CUPTI_ERROR_INVALID_PARAMETER;
-    const bool changed = want(party, enable, domain, id);
+    const bool changed = set_enabled(party, enable, domain, id);
     if (!is_open()) return CUPTI_SUCCESS;
-    const CUptiResult result = apply(domain, id);
-    if (result != CUPTI_SUCCESS && changed && enable) want(party, false, domain, id);
+    const CUptiResult result = apply_enabled(domain, id);
+    if (result != CUPTI_SUCCESS && changed && enable) set_enabled(party, false, domain, id);
     return result;
 }
 
@@ -107,8 +107,8 @@ static CUptiResult disable_domain(int party, unsigned domain)
 {
     const bool shared = others_want(party, domain), open = is_open();
     for (unsigned id = 0; id < IDS; id++)
-        if (want(party, false, domain, id) && open && shared && !enabled_by(domain, id))
-            apply(domain, id);
+        if (set_enabled(party, false, domain, id) && open && shared && !enabled_by(domain, id))
+            apply_enabled(domain, id);
     if (shared || !open) return CUPTI_SUCCESS;
     const CUptiResult result = library.enable_domain(0, subscriber, (CUpti_CallbackDomain)domain);
     apply_wanted(domain);
@@ -120,11 +120,11 @@ CUptiResult mp_party_enable_domain(int party, bool enable, CUpti_CallbackDomain 
     if (domain == CUPTI_CB_DOMAIN_INVALID || (unsigned)domain >= DOMAINS)
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (!enable) return disable_domain(party, domain);
-    for (unsigned id = 0; id < IDS; id++) want(party, true, domain, id);
+    for (unsigned id = 0; id < IDS; id++) set_enabled(party, true, domain, id);
     if (!is_open()) return CUPTI_SUCCESS;
     const CUptiResult result = library.enable_domain(1, subscriber, domain);
     if (result != CUPTI_SUCCESS)
-        for (unsigned id = 0; id < IDS; id++) want(party, false, domain, id);
+        for (unsigned id = 0; id < IDS; id++) set_enabled(party, false, domain, id);
     return result;
 }
 

@@ -95,14 +95,14 @@ static MP_COLD any_fn found(enum cxx_fn which)
     return f;
 }
 
-static any_fn get(enum cxx_fn which)
+static any_fn real_operator(enum cxx_fn which)
 {
     const any_fn f = __atomic_load_n(&operators[which].real, __ATOMIC_ACQUIRE);
     return __builtin_expect(f != NULL, 1) ? f : found(which);
 }
 
 /* Returns true if the real operator only has to be called. */
-static bool passes(enum cxx_fn which)
+static bool is_passed_on(enum cxx_fn which)
 {
     return __builtin_expect(__atomic_load_n(&operators[which].passes, __ATOMIC_ACQUIRE), 1);
 }
@@ -126,7 +126,7 @@ static bool is_left_out(enum cxx_fn which)
            !mp_real_in_allocator((const void *)operators[which].real);
 }
 
-static void *made(enum cxx_fn which, void *p, size_t bytes)
+static void *finish_new(enum cxx_fn which, void *p, size_t bytes)
 {
     mp_operator.aligned_bytes = 0;
     if (mp_operator.hooked) was_hooked(which);
@@ -156,22 +156,22 @@ static void end_delete(enum cxx_fn which, void *outer)
 #define NEW(name, parameters, arguments, otherwise, aligned)                                       \
     static __attribute__((noinline)) void *recorded##name parameters                               \
     {                                                                                              \
-        void *(*f)parameters = (void *(*)parameters)get(CXX##name);                                \
+        void *(*f)parameters = (void *(*)parameters)real_operator(CXX##name);                      \
         if (!f) return otherwise;                                                                  \
         mp_operator.hooked = false;                                                                \
         mp_operator.aligned_bytes = aligned ? bytes : 0;                                           \
-        return made(CXX##name, f arguments, bytes);                                                \
+        return finish_new(CXX##name, f arguments, bytes);                                          \
     }                                                                                              \
     HOOK void *name parameters;                                                                    \
     HOOK void *name parameters                                                                     \
     {                                                                                              \
-        if (aligned || !passes(CXX##name)) return recorded##name arguments;                        \
+        if (aligned || !is_passed_on(CXX##name)) return recorded##name arguments;                  \
         return ((void *(*)parameters)operators[CXX##name].real)arguments;                          \
     }
 #define DELETE(name, parameters, arguments)                                                        \
     static __attribute__((noinline)) void recorded##name parameters                                \
     {                                                                                              \
-        void(*f) parameters = (void(*) parameters)get(CXX##name);                                  \
+        void(*f) parameters = (void(*) parameters)real_operator(CXX##name);                        \
         if (!f) {                                                                                  \
             free(p);                                                                               \
             return;                                                                                \
@@ -183,7 +183,7 @@ static void end_delete(enum cxx_fn which, void *outer)
     HOOK void name parameters;                                                                     \
     HOOK void name parameters                                                                      \
     {                                                                                              \
-        if (!passes(CXX##name)) recorded##name arguments;                                          \
+        if (!is_passed_on(CXX##name)) recorded##name arguments;                                    \
         else ((void(*) parameters)operators[CXX##name].real) arguments;                            \
     }
 

@@ -23,7 +23,7 @@
 extern char **environ;
 
 /* After a failed exec the program continues, and so does the recording. */
-static int failed(int result)
+static int exec_failed(int result)
 {
     const int saved = errno;
     mp_process_resume();
@@ -37,7 +37,7 @@ static int failed(int result)
     mp_real_ready();                                                                               \
     if (!mp_process_is_owner() || !(may_succeed)) return mp_real.call;                             \
     mp_process_suspend();                                                                          \
-    return failed(mp_real.call)
+    return exec_failed(mp_real.call)
 #define EXEC_PATH(path, call) EXEC(mp_runnable_at(AT_FDCWD, path, 0), call)
 
 HOOK int execve(const char *path, char *const argv[], char *const envp[])
@@ -145,7 +145,7 @@ enum { SINGLE = 1, LAST_CHANCE = 2 };
 
 /* Ends memprof's threads, or makes sure that they exist. Returns true if they must be started
  * again. */
-static bool before(int kind)
+static bool before_call(int kind)
 {
     if (kind & SINGLE) return mp_worker_stop();
     if (kind & LAST_CHANCE && mp_process_ready()) mp_encoder_start_now();
@@ -153,7 +153,7 @@ static bool before(int kind)
 }
 
 /* Immediately after the call the log can still be opened by its path. */
-static void after(bool ran)
+static void after_call(bool ran)
 {
     const int saved = errno;
     if (ran) mp_encoder_start();
@@ -173,10 +173,10 @@ HOOK int unshare(int flags)
     mp_real_ready();
     const int saved = errno;
     const bool ran =
-        before(kind_of(flags, CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM));
+        before_call(kind_of(flags, CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM));
     errno = saved;
     const int result = mp_real.unshare(flags);
-    after(ran);
+    after_call(ran);
     return result;
 }
 
@@ -187,11 +187,11 @@ HOOK int setns(int fd, int type)
     const int saved = errno;
     const long types = type ? type : mp_sys3(SYS_ioctl, fd, NS_GET_NSTYPE, 0);
     const bool ran =
-        before(types < 0 ? SINGLE /* of a process: several types */
-                         : kind_of((int)types, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME));
+        before_call(types < 0 ? SINGLE /* of a process: several types */
+                              : kind_of((int)types, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME));
     errno = saved;
     const int result = mp_real.setns(fd, type);
-    after(ran);
+    after_call(ran);
     return result;
 }
 

@@ -42,7 +42,7 @@ void *mp_nvtx_chain_symbol(const char *name)
     return symbol;
 }
 
-static size_t place(uintptr_t handle, unsigned probe)
+static size_t place_of(uintptr_t handle, unsigned probe)
 {
     return ((handle * UINT64_C(0x9e3779b97f4a7c15) >> 40) + probe) % HANDLES;
 }
@@ -51,7 +51,7 @@ static void remember(uintptr_t handle, uint32_t id)
 {
     struct known *const map = mp_sys_map_once(&the_map, HANDLES * sizeof *map, false);
     for (unsigned i = 0; map && i < PROBES; i++) {
-        const size_t at = place(handle, i);
+        const size_t at = place_of(handle, i);
         uintptr_t held = 0;
         __atomic_compare_exchange_n(&map[at].handle, &held, handle, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
@@ -73,7 +73,7 @@ uint64_t mp_nvtx_number(const void *handle)
     if (!handle || !__atomic_load_n(&chained, __ATOMIC_ACQUIRE)) return (uintptr_t)handle;
     const struct known *const map = __atomic_load_n(&the_map, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; map && i < PROBES; i++) {
-        const size_t at = place((uintptr_t)handle, i);
+        const size_t at = place_of((uintptr_t)handle, i);
         const uintptr_t found = __atomic_load_n(&map[at].handle, __ATOMIC_ACQUIRE);
         if (found == (uintptr_t)handle) return __atomic_load_n(&map[at].id, __ATOMIC_ACQUIRE);
         if (!found) return 0;

@@ -45,7 +45,7 @@ static struct {
 static struct mp_python python;
 static const void *(*thread_state)(void); /* NULL without a Python of a known version */
 
-static const void *part(const struct mp_python_place *f, size_t offset)
+static const void *pointer_in_code(const struct mp_python_place *f, size_t offset)
 {
     return mp_python_pointer(f->code, offset);
 }
@@ -54,8 +54,8 @@ static const void *part(const struct mp_python_place *f, size_t offset)
 static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
 {
     uint64_t words[] = { (uintptr_t)f->code, f->instruction,
-                         (uintptr_t)part(f, python.layout.code_name),
-                         (uintptr_t)part(f, python.layout.code_lines), 0 };
+                         (uintptr_t)pointer_in_code(f, python.layout.code_name),
+                         (uintptr_t)pointer_in_code(f, python.layout.code_lines), 0 };
     if (f->module) {
         const uint64_t modules[] = { *around, (uintptr_t)f->module,
                                      (uintptr_t)mp_python_pointer(f->module, MP_PYTHON_TYPE) };
@@ -69,7 +69,8 @@ static uint64_t frame_id(const struct mp_python_place *f, uint64_t *around)
 static size_t put_name(const struct mp_python_place *f, unsigned at, unsigned places, uint8_t *out)
 {
     char class[CLASS_BYTES], path[PATH_BYTES];
-    size_t n = mp_python_text(&python, part(&f[at], python.layout.code_name), out, NAME_BYTES);
+    size_t n =
+        mp_python_text(&python, pointer_in_code(&f[at], python.layout.code_name), out, NAME_BYTES);
     const size_t class_bytes =
         f[at].module ? mp_python_class(&python, &f[at], class, sizeof class) : 0;
     if (!class_bytes || n + class_bytes + PATH_BYTES + 4 > NAME_BYTES) return n + 1;
@@ -99,7 +100,9 @@ static void record_frame(uint64_t id, uint32_t log, const struct mp_python_place
     size_t n = sizeof line;
     memcpy(data, &line, sizeof line);
     n += put_name(f, at, places, data + n);
-    n += mp_python_text(&python, part(&f[at], python.layout.code_file), data + n, NAME_BYTES) + 1;
+    n += mp_python_text(&python, pointer_in_code(&f[at], python.layout.code_file), data + n,
+                        NAME_BYTES) +
+         1;
     mp_record_data(MPF_OP_FRAME, MPF_HEAP_NONE, id, data, n);
     mp_seen_add(in_log->frames, FRAMES, mp_seen_in(id, log));
     __atomic_fetch_add(&in_log->recorded, 1, __ATOMIC_RELAXED);
@@ -227,7 +230,7 @@ static bool look_up(const char *(*version)(void))
                             &python.layout);
 }
 
-static void look(void)
+static void look_for_python(void)
 {
     enum { LOOKS = 3 };
     static uint32_t looks;
@@ -252,6 +255,6 @@ static void look(void)
 void mp_python_start(void)
 {
     const int saved = errno;
-    if (mp_config.python) look();
+    if (mp_config.python) look_for_python();
     errno = saved;
 }

@@ -215,26 +215,27 @@ static uintptr_t modules_of(struct reader *r, uintptr_t module)
 
 /* Returns true if `module` is this many levels below `parent`, and prepends its path from there to
  * `p`. */
-static bool below(struct reader *r, uintptr_t parent, uintptr_t module, unsigned levels,
-                  struct path *p)
+static bool find_below(struct reader *r, uintptr_t parent, uintptr_t module, unsigned levels,
+                       struct path *p)
 {
     struct items it;
     uintptr_t key, value;
     char name[NAME];
     if (!open_dict(r, modules_of(r, parent), &it)) return false;
     while (next_item(r, &it, &key, &value)) {
-        if (levels > 1 ? !below(r, value, module, levels - 1, p) : value != module) continue;
+        if (levels > 1 ? !find_below(r, value, module, levels - 1, p) : value != module) continue;
         put_before(p, text(r, key, name, sizeof name) ? name : "?");
         return true;
     }
     return false;
 }
 
-static bool step(const struct mp_python *py, const void *parent, const void *module, struct path *p)
+static bool find_step(const struct mp_python *py, const void *parent, const void *module,
+                      struct path *p)
 {
     struct reader r = reader(py);
     for (unsigned levels = 1; levels <= LEVELS; levels++)
-        if (below(&r, (uintptr_t)parent, (uintptr_t)module, levels, p)) return true;
+        if (find_below(&r, (uintptr_t)parent, (uintptr_t)module, levels, p)) return true;
     return false;
 }
 
@@ -247,7 +248,7 @@ size_t mp_python_path(const struct mp_python *py, const struct mp_python_place *
     for (unsigned i = at + 1; i < places; i++) {
         const void *parent = place[i].module;
         if (!parent || parent == module) continue;
-        if (!step(py, parent, module, &p)) break;
+        if (!find_step(py, parent, module, &p)) break;
         module = parent;
     }
     const size_t n = (size_t)(out + cap - 1 - p.at);

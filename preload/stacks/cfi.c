@@ -82,8 +82,8 @@ static bool headers_of(const struct dl_find_object *object, struct headers *out)
 }
 
 /* Finds the readable bytes of a segment; returns true if the address is one of them. */
-static bool holds(const struct headers *h, const Elf64_Phdr *p, uintptr_t address,
-                  struct mp_cfi_tables *out)
+static bool contains(const struct headers *h, const Elf64_Phdr *p, uintptr_t address,
+                     struct mp_cfi_tables *out)
 {
     const uintptr_t from = h->bias + p->p_vaddr;
     if (p->p_type != PT_LOAD || !(p->p_flags & PF_R) || from < h->low || from >= h->high ||
@@ -109,7 +109,7 @@ bool mp_cfi_tables(uintptr_t pc, struct mp_cfi_tables *out)
     if (!is_in_program(pc) && !headers_of(&object, &h)) return false;
     const Elf64_Phdr *p = h.first;
     out->header = object.dlfo_eh_frame;
-    while (p < h.end && !holds(&h, p, (uintptr_t)out->header, out)) p++;
+    while (p < h.end && !contains(&h, p, (uintptr_t)out->header, out)) p++;
     return p < h.end;
 }
 

@@ -84,7 +84,7 @@ static bool is_own(uint64_t pc)
 
 /* Returns the calling thread's walker, or NULL. Only this thread uses it. If one cannot be mapped,
  * no further ones are mapped, because each stack would try it. */
-static struct mp_walker *borrow(void)
+static struct mp_walker *take_walker(void)
 {
     const struct mp_thread *t = mp_self;
     if (!walkers || !t || !t->number || t->index >= WALKERS) return NULL;
@@ -113,7 +113,7 @@ static uint64_t id_of(struct mp_hash stack, uint32_t generation)
 static struct mp_hash hash_of(const struct mp_frame *from, uint32_t generation)
 {
     struct mp_hash hash;
-    struct mp_walker *w = borrow();
+    struct mp_walker *w = take_walker();
     const bool walked = w && mp_walk(w, from, generation, &hash);
     if (w) give_back(w);
     return walked ? hash : mp_unwind_hash(from, generation);
@@ -143,7 +143,7 @@ static void record_stack(uint64_t id, enum mpf_cut cut, const uint64_t *pc, unsi
 }
 
 /* IDs of an earlier generation are not needed any more. */
-static void forget(uint32_t generation, uint32_t log)
+static void forget_older(uint32_t generation, uint32_t log)
 {
     static uint64_t known;
     const uint64_t now = (uint64_t)log << 32 | generation;
@@ -163,7 +163,7 @@ static MP_COLD uint64_t record_new(const struct set *seen, const struct mp_frame
     unsigned depth = 0;
     enum mpf_cut cut = MPF_CUT_NONE;
     for (int looks = 0; looks < 4; looks++) {
-        forget(generation, log);
+        forget_older(generation, log);
         depth = mp_unwind(from, pc, generation, &cut);
         id = id_of(mp_hash_of(pc, depth), generation);
         if (mp_seen(seen->id, seen->places, mp_seen_in(id, log))) return id;
@@ -185,7 +185,7 @@ uint64_t mp_stack_here(const struct mp_frame *from)
     const struct set seen = seen_now();
     if (!seen.id) return 0;
     const uint32_t generation = mp_module_now(), log = mp_loss_now();
-    forget(generation, log);
+    forget_older(generation, log);
     const uint64_t id = id_of(hash_of(from, generation), generation);
     return mp_seen(seen.id, seen.places, mp_seen_in(id, log))
                ? id

@@ -32,7 +32,7 @@ static void fill_reads(struct mp_run *r, unsigned n)
 
 /* The end of a stack also depends only on the words that were read. Returns false if there is a
  * frame of a signal handler, which depends on more than the stack. */
-static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32_t generation)
+static bool make_run(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32_t generation)
 {
     unsigned n = 0;
     enum mp_step how = MP_STEP_MADE;
@@ -56,7 +56,8 @@ static bool make(struct mp_run *r, struct mp_frame f, struct mp_bounds b, uint32
     return true;
 }
 
-static inline bool fits(const struct mp_run *r, const struct mp_frame *f, uint32_t generation)
+static inline bool is_valid_run(const struct mp_run *r, const struct mp_frame *f,
+                                uint32_t generation)
 {
     return r->generation == generation + 1 && same_frame(&r->from, f) && reads_the_same(r);
 }
@@ -68,10 +69,10 @@ static const struct mp_run *run_from(struct mp_walker *w, const struct mp_frame 
 {
     struct mp_run *pair =
         w->run[(f->sp ^ f->pc << 20) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (MP_RUN_PAIRS - 1)];
-    if (__builtin_expect(fits(&pair[0], f, generation), 1)) return &pair[0];
-    if (fits(&pair[1], f, generation)) return &pair[1];
+    if (__builtin_expect(is_valid_run(&pair[0], f, generation), 1)) return &pair[0];
+    if (is_valid_run(&pair[1], f, generation)) return &pair[1];
     struct mp_run *r = &pair[w->next_made ^= 1];
-    return make(r, *f, b, generation) ? r : NULL;
+    return make_run(r, *f, b, generation) ? r : NULL;
 }
 
 /* Nothing is read from a stack that the thread is not on. */
