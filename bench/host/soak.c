@@ -66,7 +66,7 @@ static int length;
 
 /* ---- the threads */
 
-static void drop(struct worker *w, unsigned i)
+static void free_block(struct worker *w, unsigned i)
 {
     free(w->block[i]);
     w->block[i] = NULL;
@@ -75,7 +75,7 @@ static void drop(struct worker *w, unsigned i)
     w->frees++;
 }
 
-static void take(struct worker *w, unsigned i, uint32_t size)
+static void allocate_block(struct worker *w, unsigned i, uint32_t size)
 {
     w->block[i] = malloc(size);
     if (!w->block[i]) abort();
@@ -92,8 +92,9 @@ static void churn(struct worker *w, uint64_t pairs)
         w->dice = w->dice * 6364136223846793005u + 1442695040888963407u;
         const uint64_t x = w->dice >> 32;
         const unsigned i = x % LIVE;
-        if (w->block[i]) drop(w, i);
-        take(w, i, x >> 23 ? 16 + (uint32_t)(x >> 9) % 500 : 4096 + (uint32_t)(x >> 9) % 9000);
+        if (w->block[i]) free_block(w, i);
+        allocate_block(w, i,
+                       x >> 23 ? 16 + (uint32_t)(x >> 9) % 500 : 4096 + (uint32_t)(x >> 9) % 9000);
     }
 }
 
@@ -143,7 +144,7 @@ static void *work(void *arg)
         wait_for_all(); /* meanwhile the main thread makes the peak */
     }
     for (unsigned i = LEFT; i < LIVE; i++)
-        if (w->block[i]) drop(w, i);
+        if (w->block[i]) free_block(w, i);
     wait_for_all();
     pause(); /* waits for the end of the process */
     return NULL;
@@ -151,7 +152,7 @@ static void *work(void *arg)
 
 /* ---- leaks: the pointers are lost when these functions return */
 
-static void forget(enum leak which, size_t size)
+static void leak_block(enum leak which, size_t size)
 {
     nvtxRangePushA(leak_name[which]);
     void *volatile block = malloc(size);
@@ -164,16 +165,16 @@ static void forget(enum leak which, size_t size)
 
 __attribute__((noinline)) static void soak_leak_small(void)
 {
-    for (size_t n = 0; n < 1000; n++) forget(SMALL, 24 + n % 7);
+    for (size_t n = 0; n < 1000; n++) leak_block(SMALL, 24 + n % 7);
 }
 
-__attribute__((noinline)) static void soak_leak_often(void) { forget(OFTEN, (1 << 20) + 1); }
+__attribute__((noinline)) static void soak_leak_often(void) { leak_block(OFTEN, (1 << 20) + 1); }
 
-__attribute__((noinline)) static void soak_leak_seldom(void) { forget(SELDOM, (2 << 20) + 3); }
+__attribute__((noinline)) static void soak_leak_seldom(void) { leak_block(SELDOM, (2 << 20) + 3); }
 
 /* ---- the peaks */
 
-static struct held all(void)
+static struct held sum_held(void)
 {
     struct held sum = peak;
     for (int i = 0; i < threads; i++) {
@@ -199,10 +200,10 @@ static void write_state(const char *name)
     for (int i = 0; i < threads; i++) write_row(worker[i].name, worker[i].held, ", ");
     for (int i = 0; i < LEAKS; i++) write_row(leak_name[i], leaked[i], ", ");
     write_row("peak", peak, ", ");
-    write_row("all", all(), "}, ");
+    write_row("all", sum_held(), "}, ");
 }
 
-static uint64_t height(int phase)
+static uint64_t peak_of(int phase)
 {
     if (phase == HIGHEST) return PEAK;
     if (phase == A_BYTE_LESS) return PEAK - 1;
@@ -213,7 +214,7 @@ static uint64_t height(int phase)
 static void make_peak(int phase)
 {
     static void *block[PEAK_BLOCKS];
-    const uint64_t missing = height(phase) - all().bytes, each = missing / PEAK_BLOCKS;
+    const uint64_t missing = peak_of(phase) - sum_held().bytes, each = missing / PEAK_BLOCKS;
     nvtxRangePushA("peak");
     for (unsigned i = 0; i < PEAK_BLOCKS; i++) {
         const uint64_t size = i ? each : missing - each * (PEAK_BLOCKS - 1);
@@ -230,7 +231,7 @@ static void make_peak(int phase)
     peak = (struct held){ 0 };
 }
 
-static void between(int phase)
+static void between_phases(int phase)
 {
     soak_leak_small();
     soak_leak_often();
@@ -259,7 +260,7 @@ static void run(void)
     wait_for_all();
     for (int phase = 0; phase < PHASES; phase++) {
         wait_for_all();
-        between(phase);
+        between_phases(phase);
         wait_for_all();
     }
     wait_for_all();

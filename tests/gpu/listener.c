@@ -109,7 +109,7 @@ static void state(struct tool *t, CUpti_CallbackDomain domain, CUpti_CallbackId 
     printf("state: %d %u\n", (int)result, on);
 }
 
-static void questions(struct tool *t)
+static void ask_states(struct tool *t)
 {
     answer("unknown id", driver(t, true, 1u << 20));
     answer("unknown domain", cuptiEnableDomain(1, t->handle, 77));
@@ -144,7 +144,7 @@ static void *allocate(void *unused)
 }
 
 /* Two tools subscribe in turns. Neither gets callbacks that only the other one enabled. */
-static void come_and_go(void)
+static void subscribe_in_turns(void)
 {
     static struct tool asks_for_allocs = { .name = "third" }, asks_for_infos = { .name = "fourth" };
     pthread_t threads[THREADS];
@@ -192,14 +192,14 @@ static void one_after_another(bool early)
     steps_start();
     if (!early) subscribe(&first);
     one_tool(&first);
-    questions(&first);
+    ask_states(&first);
     streams(&first);
     answer("unsubscribe", cuptiUnsubscribe(first.handle));
     answer("unsubscribe again", cuptiUnsubscribe(first.handle));
     blocks(3);
     report(&first, "is gone");
 
-    come_and_go();
+    subscribe_in_turns();
     stop_inside();
     subscribe_without_callback();
     subscribe(&second);

@@ -75,7 +75,7 @@ static void say_found(const char *name, const void *found)
 }
 
 /* Only the exact name is found. The driver has no symbol versions. */
-static void not_there(void *driver)
+static void look_up_missing(void *driver)
 {
     dlerror();
     say_found("shorter", dlsym(driver, "cuMemAlloc_v"));
@@ -152,7 +152,7 @@ int main(void)
     by_name("next", RTLD_NEXT);
     by_name("next again", RTLD_NEXT);
     by_name("program", dlopen(NULL, RTLD_NOW));
-    not_there(driver);
+    look_up_missing(driver);
     by_entry("entry", get, 0);
     by_entry("entry, legacy", get, LEGACY);
     by_entry("entry, per thread", get, PER_THREAD);

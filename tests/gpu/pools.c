@@ -38,7 +38,7 @@ static void put(nvtxMemHeapHandle_t in, const nvtxMemVirtualRangeDesc_t *range, 
     for (size_t i = 0; i < count; i++) counters.regions += range[i].size;
 }
 
-static void put_one(nvtxMemHeapHandle_t in, CUdeviceptr at, size_t bytes)
+static void put_region(nvtxMemHeapHandle_t in, CUdeviceptr at, size_t bytes)
 {
     put(in, &(nvtxMemVirtualRangeDesc_t){ bytes, (void *)at }, 1, NULL);
 }
@@ -109,13 +109,13 @@ static void training_step(nvtxMemHeapHandle_t in, CUdeviceptr at)
 static void scratch(CUdeviceptr at)
 {
     const nvtxMemHeapHandle_t own = heap("scratch", at, 16 * MIB);
-    put_one(own, at, MIB);
-    put_one(own, at + MIB, 6 * MIB);
+    put_region(own, at, MIB);
+    put_region(own, at + MIB, 6 * MIB);
     step("scratch");
     nvtxMemHeapReset(domain, own);
     counters.regions -= 7 * MIB;
     step("reset");
-    put_one(own, at, 2 * MIB);
+    put_region(own, at, 2 * MIB);
     step("used-again");
     nvtxMemHeapUnregister(domain, own);
     counters.regions -= 2 * MIB;
@@ -125,7 +125,7 @@ static void scratch(CUdeviceptr at)
 static void in_no_heap(void)
 {
     static char table[1000];
-    put_one(NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE, (CUdeviceptr)table, sizeof table);
+    put_region(NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE, (CUdeviceptr)table, sizeof table);
     step("process-wide");
     nvtxMemHeapReset(domain, NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE);
     counters.regions -= sizeof table;
@@ -134,10 +134,10 @@ static void in_no_heap(void)
 
 /* ---- mistakes */
 
-static void again(nvtxMemHeapHandle_t in, CUdeviceptr at)
+static void register_twice(nvtxMemHeapHandle_t in, CUdeviceptr at)
 {
-    put_one(in, at, MIB);
-    put_one(in, at, 3 * MIB); /* at the address of the first one */
+    put_region(in, at, MIB);
+    put_region(in, at, 3 * MIB); /* at the address of the first one */
     counters.regions -= MIB;
     step("registered-twice");
     const nvtxMemRegionRef_t ref = { .pointer = (void *)at };
@@ -198,7 +198,7 @@ int main(void)
     for (int i = 0; i < 3; i++) training_step(all, arena + 16 * MIB);
     scratch(arena + 40 * MIB);
     in_no_heap();
-    again(all, arena + 32 * MIB);
+    register_twice(all, arena + 32 * MIB);
     unknown(arena + 32 * MIB);
     descriptions(all, arena + 32 * MIB);
     nvtxMemHeapUnregister(domain, all);

@@ -26,7 +26,7 @@ static void map(CUdeviceptr address, size_t bytes, CUmemGenericAllocationHandle 
                       &(CUmemAccessDesc){ prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE }, 1));
 }
 
-static void gone(size_t bytes, const char *name)
+static void step_freed(size_t bytes, const char *name)
 {
     counters.device -= bytes;
     step(name);
@@ -40,7 +40,7 @@ static void mapping_outlives_handle(CUdeviceptr at)
     OK(cuMemRelease(handle));
     step("released-while-mapped");
     OK(cuMemUnmap(at, PIECE));
-    gone(PIECE, "unmapped-last");
+    step_freed(PIECE, "unmapped-last");
 }
 
 /* As in NCCL, the owner asks for the handle of an address and releases it later. */
@@ -54,7 +54,7 @@ static void retained(CUdeviceptr at)
     OK(cuMemUnmap(at, PIECE));
     step("unmapped-while-retained");
     OK(cuMemRelease(again));
-    gone(PIECE, "released-last");
+    step_freed(PIECE, "released-last");
 }
 
 /* An import is a reference to memory that another process created, here to this process's own
@@ -76,7 +76,7 @@ static void imported(CUdeviceptr at)
     OK(cuMemRelease(twin));
     step("import-released");
     OK(cuMemRelease(handle));
-    gone(3 * PIECE, "exported-released");
+    step_freed(3 * PIECE, "exported-released");
 }
 
 /* Most machines have no fabric. PyTorch and NCCL ask once, and then continue without it. */
@@ -119,9 +119,9 @@ static void expandable(void)
     }
     step("segment-released");
     OK(cuMemUnmap(base, PIECES / 4 * PIECE));
-    gone(PIECES / 4 * PIECE, "segment-unmapped-front");
+    step_freed(PIECES / 4 * PIECE, "segment-unmapped-front");
     OK(cuMemUnmap(base + PIECES / 2 * PIECE, PIECES / 2 * PIECE));
-    gone(PIECES / 2 * PIECE, "segment-unmapped-back");
+    step_freed(PIECES / 2 * PIECE, "segment-unmapped-back");
     OK(cuMemAddressFree(base, 4 * PIECES * PIECE));
     step("segment-gone");
 }

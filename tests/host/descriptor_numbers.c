@@ -48,7 +48,7 @@ static void make_file(void)
     for (int n = FIRST; n <= LAST; n++) dup2(file, n);
 }
 
-static int others(void)
+static int other_files(void)
 {
     int n = 0;
     for (int fd = FIRST; fd <= LAST; fd++) {
@@ -58,7 +58,7 @@ static int others(void)
     return n;
 }
 
-static int changed(void)
+static int changed_bytes(void)
 {
     static char bytes[BYTES];
     struct stat st;
@@ -68,7 +68,7 @@ static int changed(void)
     return n;
 }
 
-static int do_it(int tries)
+static int open_holes(int tries)
 {
     pthread_t thread[THREADS];
     int wrong = 0;
@@ -84,7 +84,8 @@ static int do_it(int tries)
     }
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    printf("%d wrong numbers, %d other files, %d bytes changed\n", wrong, others(), changed());
+    printf("%d wrong numbers, %d other files, %d bytes changed\n", wrong, other_files(),
+           changed_bytes());
     fflush(stdout);
     return 0;
 }
@@ -92,9 +93,9 @@ static int do_it(int tries)
 int main(int argc, char **argv)
 {
     const int tries = argc > 1 ? atoi(argv[1]) : 1000;
-    if (argc < 3) return do_it(tries);
+    if (argc < 3) return open_holes(tries);
     const pid_t child = strcmp(argv[2], "fork") ? _Fork() : fork();
-    if (child == 0) _exit(do_it(tries));
+    if (child == 0) _exit(open_holes(tries));
     int status;
     return waitpid(child, &status, 0) != child || status;
 }

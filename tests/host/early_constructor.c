@@ -7,7 +7,7 @@ enum { BLOCKS = 64, BYTES = 1024, LATE = 100000 };
 static void *block[BLOCKS];
 static void *volatile late[LATE];
 
-static void after_all(int status, void *arg)
+static void allocate_late(int status, void *arg)
 {
     (void)status;
     (void)arg;
@@ -17,7 +17,7 @@ static void after_all(int status, void *arg)
 
 __attribute__((constructor)) static void allocate(void)
 {
-    on_exit(after_all, NULL);
+    on_exit(allocate_late, NULL);
     for (int i = 0; i < BLOCKS; i++) block[i] = calloc(BYTES / 16, 16);
     for (int i = 0; i < BLOCKS; i += 2) free(block[i]);
 }

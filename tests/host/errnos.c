@@ -23,7 +23,7 @@ static void *volatile p;
 static long changes;
 static int last;
 
-static void note(void)
+static void check_errno(void)
 {
     if (errno == UNTOUCHED) return;
     changes++;
@@ -36,7 +36,7 @@ static void print_errno(const char *name)
     changes = last = 0;
 }
 
-#define CALL(statement) (errno = UNTOUCHED, (void)(statement), note())
+#define CALL(statement) (errno = UNTOUCHED, (void)(statement), check_errno())
 #define OFTEN_DO(name, statements)                                                                 \
     do {                                                                                           \
         for (int i = 0; i < OFTEN; i++) { statements; }                                            \

@@ -222,7 +222,7 @@ static const struct {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-static void do_it(int which)
+static void run_row(int which)
 {
     if (functions[which].how != UNDER_LOCK) functions[which].call();
     else {
@@ -240,14 +240,14 @@ static int find(const char *name)
 }
 
 /* Runs before the constructors of all libraries, when the C library has no environment yet. */
-static void first_of_all(int argc, char **argv, char **envp)
+static void run_first(int argc, char **argv, char **envp)
 {
     (void)envp;
     const int which = argc == 2 ? find(argv[1]) : -1;
-    if (which >= 0) do_it(which);
+    if (which >= 0) run_row(which);
 }
-__attribute__((section(".preinit_array"),
-               used)) static void (*const preinit)(int, char **, char **) = first_of_all;
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
+                                                                              char **) = run_first;
 
 static void *thread(void *arg)
 {
@@ -255,7 +255,7 @@ static void *thread(void *arg)
     return arg;
 }
 
-static void everyday(void)
+static void call_libc(void)
 {
     pthread_t t;
     expect(pthread_create(&t, NULL, thread, NULL) == 0 && pthread_join(t, NULL) == 0);
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
     for (int i = 0; argc < 2 && i < FUNCTIONS; i++) puts(functions[i].name);
     if (argc == 2) puts(argv[1]);
     if (which < 0) return 0;
-    everyday();
-    do_it(which);
+    call_libc();
+    run_row(which);
     return 0;
 }

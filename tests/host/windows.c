@@ -43,7 +43,7 @@ static void make(size_t bytes, unsigned when)
         kept[count++] = (struct kept){ malloc(bytes), when };
 }
 
-static void shake(unsigned first, unsigned when)
+static void change_blocks(unsigned first, unsigned when)
 {
     for (size_t i = first % 3; i < count; i += 3) {
         struct kept *k = &kept[i];
@@ -72,15 +72,15 @@ static int steps(unsigned n, bool forks)
         range_push("step");
         make(INSIDE, 2 * step);
         range_push("step "); /* a different range name */
-        shake(step, 2 * step);
+        change_blocks(step, 2 * step);
         range_pop();
         if (forks && step == n && fork() == 0) {
-            shake(1, 2 * step);
+            change_blocks(1, 2 * step);
             range_pop();
             exit(0);
         }
         range_pop();
-        shake(step + 1, 2 * step + 1);
+        change_blocks(step + 1, 2 * step + 1);
     }
     int status;
     if (forks && (wait(&status) < 0 || status)) return 1;

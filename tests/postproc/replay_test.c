@@ -62,7 +62,7 @@ void end(void)
     for (unsigned i = 0; i < MPR_HEAPS; i++) assert_int_equal(sum_at_peak(i), heap(i)->peak_bytes);
 }
 
-void over(void)
+void end_replay(void)
 {
     end();
     mpr_replay_free(&replay);

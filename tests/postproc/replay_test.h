@@ -26,7 +26,7 @@ void event_at(uint64_t time, uint32_t thread, unsigned op, unsigned heap, uint64
               uint64_t size);
 /* Ends the log, and checks that the cells of every heap sum up to its peak. */
 void end(void);
-void over(void); /* Does the same and frees the replay. */
+void end_replay(void); /* Does the same and frees the replay. */
 
 static inline const struct mpr_heap *heap(unsigned code) { return &replay.accounts.heap[code]; }
 

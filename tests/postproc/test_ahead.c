@@ -79,7 +79,7 @@ static void add(uint64_t *hash, const void *bytes, size_t size)
     for (size_t i = 0; i < size; i++) *hash = (*hash ^ at[i]) * UINT64_C(0x100000001b3);
 }
 
-static void see(struct seen *s, const struct mpf_event *event, long count)
+static void add_events(struct seen *s, const struct mpf_event *event, long count)
 {
     for (long i = 0; i < count; i++) {
         const struct mpf_event *e = &event[i];
@@ -96,7 +96,7 @@ static struct seen read_directly(void)
     struct mpr_log *log;
     const struct mpf_event *event;
     assert_int_equal(mpr_log_open(&log, log_path, &s.error), 0);
-    while ((s.end = mpr_log_next(log, &event, &s.error)) > 0) see(&s, event, s.end);
+    while ((s.end = mpr_log_next(log, &event, &s.error)) > 0) add_events(&s, event, s.end);
     s.position = mpr_log_position(log);
     s.status = *mpr_log_status(log);
     mpr_log_close(log);
@@ -114,7 +114,7 @@ static struct seen read_ahead(uint64_t max_events)
     assert_non_null(ahead);
     while (s.events < max_events &&
            (s.end = mpr_ahead_next(ahead, &event, &s.position, &s.error)) > 0)
-        see(&s, event, s.end);
+        add_events(&s, event, s.end);
     mpr_ahead_stop(ahead);
     s.status = *mpr_log_status(log);
     mpr_log_close(log);

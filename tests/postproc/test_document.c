@@ -35,7 +35,7 @@ static const struct mpr_frame *const step[] = { &frames[0], &frames[1] };
 typedef void writes(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 
 /* The caller frees the result. */
-static char *written(writes *write, const struct mpr_document *doc, size_t top, bool color)
+static char *text_of(writes *write, const struct mpr_document *doc, size_t top, bool color)
 {
     char *text = NULL;
     size_t bytes;
@@ -48,7 +48,7 @@ static char *written(writes *write, const struct mpr_document *doc, size_t top, 
 
 static void expect(writes *write, const struct mpr_document *doc, size_t top, const char *wanted)
 {
-    char *text = written(write, doc, top, false);
+    char *text = text_of(write, doc, top, false);
     assert_string_equal(text, wanted);
     free(text);
 }
@@ -223,7 +223,7 @@ static const struct mpr_column summed_twice[] = {
 };
 
 /* 30 KiB, 29 KiB, ... 1 KiB. */
-static const struct row *many(void)
+static const struct row *many_rows(void)
 {
     static struct row row[MANY];
     for (size_t i = 0; i < MANY; i++)
@@ -241,12 +241,12 @@ static size_t lines(const char *text)
 }
 
 /* Checks the end of the text, its number of lines, and a part of it. */
-static void ends(writes *write, const struct mpr_table *table, size_t top, size_t wanted_lines,
-                 const char *wanted)
+static void assert_end(writes *write, const struct mpr_table *table, size_t top,
+                       size_t wanted_lines, const char *wanted)
 {
     struct mpr_document doc = { .csv = table->column, .csv_columns = table->columns };
     mpr_doc_table(&doc, table);
-    char *text = written(write, &doc, top, false);
+    char *text = text_of(write, &doc, top, false);
     assert_int_equal(lines(text), wanted_lines);
     assert_true(strlen(text) >= strlen(wanted));
     assert_string_equal(text + strlen(text) - strlen(wanted), wanted);
@@ -258,74 +258,77 @@ static void people_see_twenty_rows_and_the_sum_of_the_rest(void **state)
 {
     (void)state;
     const struct mpr_table t = {
-        .key = "rows", .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY)
+        .key = "rows", .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many_rows(), MANY)
     };
-    ends(mpr_text_document, &t, 0, 2 + 20 + 1, "\n  (10 more, 55.00 KiB)\n");
-    ends(mpr_text_document, &t, 29, 2 + 29 + 1, "\n  (1 more, 1.00 KiB)\n");
-    ends(mpr_text_document, &t, 30, 2 + 30, "    1.00 KiB   +1.00 KiB\n");
-    ends(mpr_html_document, &t, 0, 2 + 20 + 2, "<p>(10 more, 55.00 KiB)</p>\n");
+    assert_end(mpr_text_document, &t, 0, 2 + 20 + 1, "\n  (10 more, 55.00 KiB)\n");
+    assert_end(mpr_text_document, &t, 29, 2 + 29 + 1, "\n  (1 more, 1.00 KiB)\n");
+    assert_end(mpr_text_document, &t, 30, 2 + 30, "    1.00 KiB   +1.00 KiB\n");
+    assert_end(mpr_html_document, &t, 0, 2 + 20 + 2, "<p>(10 more, 55.00 KiB)</p>\n");
 }
 
 static void a_table_may_set_the_number_of_rows_for_people(void **state)
 {
     (void)state;
-    struct mpr_table t = { .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .top = 3 };
-    ends(mpr_text_document, &t, 0, 2 + 3 + 1, "\n  (27 more, 378.00 KiB)\n");
-    ends(mpr_text_document, &t, 4, 2 + 4 + 1, "\n  (26 more, 351.00 KiB)\n");
-    t.all = MPR_IN_TEXT;
-    ends(mpr_text_document, &t, 4, 2 + 30, " +1.00 KiB\n");
-    t = (struct mpr_table){
-        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .idle = 25
+    struct mpr_table t = {
+        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many_rows(), MANY), .top = 3
     };
-    ends(mpr_text_document, &t, 0, 2 + 5 + 1, "\n  (25 more, 325.00 KiB)\n");
+    assert_end(mpr_text_document, &t, 0, 2 + 3 + 1, "\n  (27 more, 378.00 KiB)\n");
+    assert_end(mpr_text_document, &t, 4, 2 + 4 + 1, "\n  (26 more, 351.00 KiB)\n");
+    t.all = MPR_IN_TEXT;
+    assert_end(mpr_text_document, &t, 4, 2 + 30, " +1.00 KiB\n");
+    t = (struct mpr_table){
+        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many_rows(), MANY), .idle = 25
+    };
+    assert_end(mpr_text_document, &t, 0, 2 + 5 + 1, "\n  (25 more, 325.00 KiB)\n");
 }
 
 static void json_has_the_number_of_rows_that_top_left_out(void **state)
 {
     (void)state;
-    struct mpr_table t = { .key = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY) };
+    struct mpr_table t = { .key = "rows", MPR_COLUMNS(summed), MPR_ROWS(many_rows(), MANY) };
     const size_t row = 7;
-    ends(mpr_json_report, &t, 0, 2 + 30 * row + 4,
-         "  ],\n  \"omitted_rows\": 0,\n  \"omitted_bytes\": 0\n}\n");
-    ends(mpr_json_report, &t, 2, 2 + 2 * row + 4,
-         "  ],\n  \"omitted_rows\": 28,\n  \"omitted_bytes\": 415744\n}\n");
+    assert_end(mpr_json_report, &t, 0, 2 + 30 * row + 4,
+               "  ],\n  \"omitted_rows\": 0,\n  \"omitted_bytes\": 0\n}\n");
+    assert_end(mpr_json_report, &t, 2, 2 + 2 * row + 4,
+               "  ],\n  \"omitted_rows\": 28,\n  \"omitted_bytes\": 415744\n}\n");
     t.omitted = "rows_omitted_bytes";
-    ends(mpr_json_report, &t, 2, 2 + 2 * row + 3, "  ],\n  \"rows_omitted_bytes\": 415744\n}\n");
+    assert_end(mpr_json_report, &t, 2, 2 + 2 * row + 3,
+               "  ],\n  \"rows_omitted_bytes\": 415744\n}\n");
     t.omitted = "";
-    ends(mpr_json_report, &t, 2, 2 + 2 * row + 2, "    }\n  ]\n}\n");
+    assert_end(mpr_json_report, &t, 2, 2 + 2 * row + 2, "    }\n  ]\n}\n");
     t.omitted = NULL;
     t.all = MPR_IN_JSON;
-    ends(mpr_json_report, &t, 2, 2 + 30 * row + 2, "    }\n  ]\n}\n");
+    assert_end(mpr_json_report, &t, 2, 2 + 30 * row + 2, "    }\n  ]\n}\n");
 }
 
 static void csv_has_all_records_or_the_top_ones(void **state)
 {
     (void)state;
     const struct mpr_table t = {
-        .only = MPR_IN_CSV, MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .idle = 25
+        .only = MPR_IN_CSV, MPR_COLUMNS(summed), MPR_ROWS(many_rows(), MANY), .idle = 25
     };
-    ends(mpr_csv_report, &t, 0, 1 + 30, "\"step > loss\",1024\n");
-    ends(mpr_csv_report, &t, 2, 1 + 2, "\"step > loss\",30720\n\"step > loss\",29696\n");
+    assert_end(mpr_csv_report, &t, 0, 1 + 30, "\"step > loss\",1024\n");
+    assert_end(mpr_csv_report, &t, 2, 1 + 2, "\"step > loss\",30720\n\"step > loss\",29696\n");
 }
 
 static void a_partial_table_does_not_count_the_rows_left_out(void **state)
 {
     (void)state;
     const struct mpr_table t = {
-        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many(), MANY), .partial = true
+        .title = "rows", MPR_COLUMNS(summed), MPR_ROWS(many_rows(), MANY), .partial = true
     };
-    ends(mpr_text_document, &t, 2, 2 + 2, "  29.00 KiB   +1.00 KiB\n");
-    ends(mpr_html_document, &t, 2, 2 + 2 + 1, "</tr>\n</tbody></table>\n");
+    assert_end(mpr_text_document, &t, 2, 2 + 2, "  29.00 KiB   +1.00 KiB\n");
+    assert_end(mpr_html_document, &t, 2, 2 + 2 + 1, "</tr>\n</tbody></table>\n");
 }
 
 static void several_sums_are_in_their_columns(void **state)
 {
     (void)state;
     const struct mpr_table t = {
-        .title = "rows", MPR_COLUMNS(summed_twice), MPR_ROWS(many(), MANY), .top = 28
+        .title = "rows", MPR_COLUMNS(summed_twice), MPR_ROWS(many_rows(), MANY), .top = 28
     };
-    ends(mpr_text_document, &t, 0, 2 + 28 + 1,
-         "\n  (2 more)                                    3.00 KiB   -1.00 KiB\n");
+    assert_end(mpr_text_document, &t, 0, 2 + 28 + 1,
+               "\n  (2 more)                                    3.00 KiB   -1.00 KiB\n");
 }
 
 static void a_total_has_all_rows_except_unknown_values(void **state)
@@ -359,7 +362,7 @@ static const struct mpr_column names[] = {
     { .key = "path", .title = "path", MPR_PATH_FIELD(row, path), .width = MPR_WIDE },
 };
 
-static struct mpr_document hostile(void)
+static struct mpr_document hostile_document(void)
 {
     static const struct row row[] = { { .name = nasty, .path = { nasty_path, 2 } } };
     struct mpr_document doc = { 0 };
@@ -382,7 +385,7 @@ static struct mpr_document hostile(void)
 static void names_are_harmless_in_each_format(void **state)
 {
     (void)state;
-    struct mpr_document doc = hostile();
+    struct mpr_document doc = hostile_document();
     expect(mpr_text_document, &doc, 0, "a line of " SEEN "\n  " SEEN "  " SEEN " > b\n");
     expect(mpr_json_report, &doc, 0,
            "{\n  \"fact\": \"" IN_JSON "\",\n  \"rows\": [\n    {\n      \"name\": \"" IN_JSON
@@ -484,7 +487,7 @@ static void lines_have_tones_if_color_is_on(void **state)
     mpr_doc_gap(&doc);
     mpr_doc_add(&doc, MPR_WARN, "d");
     mpr_doc_end(&doc);
-    char *text = written(mpr_text_document, &doc, 0, true);
+    char *text = text_of(mpr_text_document, &doc, 0, true);
     assert_string_equal(text, "\033[1mab\033[0mc 1\n\n\033[33;1md\033[0m\n");
     free(text);
     expect(mpr_text_document, &doc, 0, "abc 1\n\nd\n");
@@ -622,7 +625,7 @@ static void rows_with_one_path_are_one_line_for_people(void **state)
         "sites                      bytes    share        peak          from            to      in all      growth       error\n"
         "  step > loss          ~1.50 KiB   37.5 %   ≥4.00 KiB  00:00:00.002  00:00:00.009    3.00 KiB        -2 B         5 B\n"
         "  step                     768 B   18.8 %       768 B  00:00:00.001  00:00:00.002           -       +10 B         0 B\n");
-    char *json = written(mpr_json_report, &doc, 0, false);
+    char *json = text_of(mpr_json_report, &doc, 0, false);
     assert_non_null(strstr(json, "\"bytes\": 1024"));
     assert_non_null(strstr(json, "\"omitted_bytes\": 0"));
     assert_null(strstr(json, "share"));
@@ -741,7 +744,7 @@ static void columns_for_people_may_have_another_order_and_other_values(void **st
            "  a longer name         2        +1 B\n"
            "  (1 more)\n");
     expect(mpr_csv_report, &doc, 0, "growth_bytes,name,bytes,blocks\n1,\"a\",0,2\n0,\"b\",0,3\n");
-    char *json = written(mpr_json_report, &doc, 1, false);
+    char *json = text_of(mpr_json_report, &doc, 1, false);
     assert_non_null(strstr(json, "\"omitted_blocks\": 3"));
     free(json);
     mpr_doc_free(&doc);

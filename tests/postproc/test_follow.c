@@ -127,7 +127,7 @@ static struct followed follow(void)
     return f;
 }
 
-static int more(struct followed *f)
+static int read_more(struct followed *f)
 {
     struct mpr_error error;
     const int result = mpr_log_more(f->log, &error);
@@ -162,11 +162,11 @@ static void reading_continues_wherever_the_log_was_cut(void **state)
         for (size_t at = first; at < size; at += step) {
             assert_false(mpr_log_status(f.log)->ended);
             append(bytes + at, size - at < step ? size - at : step);
-            assert_int_equal(more(&f), MPR_LOG_MORE);
+            assert_int_equal(read_more(&f), MPR_LOG_MORE);
         }
         is_whole(&f);
         assert_true(mpr_log_status(f.log)->ended);
-        assert_int_equal(more(&f), MPR_LOG_ENDED);
+        assert_int_equal(read_more(&f), MPR_LOG_ENDED);
         mpr_log_close(f.log);
     }
 }
@@ -178,7 +178,7 @@ static void an_idle_process_may_continue_later(void **state)
     make_whole(NULL);
     append(bytes, read_whole(bytes, sizeof bytes));
     struct followed f = follow();
-    for (int i = 0; i < 3; i++) assert_int_equal(more(&f), MPR_LOG_MORE);
+    for (int i = 0; i < 3; i++) assert_int_equal(read_more(&f), MPR_LOG_MORE);
     is_whole(&f);
     mpr_log_close(f.log);
 }
@@ -196,13 +196,13 @@ static void a_killed_process_ends_with_its_journal(void **state)
     testjournal_close(j);
     own_journal_unlocked(journal_path);
     struct followed f = follow();
-    assert_int_equal(more(&f), MPR_LOG_MORE);
+    assert_int_equal(read_more(&f), MPR_LOG_MORE);
     assert_int_equal(f.events, EVENTS);
     kill_recorded();
-    assert_int_equal(more(&f), MPR_LOG_MORE);
+    assert_int_equal(read_more(&f), MPR_LOG_MORE);
     assert_int_equal(f.events, EVENTS + 1);
     assert_int_equal(mpr_log_status(f.log)->process.life, MPR_LIFE_ENDED);
-    assert_int_equal(more(&f), MPR_LOG_ENDED);
+    assert_int_equal(read_more(&f), MPR_LOG_ENDED);
     mpr_log_close(f.log);
 }
 
@@ -215,7 +215,7 @@ static void another_file_with_the_same_name_is_detected(void **state)
     append(bytes, size / 2);
     struct followed f = follow();
     assert_int_equal(rename(whole_path, log_path), 0);
-    assert_int_equal(more(&f), MPR_LOG_REPLACED);
+    assert_int_equal(read_more(&f), MPR_LOG_REPLACED);
     mpr_log_close(f.log);
 }
 

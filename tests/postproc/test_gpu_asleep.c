@@ -45,7 +45,7 @@ static void a_block_sleeps_until_its_memory_is_mapped_again(void **state)
     map(0x22, A, 4 * MIB);
     assert_int_equal(asleep(A), 0);
     assert_int_equal(asleep(A + MIB), 0);
-    over();
+    end_replay();
 }
 
 static void a_block_may_sleep_in_part(void **state)
@@ -60,7 +60,7 @@ static void a_block_may_sleep_in_part(void **state)
     assert_int_equal(asleep(A + MIB), 3 * MIB);
     take_away(0x14, A + 6 * MIB, 2 * MIB);
     assert_int_equal(asleep(A + MIB), 4 * MIB);
-    over();
+    end_replay();
 }
 
 static void a_block_outside_of_known_mappings_does_not_sleep(void **state)
@@ -71,7 +71,7 @@ static void a_block_outside_of_known_mappings_does_not_sleep(void **state)
     map(0x11, B, 2 * MIB);
     take_away(0x11, B, 2 * MIB);
     assert_int_equal(asleep(A), 0);
-    over();
+    end_replay();
 }
 
 static void any_new_mapping_wakes_a_block(void **state)
@@ -83,7 +83,7 @@ static void any_new_mapping_wakes_a_block(void **state)
     take_away(0x11, A, 4 * MIB);
     alloc(D, A, 3 * MIB);
     assert_int_equal(asleep(A), MIB);
-    over();
+    end_replay();
 }
 
 static void a_snapshot_has_the_blocks_that_slept_at_its_instant(void **state)
@@ -154,7 +154,7 @@ static void random_traces_agree_with_pages(void **state)
             if (torch[i].live)
                 assert_int_equal(asleep(A + (uint64_t)i * MIB), sleeping_pages(i) * MIB);
     }
-    over();
+    end_replay();
 }
 
 /* ---- owners */
@@ -203,7 +203,7 @@ static void the_memory_of_a_plug_in_belongs_to_pytorch_if_pytorch_requested_it(v
         map_by(by[i].stack, 0x11 + i, A + i * 2 * MIB);
         assert_int_equal(is_segment(A + i * 2 * MIB), by[i].segment);
     }
-    over();
+    end_replay();
 }
 
 static void memory_that_wakes_keeps_its_owner(void **state)
@@ -223,7 +223,7 @@ static void memory_that_wakes_keeps_its_owner(void **state)
     take_away(0x33, A, 2 * MIB);
     map_by(0x52, 0x55, A); /* by another library */
     assert_false(is_segment(A));
-    over();
+    end_replay();
 }
 
 int main(void)

@@ -100,7 +100,7 @@ static void a_node_belongs_to_the_ranges_open_at_its_creation(void **state)
     assert_int_equal(path_of_block(A + 3 * MIB), 0xb129);
     assert_int_equal(path_of_block(A + 4 * MIB), 0xb19);
     assert_false(mpr_gpu_blocks_find(&gpu()->torch, A)->inherited);
-    over();
+    end_replay();
 }
 
 static void without_the_option_nothing_changes(void **state)
@@ -112,7 +112,7 @@ static void without_the_option_nothing_changes(void **state)
     push(MAIN, 0, STEP);
     run_and_end(AUTOGRAD, 0, MAIN, A);
     assert_int_equal(path_of_block(A), 0x19);
-    over();
+    end_replay();
 }
 
 /* Blocks of an unknown thread, from before the first number, and outside of nodes. */
@@ -133,7 +133,7 @@ static void unknown_nodes_are_unchanged(void **state)
     event(AUTOGRAD, MPF_OP_TORCH_NODE, 0, 5, MAIN + 10); /* no range is open */
     event(AUTOGRAD, MPF_OP_ALLOC, T, B + 2 * MIB, MIB);
     assert_int_equal(path_of_block(B + 2 * MIB), 0x1);
-    over();
+    end_replay();
 }
 
 static void each_thread_has_separate_numbers(void **state)
@@ -151,7 +151,7 @@ static void each_thread_has_separate_numbers(void **state)
     run_and_end(AUTOGRAD, 0, SECOND, B);
     assert_int_equal(path_of_block(A), 0xb19);
     assert_int_equal(path_of_block(B), 0xb49);
-    over();
+    end_replay();
 }
 
 /* A checkpoint's backward runs its forward again, and then the backward of that, on its own
@@ -182,7 +182,7 @@ static void a_recomputed_forward_belongs_to_the_first_forward(void **state)
     assert_int_equal(path_of_block(B + MIB), 0xb39);
     event(AUTOGRAD, MPF_OP_ALLOC, T, B + 2 * MIB, MIB);
     assert_int_equal(path_of_block(B + 2 * MIB), 0);
-    over();
+    end_replay();
 }
 
 /* An operator creates its node, and then its result. */
@@ -202,7 +202,7 @@ static void an_operator_has_the_python_stack_of_its_result(void **state)
     assert_int_equal(python_of_block(B + MIB), 0);
     assert_int_equal(python_of_block(B + 2 * MIB), 0xbff);
     assert_int_equal(path_of_block(B + 2 * MIB), 0xbff9); /* outside of ranges */
-    over();
+    end_replay();
 }
 
 /* There are more marks than are kept. */
@@ -222,7 +222,7 @@ static void the_newest_nodes_are_known(void **state)
     assert_int_equal(path_of_block(A), 9);
     assert_int_equal(path_of_block(A + MIB), 0xb39);
     assert_int_equal(path_of_block(B), 0xb39);
-    over();
+    end_replay();
 }
 
 int main(void)

@@ -15,7 +15,7 @@ static void a_block_counts_until_the_driver_has_freed_it(void **state)
     event(1, MPF_OP_MOVE_END, D, 0, 0);
     assert_int_equal(heap(D)->bytes, 0);
     assert_int_equal(heap(D)->frees, 1);
-    over();
+    end_replay();
 }
 
 /* Whichever thread frees it. */
@@ -35,7 +35,7 @@ static void blocks_that_are_being_freed_are_in_a_snapshot(void **state)
         mpr_device_snapshot_take(&snapshot, &replay, 0, now);
         assert_int_equal(snapshot.drivers, 0);
         mpr_device_snapshot_free(&snapshot);
-        over();
+        end_replay();
     }
 }
 
@@ -51,7 +51,7 @@ static void a_failed_free_leaves_the_block(void **state)
     driver_free(1, A);
     assert_int_equal(heap(D)->bytes, 0);
     assert_int_equal(heap(D)->unmatched, 0);
-    over();
+    end_replay();
 }
 
 static void an_address_may_be_reused_before_its_free_returns(void **state)
@@ -67,7 +67,7 @@ static void an_address_may_be_reused_before_its_free_returns(void **state)
     assert_int_equal(heap(D)->missed, 0);
     driver_free(2, A);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 static void a_free_finds_the_block_in_any_heap(void **state)
@@ -85,7 +85,7 @@ static void a_free_finds_the_block_in_any_heap(void **state)
     assert_int_equal(heap(PINNED)->bytes, 0);
     assert_int_equal(heap(MANAGED)->frees + heap(POOL)->frees + heap(PINNED)->frees, 3);
     assert_int_equal(heap(D)->unmatched, 0);
-    over();
+    end_replay();
 }
 
 static void a_free_on_one_gpu_finds_a_block_of_another(void **state)
@@ -97,7 +97,7 @@ static void a_free_on_one_gpu_finds_a_block_of_another(void **state)
     driver_free(1, A);
     assert_int_equal(heap(second)->bytes, 0);
     assert_int_equal(heap(second)->frees, 1);
-    over();
+    end_replay();
 }
 
 static void a_free_of_an_unknown_block_is_unmatched(void **state)
@@ -109,7 +109,7 @@ static void a_free_of_an_unknown_block_is_unmatched(void **state)
     driver_free(1, A);
     assert_int_equal(heap(D)->unmatched, 1);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 static void reuse_without_a_free_is_missed(void **state)
@@ -120,7 +120,7 @@ static void reuse_without_a_free_is_missed(void **state)
     alloc(D, A, 5 * MIB);
     assert_int_equal(heap(D)->bytes, 5 * MIB);
     assert_int_equal(heap(D)->missed, 1);
-    over();
+    end_replay();
 }
 
 static void pytorchs_blocks_have_a_separate_address_space(void **state)
@@ -133,7 +133,7 @@ static void pytorchs_blocks_have_a_separate_address_space(void **state)
     event(1, MPF_OP_FREE, T, A, 0);
     assert_int_equal(heap(T)->bytes, 0);
     assert_int_equal(heap(D)->bytes, 20 * MIB);
-    over();
+    end_replay();
 }
 
 static void the_end_of_a_context_frees_its_blocks(void **state)
@@ -149,7 +149,7 @@ static void the_end_of_a_context_frees_its_blocks(void **state)
     assert_int_equal(heap(D)->bytes, 7 * MIB);
     assert_int_equal(heap(T)->bytes, 0);
     assert_int_equal(gpu()->context_blocks, 1);
-    over();
+    end_replay();
 }
 
 static void a_context_that_is_still_active_keeps_its_blocks(void **state)
@@ -161,7 +161,7 @@ static void a_context_that_is_still_active_keeps_its_blocks(void **state)
     alloc(D, A, MIB);
     WORDS(1, MPF_OP_GPU_RETURN, U, MPF_UNKNOWN, MPF_CALL_CONTEXT_GONE, 0, 0, 0, 0);
     assert_int_equal(heap(D)->bytes, 3 * MIB);
-    over();
+    end_replay();
 }
 
 /* ---- handles */
@@ -182,7 +182,7 @@ static void memory_with_a_handle_lives_by_references_and_mappings(void **state)
     event(1, MPF_OP_HANDLE_UNMAP, 0, A, 2 * MIB);
     assert_int_equal(heap(D)->bytes, 0);
     assert_int_equal(heap(D)->frees, 1);
-    over();
+    end_replay();
 }
 
 static void retain_adds_a_reference_to_what_is_mapped_there(void **state)
@@ -197,7 +197,7 @@ static void retain_adds_a_reference_to_what_is_mapped_there(void **state)
     assert_int_equal(heap(D)->bytes, 2 * MIB);
     event(1, MPF_OP_HANDLE_DROP, 0, 0x11, 0);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 static void retain_may_restore_memory_whose_handle_was_released(void **state)
@@ -212,7 +212,7 @@ static void retain_may_restore_memory_whose_handle_was_released(void **state)
     assert_int_equal(heap(D)->bytes, 2 * MIB);
     event(1, MPF_OP_HANDLE_DROP, 0, 0x22, 0);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 static void imported_memory_does_not_count_for_this_process(void **state)
@@ -226,7 +226,7 @@ static void imported_memory_does_not_count_for_this_process(void **state)
     event(1, MPF_OP_HANDLE_UNMAP, 0, A, 64 * MIB);
     assert_int_equal(heap(D)->bytes, 0);
     assert_int_equal(heap(D)->unmatched, 0);
-    over();
+    end_replay();
 }
 
 struct shown {
@@ -272,7 +272,7 @@ static void memory_with_a_handle_is_a_block_at_its_mapping(void **state)
     assert_int_equal(again->from, now);
     replay.large = NULL;
     mpr_large_free(large);
-    over();
+    end_replay();
 }
 
 /* The driver reuses the number for new memory while the old memory is still mapped. */
@@ -289,7 +289,7 @@ static void a_handle_may_be_reused(void **state)
     assert_int_equal(heap(D)->bytes, 2 * MIB);
     event(1, MPF_OP_HANDLE_UNMAP, 0, A, 2 * MIB);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 /* The last release by thread 1 is recorded after thread 2 got the same number for new memory. */
@@ -304,7 +304,7 @@ static void a_late_release_is_not_applied_to_the_new_memory(void **state)
     assert_int_equal(heap(D)->bytes, 4 * MIB);
     event(2, MPF_OP_HANDLE_DROP, 0, 0x11, 0);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 static void one_unmap_may_end_several_mappings(void **state)
@@ -320,7 +320,7 @@ static void one_unmap_may_end_several_mappings(void **state)
     assert_int_equal(heap(D)->bytes, 4 * MIB);
     event(1, MPF_OP_HANDLE_UNMAP, 0, A, 8 * MIB);
     assert_int_equal(heap(D)->bytes, 0);
-    over();
+    end_replay();
 }
 
 static void memory_with_a_handle_survives_a_context(void **state)
@@ -331,7 +331,7 @@ static void memory_with_a_handle_survives_a_context(void **state)
     event(1, MPF_OP_HANDLE_NEW, D, 0x11, 2 * MIB);
     WORDS(1, MPF_OP_GPU_RETURN, U, MPF_UNKNOWN, MPF_CALL_CONTEXT_GONE, 0, 0xc1, 0, 0);
     assert_int_equal(heap(D)->bytes, 2 * MIB);
-    over();
+    end_replay();
 }
 
 /* ---- levels */
@@ -361,7 +361,7 @@ static void blocks_of_a_pool_are_not_counted_twice(void **state)
     event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 32 * MIB);
     assert_int_equal(heap(D)->bytes, 32 * MIB);
     assert_int_equal(heap(POOL)->bytes, 5 * MIB);
-    over();
+    end_replay();
 }
 
 int main(void)

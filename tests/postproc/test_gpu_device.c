@@ -18,7 +18,7 @@ static void growth_around_a_call_counts_for_that_call(void **state)
     assert_int_equal(device()->part[MPR_PART_CONTEXT], 400 * MIB);
     assert_int_equal(device()->part[MPR_PART_MODULES], 30 * MIB);
     assert_int_equal(device()->part[MPR_PART_STREAMS], 2 * MIB);
-    over();
+    end_replay();
 }
 
 static void tracked_memory_is_not_counted_as_hidden(void **state)
@@ -29,7 +29,7 @@ static void tracked_memory_is_not_counted_as_hidden(void **state)
     event(1, MPF_OP_GPU_LEVEL, D, 0, 128 * MIB);
     leave(1, MPF_CALL_GRAPH_LAUNCH, 230 * MIB, 0xe1);
     assert_int_equal(device()->part[MPR_PART_GRAPHS], 2 * MIB);
-    over();
+    end_replay();
 }
 
 static void shrinking_counts_as_negative(void **state)
@@ -39,7 +39,7 @@ static void shrinking_counts_as_negative(void **state)
     enter(1, MPF_CALL_MODULE_GONE, 130 * MIB);
     leave(1, MPF_CALL_MODULE_GONE, 100 * MIB, 0);
     assert_true(device()->part[MPR_PART_MODULES] == -30 * (int64_t)MIB);
-    over();
+    end_replay();
 }
 
 /* Thread 2 measures inside thread 1's call. Thread 1 does not count the growth that thread 2 has
@@ -54,7 +54,7 @@ static void overlapping_calls_count_growth_once(void **state)
     leave(1, MPF_CALL_CONTEXT, 350 * MIB, 0xc1);
     assert_int_equal(device()->part[MPR_PART_CONTEXT] + device()->part[MPR_PART_MODULES],
                      250 * MIB);
-    over();
+    end_replay();
 }
 
 static void the_launch_after_a_limit_grows_the_stacks(void **state)
@@ -69,7 +69,7 @@ static void the_launch_after_a_limit_grows_the_stacks(void **state)
     leave(1, MPF_CALL_LAUNCH, 4110 * MIB, 0);
     assert_int_equal(device()->part[MPR_PART_LOCAL], 4000 * MIB);
     assert_int_equal(device()->part[MPR_PART_MODULES], 10 * MIB);
-    over();
+    end_replay();
 }
 
 static void local_memory_is_measured_at_a_launch_and_later(void **state)
@@ -86,7 +86,7 @@ static void local_memory_is_measured_at_a_launch_and_later(void **state)
     leave(1, MPF_CALL_LOCAL, 100 * MIB, -(uint64_t)(780 * MIB));
     assert_int_equal(device()->part[MPR_PART_LOCAL], 0);
     assert_int_equal(mpr_gpu_used(&replay, 0), 100 * MIB);
-    over();
+    end_replay();
 }
 
 static void a_launch_counts_at_most_the_measured_local_memory(void **state)
@@ -97,7 +97,7 @@ static void a_launch_counts_at_most_the_measured_local_memory(void **state)
     leave(1, MPF_CALL_LAUNCH, 110 * MIB, 500 * MIB);
     assert_int_equal(device()->part[MPR_PART_LOCAL], 10 * MIB);
     assert_int_equal(device()->part[MPR_PART_MODULES], 0);
-    over();
+    end_replay();
 }
 
 /* As in logs before 1.11. */
@@ -117,7 +117,7 @@ static void pools_and_blocks_are_never_more_than_the_device_has(void **state)
     assert_int_equal(heap(D)->bytes, 650 * MIB);
     event(1, MPF_OP_GPU_LEVEL, D, 0x9001, 100 * MIB);
     assert_int_equal(heap(D)->bytes, 724 * MIB);
-    over();
+    end_replay();
 }
 
 static void a_call_that_was_not_measured_counts_nothing(void **state)
@@ -130,7 +130,7 @@ static void a_call_that_was_not_measured_counts_nothing(void **state)
     leave(1, MPF_CALL_MODULE, MPF_UNKNOWN, 0);
     assert_int_equal(device()->part[MPR_PART_CONTEXT], 0);
     assert_int_equal(device()->part[MPR_PART_MODULES], 0);
-    over();
+    end_replay();
 }
 
 /* Eight ranks create their contexts on one GPU at the same time. */
@@ -233,7 +233,7 @@ static void growth_that_was_measured_before_its_event_counts_once(void **state)
     assert_int_equal(device()->best.used, 948 * MIB);
     event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 416 * MIB);
     assert_int_equal(device()->best.used, 980 * MIB);
-    over();
+    end_replay();
 }
 
 static const char *user(unsigned number)
@@ -279,7 +279,7 @@ static void growth_over_several_measurements_counts_once(void **state)
     sample(60500 * MIB, 60400 * MIB);
     alloc(D, A, 60000 * MIB);
     assert_int_equal(device()->best.used, 60500 * MIB);
-    over();
+    end_replay();
 }
 
 static void old_growth_does_not_explain_an_event(void **state)
@@ -292,7 +292,7 @@ static void old_growth_does_not_explain_an_event(void **state)
     sample(2500 * MIB, 400 * MIB);
     alloc(D, A, 2000 * MIB);
     assert_int_equal(device()->best.used, 4500 * MIB);
-    over();
+    end_replay();
 }
 
 static void small_growth_of_the_previous_measurement_does_not_explain_an_event(void **state)
@@ -304,7 +304,7 @@ static void small_growth_of_the_previous_measurement_does_not_explain_an_event(v
     sample(502 * MIB, 400 * MIB);
     alloc(D, B, 2 * MIB);
     assert_int_equal(device()->best.used, 504 * MIB);
-    over();
+    end_replay();
 }
 
 static void without_measurements_the_peak_is_that_of_tracked_bytes(void **state)

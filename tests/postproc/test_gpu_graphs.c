@@ -24,7 +24,7 @@ static void a_capture_counts_blocks_allocated_during_it(void **state)
     assert_int_equal(gpu()->capture[0].pool[1], 9);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->capture, 1);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, A)->capture, 0);
-    over();
+    end_replay();
 }
 
 /* torch.compile runs once in the private pool before it captures. */
@@ -49,7 +49,7 @@ static void a_segment_that_holds_a_block_of_a_capture_belongs_to_its_pool(void *
     assert_int_equal(gpu()->object[0].block.capture, 1);
     assert_int_equal(gpu()->capture[0].segment_bytes, 42 * MIB);
     assert_int_equal(gpu()->capture[0].block_bytes, 7 * MIB);
-    over();
+    end_replay();
 }
 
 /* PyTorch allocates the tensors of its random numbers before its allocator uses the graph's
@@ -70,7 +70,7 @@ static void blocks_before_the_driver_begins_the_capture_do_not_belong_to_the_gra
         assert_int_equal(gpu()->capture[i - 1].segment_bytes, 0);
         assert_int_equal(gpu()->capture[i - 1].block_bytes, MIB / 2);
     }
-    over();
+    end_replay();
 }
 
 /* Another tool used CUPTI. */
@@ -82,7 +82,7 @@ static void a_capture_without_the_drivers_calls_begins_with_pytorchs(void **stat
     alloc(T, B, MIB);
     WORDS(1, MPF_OP_TORCH_CAPTURE_END, 0, 0x61, 0, 9);
     assert_int_equal(gpu()->capture[0].block_bytes, MIB);
-    over();
+    end_replay();
 }
 
 static void captures_close_to_each_other_are_one_burst(void **state)
@@ -97,7 +97,7 @@ static void captures_close_to_each_other_are_one_burst(void **state)
     assert_int_equal(gpu()->captures, 3);
     assert_int_equal(gpu()->capture[0].burst, gpu()->capture[1].burst);
     assert_int_not_equal(gpu()->capture[1].burst, gpu()->capture[2].burst);
-    over();
+    end_replay();
 }
 
 static void an_executable_has_its_capture_and_its_bytes(void **state)
@@ -121,7 +121,7 @@ static void an_executable_has_its_capture_and_its_bytes(void **state)
     assert_int_equal(g[0].capture, 1);
     assert_int_equal(path_of(g[0].node), 3);
     assert_int_equal(g[1].capture, 0);
-    over();
+    end_replay();
 }
 
 /* PyTorch instantiates before its capture_end returns. */
@@ -142,7 +142,7 @@ static void an_executable_may_be_created_while_the_capture_is_open(void **state)
     assert_int_equal(gpu()->graph[0].capture, 1);
     assert_int_equal(gpu()->graph[1].capture, 2);
     assert_int_equal(gpu()->graph[2].capture, 0);
-    over();
+    end_replay();
 }
 
 static void the_handle_of_a_destroyed_executable_may_be_reused(void **state)
@@ -165,7 +165,7 @@ static void the_handle_of_a_destroyed_executable_may_be_reused(void **state)
     assert_int_equal(gpu()->graph[0].launched, 0);
     assert_int_equal(gpu()->graph[1].launched, 8 * MIB);
     assert_int_equal(device()->part[MPR_PART_GRAPHS], 9 * MIB);
-    over();
+    end_replay();
 }
 
 /* One of PyTorch's captures of the graph object in the pool 0:pool. */
@@ -192,7 +192,7 @@ static void a_pool_is_held_until_its_last_graph_is_reset(void **state)
     assert_false(mpr_graph_holds(gpu(), 2, now));
     assert_true(mpr_graph_holds(gpu(), 3, now));
     assert_false(mpr_graph_holds(gpu(), 0, now));
-    over();
+    end_replay();
 }
 
 static void graphs_of_unknown_pools_have_separate_pools(void **state)
@@ -204,7 +204,7 @@ static void graphs_of_unknown_pools_have_separate_pools(void **state)
     event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0x61, 0);
     assert_false(mpr_graph_holds(gpu(), 1, now));
     assert_true(mpr_graph_holds(gpu(), 2, now));
-    over();
+    end_replay();
 }
 
 static void a_second_capture_makes_another_graph(void **state)
@@ -215,7 +215,7 @@ static void a_second_capture_makes_another_graph(void **state)
     capture(0x61, 8);
     assert_false(mpr_graph_holds(gpu(), 1, now));
     assert_true(mpr_graph_holds(gpu(), 2, now));
-    over();
+    end_replay();
 }
 
 static void a_capture_without_pytorch_is_never_reset(void **state)
@@ -226,7 +226,7 @@ static void a_capture_without_pytorch_is_never_reset(void **state)
     event(1, MPF_OP_CAPTURE_END, 0, 0x5, 0);
     event(1, MPF_OP_TORCH_GRAPH_RESET, 0, 0, 0);
     assert_true(mpr_graph_holds(gpu(), 1, now));
-    over();
+    end_replay();
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static void a_refusal_that_pytorch_recovers_from_is_soft(void **state)
     assert_int_equal(gpu()->oom[0].bytes, 20 * MIB);
     assert_int_equal(gpu()->oom[0].free, 10 * MIB);
     assert_int_equal(heap(D)->failures, 1);
-    over();
+    end_replay();
 }
 
 /* A sample is up to 10 ms old, and another process may have filled the device since. */
@@ -49,7 +49,7 @@ static void the_free_bytes_of_a_refusal_are_newer_than_a_sample(void **state)
     WORDS(1, MPF_OP_GPU_FAIL, D, 300 * MIB, 2, 100 * MIB, 1024 * MIB, 0, 0);
     assert_int_equal(gpu()->oom[1].snapshot.used, 924 * MIB);
     assert_true(gpu()->oom[1].snapshot.others == MPF_UNKNOWN);
-    over();
+    end_replay();
 }
 
 static void a_refusal_after_another_allocation_is_another_failure(void **state)
@@ -64,7 +64,7 @@ static void a_refusal_after_another_allocation_is_another_failure(void **state)
     assert_true(gpu()->oom[0].hard);
     assert_int_equal(gpu()->oom[0].flushed, 0);
     assert_int_equal(gpu()->oom[1].attempts, 1);
-    over();
+    end_replay();
 }
 
 static void a_second_refusal_and_pytorchs_report_are_one_hard_failure(void **state)
@@ -87,7 +87,7 @@ static void a_second_refusal_and_pytorchs_report_are_one_hard_failure(void **sta
     assert_int_equal(o->free, 16 * MIB);
     assert_int_equal(o->torch_reserved, 64 * MIB);
     assert_int_equal(path_of(o->node), 3);
-    over();
+    end_replay();
 }
 
 static void pytorch_may_give_up_without_asking_the_driver(void **state)
@@ -114,7 +114,7 @@ static void a_probe_is_not_a_failure(void **state)
     refuse(1, 2 * MIB, 801, 10 * MIB, 1);
     assert_int_equal(gpu()->ooms, 0);
     assert_int_equal(heap(D)->failures, 0);
-    over();
+    end_replay();
 }
 
 static void another_error_is_a_failure_but_not_out_of_memory(void **state)
@@ -124,7 +124,7 @@ static void another_error_is_a_failure_but_not_out_of_memory(void **state)
     refuse(1, 2 * MIB, 1, 10 * MIB, 0);
     assert_int_equal(gpu()->ooms, 0);
     assert_int_equal(heap(D)->failures, 1);
-    over();
+    end_replay();
 }
 
 static void a_failure_keeps_the_blocks_that_were_live(void **state)
@@ -216,7 +216,7 @@ static void totals_reported_by_pytorch_are_kept(void **state)
     event(1, MPF_OP_TORCH_LEVEL, T, 22 * MIB, 20 * MIB);
     assert_int_equal(device()->torch_reserved, 22 * MIB);
     assert_int_equal(device()->torch_reserved_peak, 64 * MIB);
-    over();
+    end_replay();
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static void the_owner_is_the_first_file_outside_cuda(void **state)
     alloc(D, B, MIB);
     assert_string_equal(library_of(A), "libc10_cuda.so");
     assert_string_equal(library_of(B), "libnccl.so.2");
-    over();
+    end_replay();
 }
 
 static void a_call_stack_applies_only_to_the_next_event(void **state)
@@ -35,7 +35,7 @@ static void a_call_stack_applies_only_to_the_next_event(void **state)
     alloc(D, B, MIB);
     assert_string_equal(library_of(A), "libnccl.so.2");
     assert_string_equal(library_of(B), "");
-    over();
+    end_replay();
 }
 
 static void a_call_stack_applies_only_to_its_thread(void **state)
@@ -48,7 +48,7 @@ static void a_call_stack_applies_only_to_its_thread(void **state)
     event(1, MPF_OP_ALLOC, D, B, MIB);
     assert_string_equal(library_of(A), "");
     assert_string_equal(library_of(B), "libnccl.so.2");
-    over();
+    end_replay();
 }
 
 static uint32_t depth_of(uint64_t addr)
@@ -79,7 +79,7 @@ static void frames_of_driver_callbacks_are_removed_from_a_stack(void **state)
     assert_int_equal(depth_of(listened), 2);
     assert_int_equal(depth_of(plain), 4);
     assert_int_equal(depth_of(nothing_else), 2);
-    over();
+    end_replay();
 }
 
 /* The address of an unloaded file is reused for another file. */
@@ -93,7 +93,7 @@ static void a_newer_file_replaces_an_unloaded_one(void **state)
     event(1, MPF_OP_AT, 0, 0x54, 0);
     alloc(D, A, MIB);
     assert_string_equal(library_of(A), "libcublasLt.so.13");
-    over();
+    end_replay();
 }
 
 static void frame(uint64_t id, uint64_t line, const char *function, const char *file)
@@ -130,7 +130,7 @@ static void python_stacks_apply_only_to_the_next_event(void **state)
     assert_string_equal(f.file, "/app/cross_entropy.py");
     assert_int_equal(f.line, 41);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->torch, B)->python, 0);
-    over();
+    end_replay();
 }
 
 /* Returns the node of a block with the stack layer < forward < main, in PyTorch's range of that
@@ -179,7 +179,7 @@ static void the_range_of_a_wrapper_is_extended_by_the_frames_inside_it(void **st
     assert_string_equal(name_of(n->name), "Linear.forward [module.head]");
     assert_string_equal(name_of(replay.ranges.node[n->parent].name), "Wrapper.forward");
     assert_int_equal(host_bytes_of(n), MIB);
-    over();
+    end_replay();
 }
 
 static void other_ranges_are_not_extended(void **state)
@@ -203,7 +203,7 @@ static void other_ranges_are_not_extended(void **state)
             node_in_wrapper(other[i].by, other[i].domain, other[i].name, other[i].inner);
         assert_string_equal(name_of(n->name), other[i].innermost);
         assert_int_equal(n->depth, other[i].inner ? 2 : 1);
-        over();
+        end_replay();
     }
 }
 
@@ -224,7 +224,7 @@ static void the_range_of_a_wrapper_may_end_a_path(void **state)
     alloc(T, A, MIB);
     assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, A)->node].depth,
                      MPR_PATH_MAX);
-    over();
+    end_replay();
 }
 
 /* Blocks of 64 KiB with a mean of 512 KiB have their stack once in 1 / (1 - exp(-1/8)) = 8.5104
@@ -256,7 +256,7 @@ static void sampled_blocks_of_pytorch_represent_other_blocks(void **state)
     assert_int_equal(replay.estimates.cell[cell].now.bytes, STANDS_FOR - SMALL);
     event(1, MPF_OP_FREE, T, A + MIB, 0);
     assert_int_equal(replay.estimates.cell[cell].live, 0);
-    over();
+    end_replay();
 }
 
 /* ---- NCCL's communicators */
@@ -323,7 +323,7 @@ static void nccls_memory_belongs_to_the_active_communicator(void **state)
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 1);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A + MIB)->comm, 1);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 0);
-    over();
+    end_replay();
 }
 
 static void communicators_are_distinguished(void **state)
@@ -342,7 +342,7 @@ static void communicators_are_distinguished(void **state)
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, A)->comm, 1);
     assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, B)->comm, 2);
     assert_int_equal(gpu()->comms.comm[1].ranks, 2);
-    over();
+    end_replay();
 }
 
 static uint32_t comm_of(uint64_t addr) { return mpr_gpu_blocks_find(&gpu()->driver, addr)->comm; }
@@ -378,7 +378,7 @@ static void what_an_init_allocated_belongs_to_the_communicator_of_its_pop(void *
         second += replay.accounts.cell[i].key == 2 ? replay.accounts.cell[i].bytes : 0;
     assert_int_equal(second, 2 * MIB);
     assert_int_equal(heap(D)->bytes, 3 * MIB);
-    over();
+    end_replay();
 }
 
 /* ncclCommSuspend releases memory and keeps the addresses. ncclCommResume does not report whose
@@ -404,7 +404,7 @@ static void memory_of_a_resumed_communicator_belongs_to_it(void **state)
     assert_int_equal(gpu()->object[0].block.comm, 2); /* guessed: the newest one */
     WORDS(1, MPF_OP_HANDLE_MAP, 0, 0x72, A, MIB, 0);
     assert_int_equal(gpu()->object[0].block.comm, 1);
-    over();
+    end_replay();
 }
 
 /* The payload of a pop does not open a communicator. */
@@ -424,7 +424,7 @@ static void after_an_init_a_range_names_its_own_communicator(void **state)
     init_payload(0x9f3c, 8, 5);
     assert_int_equal(comm_of(A), 2);
     assert_int_equal(gpu()->comms.comm[1].first_use, REDUCE);
-    over();
+    end_replay();
 }
 
 static void a_payload_that_is_too_short_is_ignored(void **state)
@@ -437,7 +437,7 @@ static void a_payload_that_is_too_short_is_ignored(void **state)
     data(1, MPF_OP_RANGE_DATA, 0, 100, &half, sizeof half);
     data(1, MPF_OP_RANGE_DATA, 0, 999, &half, sizeof half);
     assert_int_equal(gpu()->comms.count, 0);
-    over();
+    end_replay();
 }
 
 int main(void)

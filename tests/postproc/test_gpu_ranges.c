@@ -64,7 +64,7 @@ static void ranges_of_a_library_are_appended_to_inherited_ones(void **state)
     assert_int_equal(bytes_of_path(D, 0x34), MIB);
     event(1, MPF_OP_ALLOC, D, B, MIB);
     assert_int_equal(bytes_of_path(D, 0x35), MIB);
-    over();
+    end_replay();
 }
 
 static void ranges_of_a_library_domain_are_not_inherited(void **state)
@@ -93,7 +93,7 @@ static void the_newest_stack_of_ranges_is_inherited(void **state)
     pop(1, 0);
     event(3, MPF_OP_ALLOC, T, B + MIB, MIB);
     assert_int_equal(bytes_of_path(T, 0), MIB);
-    over();
+    end_replay();
 }
 
 /* The thread has the same stack, but the other thread's stack has changed. */
@@ -108,7 +108,7 @@ static void inherited_ranges_follow_those_of_the_other_thread(void **state)
     event(2, MPF_OP_ALLOC, T, B, 2 * MIB);
     assert_int_equal(bytes_of_path(T, 3), MIB);
     assert_int_equal(bytes_of_path(T, 4), 2 * MIB);
-    over();
+    end_replay();
 }
 
 static void the_host_heap_does_not_inherit(void **state)
@@ -120,7 +120,7 @@ static void the_host_heap_does_not_inherit(void **state)
     event(2, MPF_OP_ALLOC, PINNED, A, MIB);
     assert_int_equal(bytes_of_path(MPF_HEAP_HOST, 0), 100);
     assert_int_equal(bytes_of_path(PINNED, 3), MIB);
-    over();
+    end_replay();
 }
 
 static void combined_paths_are_bounded(void **state)
@@ -137,7 +137,7 @@ static void combined_paths_are_bounded(void **state)
                      MPR_PATH_MAX);
     assert_int_equal(replay.ranges.node[mpr_gpu_blocks_find(&gpu()->torch, B)->node].depth,
                      MPR_PATH_MAX);
-    over();
+    end_replay();
 }
 
 static void inheritance_can_be_switched_off(void **state)
@@ -148,7 +148,7 @@ static void inheritance_can_be_switched_off(void **state)
     push(1, 0, 3);
     event(2, MPF_OP_ALLOC, T, A, MIB);
     assert_int_equal(bytes_of_path(T, 0), MIB);
-    over();
+    end_replay();
 }
 
 static void a_pool_belongs_to_the_calls_that_grew_it(void **state)
@@ -168,7 +168,7 @@ static void a_pool_belongs_to_the_calls_that_grew_it(void **state)
     event(1, MPF_OP_GPU_LEVEL, D, 0xb001, 16 * MIB);
     assert_int_equal(bytes_of_path(D, 0x3), 16 * MIB);
     assert_int_equal(bytes_of_path(D, 0x34), 0);
-    over();
+    end_replay();
 }
 
 int main(void)

@@ -59,7 +59,7 @@ static void values(uint32_t cell, struct mpr_history_value *value)
 }
 
 /* Returns the value of a thread's cell at an instant. */
-static struct mpr_history_value at(uint64_t key, size_t instant)
+static struct mpr_history_value value_at(uint64_t key, size_t instant)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
     values(cell_of(key), value);
@@ -96,8 +96,8 @@ static void an_instant_has_the_values_of_its_time(void **state)
     for (uint64_t thread = 1; thread <= 2; thread++)
         for (size_t i = 0; i < 4; i++) {
             const uint64_t bytes = expected[thread - 1][i];
-            assert_int_equal(at(thread, i).bytes, bytes);
-            assert_int_equal(at(thread, i).blocks, bytes != 0);
+            assert_int_equal(value_at(thread, i).bytes, bytes);
+            assert_int_equal(value_at(thread, i).blocks, bytes != 0);
             assert_int_equal(history.at[i].time, 10 * (i + 1));
             assert_int_equal(history.at[i].number, i + 1);
         }
@@ -136,8 +136,8 @@ static void instants_that_are_kept_are_unchanged(void **state)
         const uint64_t number = history.at[i].number;
         assert_int_equal(number, (i + 1) * history.each);
         assert_int_equal(history.at[i].time, number * 10);
-        assert_int_equal(at(1, i).bytes, number * 3);
-        assert_int_equal(at(2, i).blocks, number / 3);
+        assert_int_equal(value_at(1, i).bytes, number * 3);
+        assert_int_equal(value_at(2, i).blocks, number / 3);
     }
     end();
 }
@@ -158,7 +158,7 @@ static void a_tick_has_the_state_before_it(void **state)
     assert_int_equal(history.count, 5);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(history.at[i].time, 100 * (i + 1));
-        assert_int_equal(at(1, i).bytes, bytes[i]);
+        assert_int_equal(value_at(1, i).bytes, bytes[i]);
     }
     end();
 }
@@ -175,7 +175,7 @@ static void ticks_continue_until_the_log_ends(void **state)
     assert_int_equal(history.count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(history.at[i].time, 100 * (i + 1));
-        assert_int_equal(at(1, i).bytes, i ? 10 : 0);
+        assert_int_equal(value_at(1, i).bytes, i ? 10 : 0);
     }
     end();
 }
@@ -210,7 +210,7 @@ static void a_short_interval_is_thinned_at_once(void **state)
     for (size_t i = 0; i < history.count; i++) {
         assert_int_equal(history.at[i].number, (i + 1) * history.each);
         assert_int_equal(history.at[i].time, history.at[i].number);
-        assert_int_equal(at(1, i).bytes, 20);
+        assert_int_equal(value_at(1, i).bytes, 20);
     }
     end();
 }
@@ -229,7 +229,7 @@ static void ticks_end_at_a_given_time(void **state)
         event(1000, 1, MPF_OP_ALLOC, 0x4000, 10);
         assert_int_equal(history.count, count[i]);
         for (size_t k = 0; k < history.count; k++) assert_true(history.at[k].time <= until[i]);
-        if (history.count) assert_int_equal(at(1, 1).bytes, 20);
+        if (history.count) assert_int_equal(value_at(1, 1).bytes, 20);
         end();
     }
 }
@@ -278,11 +278,11 @@ static void estimates_sum_to_the_heap(void **state)
     static const uint64_t of_site[] = { 0, STANDS_FOR, 0 };
     for (size_t i = 0; i < 3; i++) {
         const uint64_t total = 40 * SAMPLED + (i == 1 ? SAMPLED : 0);
-        assert_int_equal(at(site, i).bytes, of_site[i]);
-        assert_int_equal(at(0, i).bytes + at(site, i).bytes, total);
+        assert_int_equal(value_at(site, i).bytes, of_site[i]);
+        assert_int_equal(value_at(0, i).bytes + value_at(site, i).bytes, total);
         assert_int_equal(history.at[i].heap[H].bytes, total);
     }
-    assert_int_equal(at(site, 1).blocks, 17); /* 16.5, rounded */
+    assert_int_equal(value_at(site, 1).blocks, 17); /* 16.5, rounded */
     assert_true(is_estimate(cell_of(site)));
     assert_true(is_estimate(cell_of(0)));
     end();
@@ -304,9 +304,9 @@ static void estimates_are_at_most_the_counted_sum(void **state)
     static const struct mpr_history_value of_site[] = { { .bytes = 3 * SAMPLED, .blocks = 3 },
                                                         { .bytes = STANDS_FOR, .blocks = 17 } };
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(at(site, i).bytes, of_site[i].bytes);
-        assert_int_equal(at(site, i).blocks, of_site[i].blocks);
-        assert_int_equal(at(0, i).bytes, history.at[i].heap[H].bytes - of_site[i].bytes);
+        assert_int_equal(value_at(site, i).bytes, of_site[i].bytes);
+        assert_int_equal(value_at(site, i).blocks, of_site[i].blocks);
+        assert_int_equal(value_at(0, i).bytes, history.at[i].heap[H].bytes - of_site[i].bytes);
     }
     end();
 }
@@ -320,8 +320,8 @@ static void samples_without_a_name_represent_blocks_without_a_name(void **state)
     for (uint64_t i = 1; i <= 40; i++) event(1, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
     sampled_block(2, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 10);
-    assert_int_equal(at(0, 0).bytes, 41 * SAMPLED);
-    assert_int_equal(at(0, 0).blocks, 41);
+    assert_int_equal(value_at(0, 0).bytes, 41 * SAMPLED);
+    assert_int_equal(value_at(0, 0).blocks, 41);
     end();
 }
 
@@ -348,8 +348,8 @@ static void a_tick_precedes_a_change_at_its_time(void **state)
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
     assert_int_equal(history.count, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(at(site, i).samples, samples[i]);
-        assert_int_equal(at(site, i).live, live[i]);
+        assert_int_equal(value_at(site, i).samples, samples[i]);
+        assert_int_equal(value_at(site, i).live, live[i]);
     }
     assert_int_equal(marked, 2);
     end();
@@ -363,12 +363,12 @@ static void samples_among_other_blocks_do_not_count(void **state)
     sampled_block(1, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 10);
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);
-    assert_int_equal(at(site, 0).samples, 1);
+    assert_int_equal(value_at(site, 0).samples, 1);
     event(11, 1, MPF_OP_AT, STACK, 0);
     event(11, 1, MPF_OP_ALLOC, 0x4000000, 4 << 20);
     mpr_history_take(&history, 20);
-    assert_int_equal(at(site, 0).samples, 0);
-    assert_int_equal(at(site, 1).live, 0);
+    assert_int_equal(value_at(site, 0).samples, 0);
+    assert_int_equal(value_at(site, 1).live, 0);
     end();
 }
 
@@ -380,7 +380,7 @@ static void exactly_counted_cells_are_not_estimates(void **state)
     event(1, 1, MPF_OP_ALLOC, 0x1000, SAMPLED);
     sampled_block(2, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 10);
-    assert_int_equal(at(1, 0).bytes, 2 * SAMPLED);
+    assert_int_equal(value_at(1, 0).bytes, 2 * SAMPLED);
     assert_false(is_estimate(cell_of(1)));
     end();
 }

@@ -191,7 +191,7 @@ static void one_block_too_many_removes_the_smaller_half(void **state)
 
 enum { CELL = 1000, END = MPR_NOTABLE_CELLS * CELL };
 
-static struct mpr_large_block lived(uint64_t size, uint64_t from, uint64_t to)
+static struct mpr_large_block large_block(uint64_t size, uint64_t from, uint64_t to)
 {
     return (struct mpr_large_block){ .size = size, .from = from, .to = to };
 }
@@ -208,8 +208,8 @@ static void many_blocks_of_the_peak_are_kept_next_to_larger_ones(void **state)
     (void)state;
     enum { LARGE = 100, SMALL = 40, KEEP = 33 };
     struct mpr_large_block block[LARGE + SMALL];
-    for (int i = 0; i < LARGE; i++) block[i] = lived(1000, 10, 20);
-    for (int i = LARGE; i < LARGE + SMALL; i++) block[i] = lived(10, 30, 40);
+    for (int i = 0; i < LARGE; i++) block[i] = large_block(1000, 10, 20);
+    for (int i = LARGE; i < LARGE + SMALL; i++) block[i] = large_block(10, 30, 40);
     mpr_notable_keep(block, LARGE + SMALL, KEEP, 35, END);
     assert_int_equal(of_size(block, KEEP, 1000), 1);
     assert_int_equal(of_size(block, KEEP, 10), 32);
@@ -222,9 +222,9 @@ static void a_long_lived_block_is_kept_next_to_larger_ones(void **state)
     static struct mpr_large_block block[LARGE + 1];
     for (uint64_t i = 0; i < LARGE; i++) {
         const uint64_t at = i % MPR_NOTABLE_CELLS * CELL + CELL / 2;
-        block[i] = lived(1000, at, at + 1);
+        block[i] = large_block(1000, at, at + 1);
     }
-    block[LARGE] = lived(10, 0, END);
+    block[LARGE] = large_block(10, 0, END);
     mpr_notable_keep(block, LARGE + 1, KEEP, END, END);
     assert_int_equal(of_size(block, KEEP, 10), 1);
 }

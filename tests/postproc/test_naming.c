@@ -16,7 +16,7 @@ enum { ROWS = 500 };
 
 static uint64_t state = 88172645463325252u;
 
-static uint32_t some(uint32_t below)
+static uint32_t random_below(uint32_t below)
 {
     state ^= state << 13;
     state ^= state >> 7;
@@ -40,21 +40,23 @@ static const char *name(struct mpr_arena *arena)
                                           "" };
     char text[100];
     /* The formats are those above. NOLINTNEXTLINE */
-    snprintf(text, sizeof text, format[some(sizeof format / sizeof *format)], some(6));
+    snprintf(text, sizeof text, format[random_below(sizeof format / sizeof *format)],
+             random_below(6));
     return mpr_arena_text(arena, text);
 }
 
-static struct mpr_row row(struct mpr_arena *arena)
+static struct mpr_row random_row(struct mpr_arena *arena)
 {
-    struct mpr_row r = { .path.depth = some(5),
-                         .bytes = some(4) ? some(1000000) : 0,
-                         .blocks = some(10),
-                         .allocations = some(100),
-                         .inherited = some(2) };
+    struct mpr_row r = { .path.depth = random_below(5),
+                         .bytes = random_below(4) ? random_below(1000000) : 0,
+                         .blocks = random_below(10),
+                         .allocations = random_below(100),
+                         .inherited = random_below(2) };
     const struct mpr_frame **path = mpr_arena_alloc(arena, (r.path.depth + 1) * sizeof *path);
-    for (size_t i = 0; i < r.path.depth; i++) path[i] = frame_of(arena, name(arena), some(2));
+    for (size_t i = 0; i < r.path.depth; i++)
+        path[i] = frame_of(arena, name(arena), random_below(2));
     r.path.frame = path;
-    r.own_peak = r.bytes + some(1000);
+    r.own_peak = r.bytes + random_below(1000);
     return r;
 }
 
@@ -78,7 +80,7 @@ static void check(struct mpr_arena *arena, const struct mpr_naming *naming, enum
     size_t lines, live, stand_for = 0;
     uint64_t own_peaks = 0, sum_of_own_peaks = 0;
     for (size_t i = 0; i < ROWS; i++) {
-        rows[i] = row(arena);
+        rows[i] = random_row(arena);
         add(&before, &rows[i]);
         own_peaks += rows[i].own_peak;
     }

@@ -42,7 +42,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    over();
+    end_replay();
     return 0;
 }
 
@@ -255,7 +255,7 @@ static const char *path_of_first_region(void)
 static void regions_outside_of_ranges_have_the_name_of_their_heap(void **state)
 {
     (void)state;
-    over();
+    end_replay();
     for (int with_range = 0; with_range < 2; with_range++) {
         begin_with((struct mpr_replay_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
         name(ARENA, "arena");
@@ -264,7 +264,7 @@ static void regions_outside_of_ranges_have_the_name_of_their_heap(void **state)
         if (with_range) push(1, 0, HEAD);
         put(A, A, 100);
         assert_string_equal(path_of_first_region(), with_range ? "head" : "arena");
-        if (!with_range) over();
+        if (!with_range) end_replay();
     }
 }
 
@@ -272,7 +272,7 @@ static void an_event_of_a_library_leaves_no_stack_for_the_next(void **state)
 {
     (void)state;
     unsigned cells = 0;
-    over();
+    end_replay();
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_STACK, .at = MPR_INSTANT_PEAK });
     event(1, MPF_OP_ALLOC, MPF_HEAP_HOST, A, 100);
     heap_at(A, MIB, ARENA);
@@ -288,7 +288,7 @@ static void a_region_with_a_sampled_stack_stands_for_others(void **state)
     static const unsigned stack[] = { MPF_OP_AT_PYTHON, MPF_OP_AT };
     static const char frame[] = "\7\0\0\0\0\0\0\0load\0a.py";
     (void)state;
-    over();
+    end_replay();
     for (size_t i = 0; i < 2; i++) {
         uint64_t samples = 0, sampled = 0;
         begin_with((struct mpr_replay_options){ .by = MPR_GROUP_AUTO,
@@ -304,7 +304,7 @@ static void a_region_with_a_sampled_stack_stands_for_others(void **state)
         for (uint32_t c = 0; c < replay.accounts.cells; c++, samples += sampled)
             mpr_estimates_at_peak(&replay.estimates, &replay.accounts, c, &sampled);
         assert_int_equal(samples, 1);
-        if (!i) over();
+        if (!i) end_replay();
     }
 }
 
@@ -312,7 +312,7 @@ static void a_region_with_a_sampled_stack_stands_for_others(void **state)
 static void a_fork_removes_the_regions_of_the_parent(void **state)
 {
     (void)state;
-    over();
+    end_replay();
     begin_with((struct mpr_replay_options){
         .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK, .has_parent = true });
     event(1, MPF_OP_FREE, R, A, 0);

@@ -25,8 +25,8 @@ static unsigned heap_of(unsigned place)
     return place % 3 ? MPF_HEAP_HOST : mpf_heap_gpu(MPF_HEAP_TORCH, 0);
 }
 
-static void happen(struct program *p, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
-                   uint64_t size)
+static void add_event(struct program *p, uint32_t thread, unsigned op, unsigned heap, uint64_t addr,
+                      uint64_t size)
 {
     testlog_event(p->log, p->now += (uint64_t)rand() % 3 * 400000, thread, op, heap, addr, size);
 }
@@ -35,10 +35,10 @@ static void make_range(struct program *p, uint32_t thread)
 {
     uint32_t *depth = &p->depth[thread - 1];
     if (*depth && rand() % 2) {
-        happen(p, thread, MPF_OP_POP, 0, 0, 0);
+        add_event(p, thread, MPF_OP_POP, 0, 0, 0);
         --*depth;
     } else if (*depth < 5) {
-        happen(p, thread, MPF_OP_PUSH, 0, 3 + (uint64_t)rand() % NAMES, 0);
+        add_event(p, thread, MPF_OP_PUSH, 0, 3 + (uint64_t)rand() % NAMES, 0);
         ++*depth;
     }
 }
@@ -46,19 +46,19 @@ static void make_range(struct program *p, uint32_t thread)
 static void resize(struct program *p, uint32_t thread, unsigned place)
 {
     const unsigned to = (unsigned)rand() % PLACES;
-    happen(p, thread, MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, address(place), 0);
+    add_event(p, thread, MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, address(place), 0);
     if (to % 3 == 0 || (p->size[to] && to != place)) {
         if (rand() % 50) { /* realloc keeps the address */
             p->size[place] = 1 + (uint64_t)rand() % 5000;
-            happen(p, thread, MPF_OP_MOVE_END, MPF_HEAP_HOST, address(place), p->size[place]);
+            add_event(p, thread, MPF_OP_MOVE_END, MPF_HEAP_HOST, address(place), p->size[place]);
             return;
         }
-        happen(p, thread, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 1 << 20);
+        add_event(p, thread, MPF_OP_FAIL, MPF_HEAP_HOST, 12, 1 << 20);
         return;
     }
     p->size[place] = 0;
     p->size[to] = 1 + (uint64_t)rand() % 5000;
-    happen(p, thread, MPF_OP_MOVE_END, MPF_HEAP_HOST, address(to), p->size[to]);
+    add_event(p, thread, MPF_OP_MOVE_END, MPF_HEAP_HOST, address(to), p->size[to]);
 }
 
 /* In some phases more blocks are allocated than freed, in others fewer. */
@@ -68,11 +68,11 @@ static void make_block(struct program *p, uint32_t thread, int phase)
     if (!p->size[place]) {
         if (rand() % 4 < (phase % 2 ? 1 : 3)) return;
         p->size[place] = 1 + (uint64_t)rand() % 5000;
-        happen(p, thread, MPF_OP_ALLOC, heap_of(place), address(place), p->size[place]);
+        add_event(p, thread, MPF_OP_ALLOC, heap_of(place), address(place), p->size[place]);
     } else if (place % 3 && rand() % 4 == 0) resize(p, thread, place);
     else {
         p->size[place] = 0;
-        happen(p, thread, MPF_OP_FREE, heap_of(place), address(place), 0);
+        add_event(p, thread, MPF_OP_FREE, heap_of(place), address(place), 0);
     }
 }
 
@@ -82,17 +82,17 @@ static void make_region(struct program *p, uint32_t thread)
     const unsigned n = (unsigned)rand() % REGIONS;
     const uint64_t at = address(n), size = 1 + (uint64_t)rand() % 5000, in = n % 2 * address(0);
     if (rand() % 30 == 0) {
-        happen(p, thread, MPF_OP_NVTX_HEAP_END, MPF_HEAP_NVTX, in, 1);
+        add_event(p, thread, MPF_OP_NVTX_HEAP_END, MPF_HEAP_NVTX, in, 1);
         for (unsigned i = n % 2; i < REGIONS; i += 2) p->region[i] = false;
     } else if (!p->region[n]) {
-        happen(p, thread, MPF_OP_NVTX_IN, MPF_HEAP_NVTX, in, 0);
-        happen(p, thread, MPF_OP_ALLOC, MPF_HEAP_NVTX, at, size);
+        add_event(p, thread, MPF_OP_NVTX_IN, MPF_HEAP_NVTX, in, 0);
+        add_event(p, thread, MPF_OP_ALLOC, MPF_HEAP_NVTX, at, size);
         p->region[n] = true;
     } else if (rand() % 3 == 0) {
-        happen(p, thread, MPF_OP_MOVE_BEGIN, MPF_HEAP_NVTX, at, 0);
-        happen(p, thread, MPF_OP_MOVE_END, MPF_HEAP_NVTX, at, size);
+        add_event(p, thread, MPF_OP_MOVE_BEGIN, MPF_HEAP_NVTX, at, 0);
+        add_event(p, thread, MPF_OP_MOVE_END, MPF_HEAP_NVTX, at, size);
     } else {
-        happen(p, thread, MPF_OP_FREE, MPF_HEAP_NVTX, at, 0);
+        add_event(p, thread, MPF_OP_FREE, MPF_HEAP_NVTX, at, 0);
         p->region[n] = false;
     }
 }

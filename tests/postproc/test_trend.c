@@ -63,7 +63,7 @@ static void sample(double born, double gone)
 }
 
 /* Adds samples that stay, allocated between two times. */
-static void stay(unsigned count, double from, double to)
+static void add_living(unsigned count, double from, double to)
 {
     for (unsigned i = 0; i < count; i++) sample(from + (to - from) * chance(), 2);
 }
@@ -71,7 +71,7 @@ static void stay(unsigned count, double from, double to)
 static double exponential(double mean) { return -mean * log(1 - chance()); }
 
 /* Adds samples that are freed, of which `living` exist at any time. */
-static void pass(double living, double life)
+static void add_passing(double living, double life)
 {
     const double before = 6 * life;
     for (unsigned i = samples(living * (1 + before) / life); i > 0; i--) {
@@ -90,22 +90,22 @@ static void fill_up(unsigned count, double time)
 /* Makes a site from two numbers, whose meaning depends on the kind. */
 typedef void make_site(double count, double time);
 
-static void leak(double count, double passing)
+static void make_leak(double count, double passing)
 {
-    stay(samples(count), 0, 1);
-    if (passing > 0) pass(passing, 0.001);
+    add_living(samples(count), 0, 1);
+    if (passing > 0) add_passing(passing, 0.001);
 }
 /* Exactly `count` since the warm-up, and a third of that before. */
 static void leak_of(double count, double time)
 {
-    stay((unsigned)count, time, 1);
-    stay(samples(count * time / (1 - time)), 0, time);
+    add_living((unsigned)count, time, 1);
+    add_living(samples(count * time / (1 - time)), 0, time);
 }
-static void leak_from(double count, double time) { stay(samples(count), time, 1); }
-static void leak_after_loading(double count, double loaded)
+static void leak_from(double count, double time) { add_living(samples(count), time, 1); }
+static void leak_after_loading(double count, double make_loaded)
 {
-    stay((unsigned)loaded, 0.01, 0.03);
-    stay(samples(count), 0, 1);
+    add_living((unsigned)make_loaded, 0.01, 0.03);
+    add_living(samples(count), 0, 1);
 }
 /* In one burst at each tenth of the time, as of a request. */
 static void leak_in_bursts(double count, double time)
@@ -113,18 +113,18 @@ static void leak_in_bursts(double count, double time)
     (void)time;
     for (unsigned i = samples(count); i > 0; i--) sample(floor(10 * chance()) / 10 + 0.05, 2);
 }
-static void full_after(double count, double time) { stay(samples(count), 0, time); }
+static void full_after(double count, double time) { add_living(samples(count), 0, time); }
 static void filling(double count, double time) { fill_up(samples(count), time); }
-static void steady(double living, double life) { pass(living, life); }
+static void steady(double living, double life) { add_passing(living, life); }
 /* Loaded within a tenth of the time, starting at any time. */
-static void loaded(double count, double time)
+static void make_loaded(double count, double time)
 {
     const double from = 0.2 + 0.7 * chance();
-    stay(samples(count), from, from + time);
+    add_living(samples(count), from, from + time);
 }
 
 /* Returns how many of SITES such sites are judged in this way. */
-static unsigned that_are(int as, make_site *make, double count, double time)
+static unsigned count_judged(int as, make_site *make, double count, double time)
 {
     unsigned sites = 0;
     state_of_chance = 42;
@@ -138,7 +138,7 @@ static unsigned that_are(int as, make_site *make, double count, double time)
 
 static unsigned leaks(make_site *make, double count, double time)
 {
-    return that_are(MPR_TREND_GROWS, make, count, time);
+    return count_judged(MPR_TREND_GROWS, make, count, time);
 }
 
 #define PERCENT(n) ((n) * (SITES / 100))
@@ -151,15 +151,15 @@ static void a_leak_of_few_samples_grows(void **state)
     assert_in_range(leaks(leak_of, 7, warm), PERCENT(80), SITES);
     assert_in_range(leaks(leak_of, 10, warm), PERCENT(90), SITES);
     assert_in_range(leaks(leak_of, 18, warm), PERCENT(93), SITES);
-    assert_in_range(leaks(leak, 200, 0), PERCENT(98), SITES);
+    assert_in_range(leaks(make_leak, 200, 0), PERCENT(98), SITES);
 }
 
 static void a_leak_among_temporary_blocks_grows(void **state)
 {
     (void)state;
-    assert_in_range(leaks(leak, 36, 1), PERCENT(60), SITES);
-    assert_in_range(leaks(leak, 200, 1), PERCENT(95), SITES);
-    assert_in_range(leaks(leak, 200, 4), PERCENT(85), SITES);
+    assert_in_range(leaks(make_leak, 36, 1), PERCENT(60), SITES);
+    assert_in_range(leaks(make_leak, 200, 1), PERCENT(95), SITES);
+    assert_in_range(leaks(make_leak, 200, 4), PERCENT(85), SITES);
 }
 
 static void a_leak_need_not_begin_with_the_program(void **state)
@@ -184,7 +184,7 @@ static void the_noise_of_samples_is_not_a_leak(void **state)
     for (size_t l = 0; l < sizeof life / sizeof *life; l++)
         for (size_t i = 0; i < sizeof living / sizeof *living; i++) {
             assert_in_range(leaks(steady, living[i], life[l]), 0, PERCENT(1));
-            assert_in_range(that_are(MPR_TREND_LEVELLED, steady, living[i], life[l]), 0,
+            assert_in_range(count_judged(MPR_TREND_LEVELLED, steady, living[i], life[l]), 0,
                             PERCENT(1));
         }
 }
@@ -199,9 +199,9 @@ static void a_sampled_cache_is_not_a_leak(void **state)
         assert_int_equal(leaks(full_after, count[i], 0.8), 0);
         for (double time = 0.05; time < 0.21; time += 0.05)
             assert_in_range(leaks(filling, count[i], time), 0, PERCENT(1));
-        assert_in_range(leaks(loaded, count[i], 0.1), 0, PERCENT(1));
+        assert_in_range(leaks(make_loaded, count[i], 0.1), 0, PERCENT(1));
     }
-    assert_in_range(that_are(MPR_TREND_LEVELLED, full_after, 36, 0.5), PERCENT(95), SITES);
+    assert_in_range(count_judged(MPR_TREND_LEVELLED, full_after, 36, 0.5), PERCENT(95), SITES);
 }
 
 /* A few samples indicate neither a leak nor a cache. */
@@ -209,9 +209,9 @@ static void too_few_samples_give_no_judgement(void **state)
 {
     (void)state;
     assert_in_range(leaks(leak_of, 4, 0.25), 0, 0);
-    assert_in_range(that_are(MPR_TREND_LEVELLED, leak, 4, 0), 0, PERCENT(2));
-    assert_in_range(that_are(MPR_TREND_FEW, leak_of, 4, 0.25), PERCENT(70), SITES);
-    assert_in_range(that_are(MPR_TREND_FEW, leak_of, 2, 0.25), 0, 0);
+    assert_in_range(count_judged(MPR_TREND_LEVELLED, make_leak, 4, 0), 0, PERCENT(2));
+    assert_in_range(count_judged(MPR_TREND_FEW, leak_of, 4, 0.25), PERCENT(70), SITES);
+    assert_in_range(count_judged(MPR_TREND_FEW, leak_of, 2, 0.25), 0, 0);
 }
 
 /* ---- the error */

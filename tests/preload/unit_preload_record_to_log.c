@@ -72,7 +72,7 @@ static void with_data(void)
     }
 }
 
-static void guarded(void)
+static void record_guarded(void)
 {
     const struct mp_guarded guard = mp_guard_enter();
     record_numbers((void *)0);
@@ -234,7 +234,7 @@ static void chunks_are_short(void)
 }
 
 /* A waiting thread stays visible until a chunk was returned. */
-static void wanting(void)
+static void wait_visibly(void)
 {
     mp_process->known = 0;
     if (mp_pool_wanted()) _exit(94);
@@ -290,7 +290,7 @@ static void chunks_of_ended_threads_are_released_at_once_when_chunks_are_short(v
 static void a_thread_that_waits_for_a_chunk_is_visible(void **state)
 {
     (void)state;
-    assert_int_equal(recorded(wanting).op[MPF_OP_ALLOC], EACH);
+    assert_int_equal(recorded(wait_visibly).op[MPF_OP_ALLOC], EACH);
 }
 
 static void a_child_of_a_raw_fork_has_its_frames_written_by_the_worker(void **state)
@@ -325,7 +325,7 @@ static void data_of_any_length_is_in_the_log(void **state)
 static void nothing_is_recorded_under_the_guard(void **state)
 {
     (void)state;
-    const struct log_counts b = recorded(guarded);
+    const struct log_counts b = recorded(record_guarded);
     assert_int_equal(b.op[MPF_OP_ALLOC], 1);
     assert_int_equal(b.op[MPF_OP_FREE], 0);
 }

@@ -154,7 +154,7 @@ static void *take_chunks(void *arg)
 }
 
 /* Returns the number of the thread's events that are known to be stored. */
-static uint64_t ready(const struct mp_thread *t)
+static uint64_t ready_slots(const struct mp_thread *t)
 {
     uint64_t slots = 0;
     for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE); link;
@@ -167,7 +167,7 @@ static uint64_t look_at(struct mp_thread *t)
 {
     const uint64_t signals = mp_lock(&mp_process->epoch_lock);
     mp_survey(t, UINT64_MAX, false);
-    const uint64_t slots = ready(t);
+    const uint64_t slots = ready_slots(t);
     mp_unlock(&mp_process->epoch_lock, signals);
     return slots;
 }

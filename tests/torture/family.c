@@ -19,7 +19,7 @@ extern char **environ;
 char *family_file;
 
 /* The executed program continues from this seed. */
-static _Noreturn void become(struct owner *o)
+static _Noreturn void exec_again(struct owner *o)
 {
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)roll(&o->dice));
@@ -84,13 +84,13 @@ static _Noreturn void child(enum family how, struct owner *parent)
     steps(own, STEPS);
     if (steps_corrupt) _exit(9);
     truth->lane[own->lane].orderly = how != FAMILY_ABORT;
-    if (how == FAMILY_EXEC) become(own);
+    if (how == FAMILY_EXEC) exec_again(own);
     if (how == FAMILY_EXIT) exit(0);
     if (how == FAMILY_ABORT) abort();
     _exit(0);
 }
 
-static pid_t copied(enum family how)
+static pid_t make_copy(enum family how)
 {
     const long flags = SIGCHLD | (how == FAMILY_PIDS ? CLONE_NEWPID : 0);
     if (how == FAMILY__FORK) return _Fork();
@@ -106,11 +106,11 @@ pid_t family_make(enum family how, struct owner *parent)
         const pid_t pid = vfork();
         if (pid == 0) {
             steps(parent, 4); /* in the parent's memory, so these are the parent's events */
-            become(parent);
+            exec_again(parent);
         }
         return pid;
     }
-    const pid_t pid = copied(how);
+    const pid_t pid = make_copy(how);
     if (pid == 0) child(how, parent);
     return pid;
 }

@@ -164,7 +164,7 @@ static void refuse_calls(void)
     install(name, SECCOMP_RET_ERRNO | (unsigned)refuse, SECCOMP_RET_ALLOW);
 }
 
-static void once(void)
+static void set_limits(void)
 {
     const struct rlimit value = { (rlim_t)limit_to, (rlim_t)limit_to };
     if (limit >= 0) setrlimit((__rlimit_resource_t)limit, &value);
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     if (!owner_begin(&main_owner, strtoull(argv[2], NULL, 10))) return 2;
     if (handlers) start_timer();
     for (long n = 0; !truth->stop && (!phases || n < phases); n++) {
-        if (n == at) once();
+        if (n == at) set_limits();
         phase(n);
     }
     return finish();
