@@ -170,7 +170,7 @@ static void own_bytes_omit_an_allocation_that_one_sample_had_before_its_event(vo
     sample(9130 * MIB, 8532 * MIB); /* it has the block already */
     alloc(D, A, 8000 * MIB);
     assert_int_equal(mpr_gpu_own(&replay, 0), 8532 * MIB);
-    over();
+    end_replay();
 }
 
 static void own_bytes_are_those_of_the_newest_sample_if_none_followed(void **state)
@@ -182,7 +182,7 @@ static void own_bytes_are_those_of_the_newest_sample_if_none_followed(void **sta
     now += UINT64_C(1000000000);
     push(1, 0, 7);
     assert_int_equal(mpr_gpu_own(&replay, 0), 8532 * MIB);
-    over();
+    end_replay();
 }
 
 static void a_context_is_no_larger_than_the_bytes_of_its_process(void **state)
