@@ -47,7 +47,7 @@ uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell)
     return s->of_cell[cell] - 1;
 }
 
-/* ---- allocations */
+/* ---- live bytes before each allocation */
 
 static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uint64_t bytes)
 {
@@ -87,6 +87,35 @@ static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, uint64_t
     f->in_last = 0;
 }
 
+/* ---- pulses */
+
+static void end_pulse(struct mpr_survivor *f)
+{
+    if (f->high > f->largest) {
+        f->second = f->largest;
+        f->largest = f->high;
+    } else if (f->high > f->second) f->second = f->high;
+    f->all += f->high;
+    f->pulses++;
+    f->falls = true;
+}
+
+/* @live: after a change. */
+static void look_for_pulse(struct mpr_survivor *f, uint64_t live)
+{
+    if (!f->falls) {
+        if (live > f->high) f->high = live;
+        if (live > f->high / 2) return;
+        end_pulse(f);
+        f->low = live;
+    } else if (live < f->low) f->low = live;
+    else if (live > 2 * f->low) {
+        if (f->low > f->floor) f->floor = f->low;
+        f->falls = false;
+        f->high = live;
+    }
+}
+
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 {
     const uint32_t number = mpr_survivors_place_of(s, cell);
@@ -97,6 +126,7 @@ void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
     place->allocations++;
     if (f) note(f, place->bytes, bytes, s->replay->now);
     place->bytes += bytes;
+    if (f) look_for_pulse(f, place->bytes);
 }
 
 void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
@@ -105,5 +135,6 @@ void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes
     place->bytes -= bytes;
     if (!place->followed) return;
     struct mpr_survivor *f = &s->followed[place->followed - 1];
+    look_for_pulse(f, place->bytes);
     if (f->freed_ns == UINT64_MAX && place->bytes < f->kept / 2) f->freed_ns = s->replay->now;
 }

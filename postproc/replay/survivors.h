@@ -8,7 +8,11 @@
  * A place is followed from the first allocation at which it is large.  Its allocations are divided
  * into at most MPR_SURVIVORS_POINTS spans of equal numbers, and each keeps the least live bytes
  * before one of them: what a collector or a full cache leaves.  With too many spans, neighbours are
- * joined.  At most MPR_SURVIVORS_MAX places are followed. */
+ * joined.  At most MPR_SURVIVORS_MAX places are followed.
+ *
+ * A place that is used again and again has pulses: its live bytes rise, and fall to less than half
+ * of that before they rise again.  A pulse is what one use of the place needs, in one block or in
+ * many. */
 #ifndef MPR_SURVIVORS_H
 #define MPR_SURVIVORS_H
 
@@ -35,6 +39,13 @@ struct mpr_survivor {
     struct {
         uint64_t low, ns; /* least live bytes before an allocation; time of the last one */
     } point[MPR_SURVIVORS_POINTS];
+    bool falls;         /* the newest pulse is over */
+    uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
+                         */
+    uint64_t pulses;    /* that are over */
+    uint64_t largest, second, all; /* bytes: the largest pulse that is over, the second, their sum
+                                    */
+    uint64_t floor;                /* most live bytes between two pulses */
 };
 
 struct mpr_survivors {

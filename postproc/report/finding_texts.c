@@ -25,27 +25,37 @@ static const struct {
     const char *what, *change, *report;
 } sentences[MPR_FINDING_KINDS] = {
     [MPR_FINDING_ACTIVATIONS] = {
-        "activations hold {activation_bytes} of {heap}'s {heap_bytes} when memory ran out",
-        "a smaller batch or shorter sequences, activation checkpointing, or torch.no_grad() if this "
-        "is an evaluation",
-        "breakdown --at oom" },
+        "<activations hold {activation_bytes} of {heap}'s {heap_bytes}; memory ran out"
+        "|activations of forward passes hold {activation_bytes} of {heap}'s {heap_bytes}; memory ran "
+        "out before the first backward pass"
+        "|activations of a forward pass without a backward pass hold {activation_bytes} of {heap}'s "
+        "{heap_bytes}"
+        "|activations of module {module} hold {activation_bytes}; other modules of its kind hold at "
+        "most {sibling_bytes}>",
+        "<use a smaller batch, shorter sequences or activation checkpointing; use torch.no_grad() if "
+        "this is an evaluation"
+        "|call backward() after each forward pass instead of adding up losses; use torch.no_grad() if "
+        "this is an evaluation; a smaller batch or activation checkpointing"
+        "|torch.no_grad() or torch.inference_mode() around this evaluation"
+        "|activation checkpointing for this module, if the others have it>",
+        "<breakdown --at oom|breakdown --at oom|breakdown|breakdown>" },
     [MPR_FINDING_CACHE] = {
         "PyTorch kept {releasable_bytes} in segments without a live block when <the device was "
         "fullest|memory ran out>",
-        "torch.cuda.empty_cache() before what peaks, or garbage_collection_threshold:0.8 in "
+        "torch.cuda.empty_cache() before the peak, or garbage_collection_threshold:0.8 in "
         "PYTORCH_CUDA_ALLOC_CONF",
         "segments --at <peak|oom>" },
     [MPR_FINDING_COPIED_PAGES] = {
-        "{workers} forked workers<| at a time> copied pages of their parent's by writing to them, "
-        "{least_bytes..most_bytes} each, {all_bytes} in all; their parent holds {parent_bytes}",
-        "what workers read in memory that reading does not write to: arrays of numbers or shared "
-        "memory, not Python's objects, which have reference counts; fewer workers",
+        "{workers} forked workers<| at a time> copied memory of their parent by writing to it, "
+        "{least_bytes..most_bytes} each, {all_bytes} in all; the parent holds {parent_bytes}",
+        "keep shared data in arrays or shared memory: reading a Python object writes its reference "
+        "count, and copies the page; or use fewer workers",
         "processes" },
     [MPR_FINDING_DOUBLED_COMMUNICATORS] = {
         "{communicators} communicators of {ranks} ranks hold {communicator_bytes} together, the "
         "largest {largest_communicator_bytes}",
-        "one process group for both if their ranks are the same, or fewer channels for the second "
-        "(NCCL_MAX_CTAS, or its config's max_ctas)",
+        "use one process group for both if their ranks are the same, or fewer channels for the second "
+        "(NCCL_MAX_CTAS, or max_ctas in its config)",
         "peaks --by comm" },
     [MPR_FINDING_FILE_MAPPINGS] = {
         "mapped files hold {resident_bytes} of the process's {rss_bytes} of resident memory[, "
@@ -61,29 +71,46 @@ static const struct {
         "torch.cuda.set_device(local_rank) before the first CUDA call, or CUDA_VISIBLE_DEVICES for "
         "each rank<; for a checkpoint torch.load(path, map_location='cpu')|>",
         "ranks" },
+    [MPR_FINDING_EMPTY_CACHE] = {
+        "PyTorch's segments were released to the driver and allocated again {times} times, "
+        "{each_bytes} each time: this takes time, and the peak stays the same",
+        "remove torch.cuda.empty_cache() from this loop",
+        "timeline --heap {heap}" },
+    [MPR_FINDING_FAILED_ATTEMPT] = {
+        "blocks of an attempt that ran out of memory at {failed_ns} hold {attempt_bytes} of the "
+        "{live_bytes} that were live at the next failure",
+        "leave the except block before the retry: the exception's traceback keeps the frames and "
+        "their tensors (del error, or store only its text)",
+        "oom" },
     [MPR_FINDING_FRAGMENTATION] = {
-        "{split_free_bytes} is free between live blocks, {pinned_bytes} of it in {segments} "
-        "{segments?segment:segments} that {pinning_blocks} {pinning_blocks?block pins:blocks "
-        "pin}, {pinning_bytes}",
-        "make what lives long before what dies soon; "
+        "{split_free_bytes} is free but unusable between live blocks; {pinning_blocks} "
+        "{pinning_blocks?block:blocks} ({pinning_bytes}) of one place "
+        "{pinning_blocks?keeps:keep} {segments} {segments?segment:segments} with {pinned_bytes} of it",
+        "allocate long-lived tensors before temporary ones; "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may help (not computed: a piece with a "
         "live block stays)",
         "segments --at <peak|oom>" },
     [MPR_FINDING_GRADIENT_COPIES] = {
-        "{gradient_bytes} of gradients live beside DistributedDataParallel's buckets, "
-        "{bucket_bytes}, which hold them again",
+        "{gradient_bytes} of gradients are live in addition to their copies in the buckets of "
+        "DistributedDataParallel, {bucket_bytes}",
         "DistributedDataParallel(..., gradient_as_bucket_view=True)",
         "breakdown" },
+    [MPR_FINDING_GRAPH_PER_SHAPE] = {
+        "torch.compile captured {captures} CUDA graphs of one function; they hold {graph_bytes}, the "
+        "largest {largest_graph_bytes}",
+        "pad inputs to a few shapes, or set torch._inductor.config.triton.cudagraph_skip_dynamic_graphs "
+        "= True, or compile without CUDA graphs (mode=\"default\")",
+        "graphs" },
     [MPR_FINDING_GRAPH_POOLS] = {
-        "graphs hold {pools} memory pools, {pool_bytes}; the largest has {largest_pool_bytes}",
-        "one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
-        "pool=first.pool()), the largest captured first",
+        "CUDA graphs hold {pools} memory pools, {pool_bytes}; the largest has {largest_pool_bytes}",
+        "use one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
+        "pool=first.pool()), and capture the largest first",
         "graphs" },
     [MPR_FINDING_GRAPH_POOLS_FREE] = {
-        "{free_bytes} lay free in graphs' memory pools when memory ran out: only a capture into "
+        "{free_bytes} was free in memory pools of CUDA graphs when memory ran out: only a capture into "
         "the same pool can use it",
-        "capture into the pool that is there: torch.cuda.graph(g, pool=first.pool()), the largest "
-        "captured first; or fewer graphs",
+        "capture into the existing pool: torch.cuda.graph(g, pool=first.pool()), the largest first; "
+        "or capture fewer graphs",
         "graphs" },
     [MPR_FINDING_GROWTH] = {
         "<{instances} instances of {range} keep {kept_bytes} of {heap} each at the median, "
@@ -96,46 +123,54 @@ static const struct {
         "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
         "|{heap} grows with each call: {times} allocations left {grown_bytes}"
         "|{heap} grows with each call: {times} allocations left {grown_bytes}>",
-        "<find what keeps it: a list of losses that keeps graphs, a cache without a bound"
-        "|find what keeps these blocks; a longer run shows whether the program was still loading"
+        "<find what keeps these blocks: a list of losses with their graphs, or a cache without a bound"
+        "|find what keeps these blocks; if the program was still loading, record for longer"
         "|find what keeps these blocks: a list, a queue or a cache without a bound"
-        "|its source is not known: run again with call stacks (--stacks=sample, --python=on)"
-        "|check what keeps these blocks: a list, a queue or a cache without a bound"
-        "|check what keeps these tensors: a list or a cache (.item(), .detach(), .cpu(), a bound), "
+        "|record again with call stacks (--stacks=sample, --python=on): the call site is not known"
+        "|find what keeps these blocks: a list, a queue or a cache without a bound"
+        "|find what keeps these tensors: a list or a cache (.item(), .detach(), .cpu(), a bound), "
         "or the graph of a kept loss (torch.no_grad(), retain_graph, save_for_backward)>",
-        "<leaks|leaks|leaks|leaks|peaks --at end|peaks --at end>" },
+        "leaks" },
     [MPR_FINDING_HOLDER] = {
-        "one place holds {holder_bytes} of {heap}'s {heap_bytes} when memory ran out",
-        "keep it on the host (cpu) and load what is needed, or free it before this point",
-        "peaks --at oom" },
+        "<one place holds {holder_bytes} of {heap}'s {heap_bytes}; memory ran out"
+        "|is it needed on the GPU? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
+        "{holder_blocks} {holder_blocks?block:blocks}, besides the model and its passes"
+        "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak>",
+        "<keep it on the CPU and load parts on demand, or free it before this point"
+        "|keep it on the CPU (map_location=\"cpu\", .cpu(); an EMA copy too), or del it after its last use"
+        "|stream or iterate over it in chunks, bound the cache, or free it before the peak>",
+        "<peaks --at oom|breakdown|peaks>" },
     [MPR_FINDING_IDLE_COMMUNICATORS] = {
         "{communicators} {communicators?communicator:communicators} ran no collective and "
         "{communicators?holds:hold} {communicator_bytes}, most of it NCCL {largest}",
-        "do not make this process group, or make it where it is used first",
+        "create this process group when it is first used, or not at all",
         "peaks --by comm" },
     [MPR_FINDING_IDLE_GRADIENTS] = {
         "gradients that the optimizer has already used hold {idle_bytes} of {heap}'s {heap_bytes}",
         "optimizer.zero_grad(set_to_none=True) before the forward pass",
         "breakdown" },
     [MPR_FINDING_INSTANCE] = {
-        "{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median",
-        "what this one does and the others do not: a longer sequence, a larger batch, an "
-        "evaluation",
-        "steps" },
+        "<{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median"
+        "|one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at most "
+        "{second_bytes}>",
+        "<compare {name} with the others (a longer sequence, a larger batch, an evaluation, an expert "
+        "with most of the tokens), and bound its size: bucket by length, a capacity per expert"
+        "|bound the size of a request: a limit of its length, or smaller chunks>",
+        "<steps|timeline>" },
     [MPR_FINDING_LOCAL_MEMORY] = {
         "local memory of kernels (stacks, spills, local arrays) is {local_memory_bytes}",
         "find the kernel with the largest stack frame (nvcc -Xptxas -v), or lower "
-        "cudaLimitStackSize: the driver keeps that much for every thread that fits on the device",
+        "cudaLimitStackSize: the driver reserves it for every thread that fits on the device",
         "peaks" },
     [MPR_FINDING_OPTIMIZER_STATE] = {
-        "the optimizer made {state_bytes} of state in its step at {time}: steps after the first "
-        "need so much more",
-        "measure from the second step on; train fewer parameters (requires_grad_(False)), state in 8 "
-        "bits (bitsandbytes, torchao)<|, or over several ranks (ZeroRedundancyOptimizer, FSDP)>",
+        "the optimizer allocated {state_bytes} of state in its step at {time}: each step after the "
+        "first needs this in addition",
+        "measure from the second step on; train fewer parameters (requires_grad_(False)); use state in "
+        "8 bits (bitsandbytes, torchao)<|, or shard it over ranks (ZeroRedundancyOptimizer, FSDP)>",
         "breakdown" },
     [MPR_FINDING_OTHER_POOL] = {
         "<CuPy's|XLA's> pool holds {pool_bytes} of the {used_bytes} in use, and PyTorch cannot use "
-        "what is free in it",
+        "the free part of it",
         "<cupy.get_default_memory_pool().free_all_blocks() after use, or one allocator for both "
         "(cupy.cuda.set_allocator)|XLA_PYTHON_CLIENT_PREALLOCATE=false or "
         "XLA_PYTHON_CLIENT_MEM_FRACTION>",
@@ -154,13 +189,30 @@ static const struct {
         "touch memory densely, because each touched 2 MiB need a page table of 4 KiB; or use huge "
         "pages",
         "peaks" },
+    [MPR_FINDING_PEAK_INSTANCE] = {
+        "one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at most "
+        "{second_bytes}",
+        "bound the size of a request, or stream it in chunks",
+        "timeline --heap {heap}" },
+    [MPR_FINDING_PINNED] = {
+        "{pinned_bytes} of host memory is pinned, in {pinned_blocks} {pinned_blocks?block:blocks}; it "
+        "cannot be swapped, and PyTorch keeps it",
+        "pin less: offload without pin_memory=True, or with fewer or reused buffers; PyTorch rounds "
+        "each pinned block up to a power of two",
+        "peaks --heap host/pinned" },
+    [MPR_FINDING_POOL_KEPT] = {
+        "stream-ordered pools keep {kept_bytes} of freed memory, of {pool_bytes} that they hold: other "
+        "allocators cannot use it",
+        "torch.cuda.empty_cache() or cudaMemPoolTrimTo() after use, or a lower release threshold "
+        "(cudaMemPoolAttrReleaseThreshold), or one allocator for all libraries",
+        "timeline --heap {heap}" },
     [MPR_FINDING_RETENTION] = {
         "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
         "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
         "live blocks and mappings {live_bytes}[; most blocks at the heap's peak, {freed_bytes}, came from one place]",
         "if malloc kept it: <MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0|MALLOC_ARENA_MAX=2, "
-        "malloc_trim(0) after many frees, or an allocator that gives memory back "
-        "(jemalloc)|malloc_trim(0) after many frees, or an allocator that gives memory back "
+        "malloc_trim(0) after many frees, or an allocator that returns memory "
+        "(jemalloc)|malloc_trim(0) after many frees, or an allocator that returns memory "
         "(jemalloc)>",
         "timeline --heap host/heap" },
     [MPR_FINDING_STATIC_DATA] = {
@@ -170,23 +222,28 @@ static const struct {
         "use; nm --size-sort lists them",
         "peaks" },
     [MPR_FINDING_TEMPORARIES] = {
-        "<{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within a forward pass, "
+        "<{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of a forward pass, "
         "{place_bytes} of it in one place"
-        "|{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within a backward pass, "
+        "|{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of a backward pass, "
         "{place_bytes} of it in one place"
-        "|{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within an optimizer's "
-        "step, {place_bytes} of it in one place"
-        "|{temporary_bytes} of {heap}'s {heap_bytes} were made and gone within calls of modules, "
+        "|{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of an optimizer step, "
+        "{place_bytes} of it in one place"
+        "|{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of module calls, "
         "{place_bytes} of it in one place"
         "|{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "
-        "{times} times>",
-        "<less at a time (a loss over pieces of the batch, a smaller one), in place or fused, or "
-        "where less else lives|less at a time (a loss over pieces of the batch, a smaller one), in "
-        "place or fused, or where less else lives|foreach=False or fused=True in the "
-        "optimizer|less at a time (a loss over pieces of the batch, a smaller one), in place or "
-        "fused, or where less else lives|reuse one buffer (out=), split into fewer or smaller "
-        "chunks, or preallocate instead of torch.cat>",
-        "breakdown" },
+        "{times} times"
+        "|{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "
+        "{times} times"
+        "|does a batch use all rows of this embedding? Its gradient has all of them and holds "
+        "{gradient_bytes} of {heap}'s {heap_bytes}>",
+        "<a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
+        "|a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
+        "|foreach=False or fused=True in the optimizer"
+        "|a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
+        "|reuse one buffer (out=, in place), smaller chunks, or preallocate instead of torch.cat"
+        "|build it once (join, bytearray, reserve), in place or in smaller chunks, instead of a new copy each time"
+        "|sparse=True in the embedding (with SparseAdam or SGD), or a smaller table>",
+        "<breakdown|breakdown|breakdown|breakdown|peaks|peaks|breakdown>" },
     [MPR_FINDING_THREAD_STACKS] = {
         "the stacks of {stacks} {stacks?thread:threads} hold {resident_bytes} of the process's "
         "{rss_bytes} of resident memory",
@@ -203,15 +260,19 @@ static const struct {
     [MPR_FINDING_WORKER] = {
         "one of {workers} forked workers, pid {pid}, peaks at {peak_bytes} of host memory, "
         "{bytes} above the median",
-        "what this one does and the others do not; diff of its log and another worker's says what "
-        "it holds more",
+        "compare its log with that of another worker (memprof-report diff): a larger item, or a leak",
         "processes" },
     [MPR_FINDING_WORKERS] = {
-        "{workers} forked workers<| at a time> hold about as much each, {least_bytes..most_bytes} "
-        "of host memory, {all_bytes} in all; their parent holds {parent_bytes}",
-        "fewer workers (num_workers), a smaller prefetch_factor; what each of them makes alike "
+        "{workers} forked workers<| at a time> hold about the same memory each, "
+        "{least_bytes..most_bytes} of the host, {all_bytes} in all; their parent holds {parent_bytes}",
+        "fewer workers (num_workers) or a smaller prefetch_factor; load data that all of them need "
         "once, in shared memory",
         "processes" },
+    [MPR_FINDING_WORKSPACES] = {
+        "{workspaces} blocks of {each_bytes}, the size of a cuBLAS workspace, hold {workspace_bytes} "
+        "of {heap}'s {heap_bytes}: PyTorch keeps one for each stream that runs a matmul",
+        "use fewer streams for matmuls, or smaller workspaces (CUBLAS_WORKSPACE_CONFIG=:4096:2)",
+        "peaks" },
 };
 // clang-format on
 

@@ -27,6 +27,8 @@ static const struct mpr_column columns[] = {
     { .key = "saves_at_most_bytes", .type = MPR_BYTES, OF(bytes) },
     { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_JSON },
+    { .key = "possible", .type = MPR_FLAG, OF(weak), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
     { .key = "what", .type = MPR_TEXT, OF_TEXT(what) },
     { .key = "path", MPR_PATH_FIELD(row, finding.path), .unless = MPR_ABSENT_AT_0 },
     { .key = "change", .type = MPR_TEXT, OF_TEXT(change) },
@@ -114,7 +116,7 @@ void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *in
                                      mpr_doc_size(doc, f->bytes)));
         mpr_doc_add_plain(doc, "  %-4s  %s", text.where, mpr_report_finding_words(doc, f));
         mpr_doc_end_wrapped(doc, HANG);
-        mpr_doc_add_plain(doc, "%*sdo:  %s", HANG, "", text.change);
+        mpr_doc_add_plain(doc, "%*stry: %s", HANG, "", text.change);
         mpr_doc_end_wrapped(doc, HANG + 5);
         mpr_doc_command(doc, "%*ssee: %s", HANG, "", mpr_report_finding_command(doc, insights, f));
     }

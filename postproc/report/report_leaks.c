@@ -197,6 +197,39 @@ static bool is_known(const struct mpr_leaks *l)
     return l->kept >= MPR_LEAKS_LEAST && !l->is_too_short;
 }
 
+/* ---- growth by the sites' own clocks */
+
+#define OF_GROWTH(member) MPR_FIELD(mpr_site_growth, member)
+
+// clang-format off
+static const struct mpr_column growth_columns[] = {
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_site_growth, path) },
+    { .key = "kept_bytes", .title = "left", .type = MPR_BYTES, OF_GROWTH(kept_bytes) },
+    { .key = "times", .title = "allocations", .type = MPR_COUNT, OF_GROWTH(times) },
+    { .key = "sites", .title = "sites", .type = MPR_COUNT, OF_GROWTH(sites) },
+};
+// clang-format on
+
+static const struct mpr_site_growth *growth_by_call(const struct mpr_leaks *l, uint8_t heap)
+{
+    return mpr_site_growth_of(l->site_growth, l->site_growths, &l->peaks.log[0], heap);
+}
+
+static void by_call(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t heap)
+{
+    const struct mpr_site_growth *g = growth_by_call(l, heap);
+    const char *title =
+        mpr_arena_format(&doc->arena, "%s, growing with each call", mpr_heap_name(heap));
+    if (!g) return;
+    mpr_doc_table(doc, &(struct mpr_table){
+                           .key = "growing_by_call",
+                           .title = mpr_report_heading(doc, title, l->peaks.log[0].choice.by),
+                           .only = MPR_FOR_PEOPLE | MPR_IN_JSON,
+                           MPR_COLUMNS(growth_columns),
+                           MPR_ROWS(g, 1),
+                           .by = l->peaks.log[0].choice.by });
+}
+
 /* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
 static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
                        const struct mpr_leaks_heap *h)
@@ -284,7 +317,12 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_add_plain(doc, "%s: %s%s in %s%s live", mpr_heap_name(h->live->heap), about,
                       mpr_doc_size(doc, h->live->peak_bytes), about,
                       mpr_doc_counted(doc, h->live->peak_blocks, "block", "blocks"));
+    const struct mpr_site_growth *g = growth_by_call(l, h->live->heap);
     if (is_known(l) && h->growing.rows) say_growth(doc, l, h);
+    else if (g)
+        mpr_doc_add(doc, MPR_STRONG, "; %s allocations of %s left %s", mpr_doc_count(doc, g->times),
+                    mpr_doc_counted(doc, g->sites, "site", "sites"),
+                    mpr_doc_size(doc, g->kept_bytes));
     else if (is_known(l)) say_no_site(doc, l, h);
     mpr_report_inside(doc, h->live->inside);
     mpr_doc_end_wrapped(doc, 2);
@@ -316,6 +354,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
          &(struct part){ "growing", "grown_bytes", is_short ? "larger at the end" : "growing",
                          is_short ? "grew by" : unit(doc, l), is_short ? 1 : mpr_leaks_steps(l) },
          h->growing.row, h->growing.rows);
+    by_call(doc, l, h->live->heap);
     part(doc, l, h->live->heap, h->by,
          &(struct part){ "levelled_off", "grown_bytes", "levelled off", "grew by", 1 },
          h->levelled.row, h->levelled.rows);

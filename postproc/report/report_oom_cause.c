@@ -46,12 +46,14 @@ static uint64_t missing(const struct mpr_oom_event *s)
 
 /* ---- a finding, or a change with which it would have fit */
 
-/* Returns the largest finding on the device or the host that ran out, or NULL. */
+/* Returns the first finding on the device or the host that ran out, or NULL.  A possible finding is
+ * a question, which explains nothing. */
 static const struct mpr_finding *finding_of(const struct cause *c)
 {
     const struct mpr_insights *in = &c->ooms->insights;
     for (size_t i = 0; i < in->findings; i++) {
         const uint8_t heap = in->finding[i].heap;
+        if (in->finding[i].weak) continue;
         if (c->story ? mpf_heap_is_gpu(heap) && mpf_heap_device(heap) == c->story->index
                      : !mpf_heap_is_gpu(heap))
             return &in->finding[i];

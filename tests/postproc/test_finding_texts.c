@@ -68,13 +68,13 @@ static void a_range_of_equal_values_is_one_value(void **state)
     struct mpr_finding f = workers(3 * MIB, 3 * MIB + 1);
     (void)state;
     assert_string_equal(mpr_finding_text(&arena, &f).what,
-                        "2,000 forked workers hold about as much each, 3.00 MiB of host memory, "
-                        "9.00 MiB in all; their parent holds 0 B");
+                        "2,000 forked workers hold about the same memory each, 3.00 MiB of the "
+                        "host, 9.00 MiB in all; their parent holds 0 B");
     f = workers(3 * MIB, 4 * MIB);
     f.variant = MPR_VARIANT_AT_A_TIME;
     assert_string_equal(mpr_finding_text(&arena, &f).what,
-                        "2,000 forked workers at a time hold about as much each, 3.00 MiB to 4.00 "
-                        "MiB of host memory, 9.00 MiB in all; their parent holds 0 B");
+                        "2,000 forked workers at a time hold about the same memory each, 3.00 MiB "
+                        "to 4.00 MiB of the host, 9.00 MiB in all; their parent holds 0 B");
 }
 
 static void a_part_without_its_value_is_left_out(void **state)

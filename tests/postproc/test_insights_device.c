@@ -141,10 +141,145 @@ static void graph_pools_that_exist_together_are_separate(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRAPH_POOLS);
     assert_int_equal(f->out.finding[0].bytes, 150 * MIB);
     assert_string_equal(text(f, 0).what,
-                        "graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
+                        "CUDA graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
     pool[1].graph = false;
     mpr_insights_torch(&f->out, &e);
     assert_int_equal(f->out.findings, 1);
+}
+
+/* ---- origins of a device's blocks */
+
+static void look_at_device(struct fixture *f, const struct mpr_device_evidence *device, bool at_oom)
+{
+    static struct mpr_heap_peak heap[] = {
+        { .heap = MPF_HEAP_TORCH, .peak_bytes = 1000 * MIB },
+        { .heap = MPF_HEAP_DEVICE, .peak_bytes = 1200 * MIB },
+    };
+    static struct mpr_device_part part[] = { { .use = MPR_USE_STREAMS, .bytes = MIB },
+                                             { .use = MPR_USE_POOLS, .bytes = 500 * MIB } };
+    const struct mpr_segments none = { .devices = 0 };
+    f->log.heap = heap;
+    f->log.heaps = 2;
+    f->state[0].part = part;
+    f->state[0].parts = 2;
+    f->state[0].used = 1500 * (uint64_t)MIB;
+    f->state[0].total = 2000 * (uint64_t)MIB;
+    f->state[0].torch_live = 1000 * MIB;
+    f->state[0].tracked = 700 * MIB;
+    const struct mpr_evidence e = {
+        .log = &f->log, .state = f->state, .segments = &none, .device = device, .at_oom = { at_oom }
+    };
+    mpr_insights_torch(&f->out, &e);
+    mpr_insights_device(&f->out, &e);
+}
+
+static void a_pool_that_keeps_freed_memory_is_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_device(f, &(struct mpr_device_evidence){ .pool_live = 125 * MIB }, false);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_POOL_KEPT);
+    assert_int_equal(f->out.finding[0].bytes, 375 * MIB);
+}
+
+static void a_pool_in_use_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_device(f, &(struct mpr_device_evidence){ .pool_live = 126 * MIB }, false);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void workspaces_of_many_streams_are_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_device(
+        f,
+        &(struct mpr_device_evidence){
+            .pool_live = 500 * MIB,
+            .workspaces = { .bytes = 128 * MIB, .count = 4, .threads = 4, .largest = 32 * MIB } },
+        false);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKSPACES);
+    assert_string_equal(text(f, 0).what,
+                        "4 blocks of 32.00 MiB, the size of a cuBLAS workspace, hold 128.00 MiB of "
+                        "gpu0/torch's 1000.00 MiB: PyTorch keeps one for each stream that runs a "
+                        "matmul");
+}
+
+static void workspaces_of_a_few_streams_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_device(
+        f,
+        &(struct mpr_device_evidence){
+            .pool_live = 500 * MIB,
+            .workspaces = { .bytes = 96 * MIB, .count = 3, .threads = 3, .largest = 32 * MIB } },
+        false);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void graphs_of_one_function_for_many_shapes_are_named(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_device_evidence device = {
+        .pool_live = 500 * MIB, .captures = { .bytes = 300 * MIB, .count = 3, .largest = 120 * MIB }
+    };
+    look_at_device(f, &device, false);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRAPH_PER_SHAPE);
+    assert_int_equal(f->out.finding[0].bytes, 180 * MIB);
+    device.captures.count = 2;
+    look_at_device(f, &device, false);
+    assert_int_equal(f->out.findings, 1);
+}
+
+static void blocks_of_a_failed_attempt_are_named_when_memory_runs_out_again(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_device_evidence device = { .pool_live = 500 * MIB,
+                                          .attempt = { .bytes = 250 * MIB, .count = 3 } };
+    look_at_device(f, &device, false);
+    assert_int_equal(f->out.findings, 0);
+    look_at_device(f, &device, true);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_FAILED_ATTEMPT);
+    device.attempt.bytes = 249 * MIB;
+    look_at_device(f, &device, true);
+    assert_int_equal(f->out.findings, 1);
+}
+
+static void look_at_churn(struct fixture *f, uint64_t bytes, uint64_t refusals)
+{
+    const struct mpr_segment_churn churn = { .heap = MPF_HEAP_DEVICE, .bytes = bytes, .times = 20 };
+    static struct mpr_heap_peak heap[] = {
+        { .heap = MPF_HEAP_DEVICE, .peak_bytes = 1000 * MIB },
+        { .heap = MPF_HEAP_TORCH, .peak_bytes = 900 * MIB },
+    };
+    const struct mpr_segments none = { .devices = 0 };
+    f->log.heap = heap;
+    f->log.heaps = 2;
+    mpr_insights_torch(&f->out, &(struct mpr_evidence){ .log = &f->log,
+                                                        .state = f->state,
+                                                        .segments = &none,
+                                                        .churn = &churn,
+                                                        .churns = 1,
+                                                        .refusals = { refusals } });
+}
+
+static void segments_that_come_and_go_are_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_churn(f, 250 * MIB, 9);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_EMPTY_CACHE);
+}
+
+static void few_segments_and_those_that_the_driver_refused_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_churn(f, 249 * MIB, 0);
+    look_at_churn(f, 500 * MIB, 10);
+    assert_int_equal(f->out.findings, 0);
 }
 
 int main(void)
@@ -160,6 +295,17 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(free_memory_of_graph_pools_is_fine_otherwise, begin, end),
         cmocka_unit_test_setup_teardown(graph_pools_that_exist_together_are_separate, begin, end),
+        cmocka_unit_test_setup_teardown(a_pool_that_keeps_freed_memory_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(a_pool_in_use_is_fine, begin, end),
+        cmocka_unit_test_setup_teardown(workspaces_of_many_streams_are_named, begin, end),
+        cmocka_unit_test_setup_teardown(workspaces_of_a_few_streams_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(graphs_of_one_function_for_many_shapes_are_named, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(
+            blocks_of_a_failed_attempt_are_named_when_memory_runs_out_again, begin, end),
+        cmocka_unit_test_setup_teardown(segments_that_come_and_go_are_named, begin, end),
+        cmocka_unit_test_setup_teardown(few_segments_and_those_that_the_driver_refused_are_fine,
+                                        begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,9 +184,10 @@ static void a_worker_above_similar_ones_is_reported(void **state)
         text(f, 0).what,
         "one of 8 forked workers, pid 105, peaks at 45.00 MiB of host memory, 15.00 "
         "MiB above the median");
-    assert_string_equal(text(f, 1).what,
-                        "7 forked workers hold about as much each, 30.00 MiB to 31.00 MiB of "
-                        "host memory, 212.00 MiB in all; their parent holds 10.00 MiB");
+    assert_string_equal(
+        text(f, 1).what,
+        "7 forked workers hold about the same memory each, 30.00 MiB to 31.00 MiB of "
+        "the host, 212.00 MiB in all; their parent holds 10.00 MiB");
 }
 
 static void workers_with_similar_bytes_are_reported_together(void **state)
@@ -197,9 +198,10 @@ static void workers_with_similar_bytes_are_reported_together(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKERS);
     assert_int_equal(f->out.finding[0].bytes, 141 * MIB);
-    assert_string_equal(text(f, 0).what,
-                        "3 forked workers hold about as much each, 51.00 MiB to 100.00 MiB of "
-                        "host memory, 241.00 MiB in all; their parent holds 10.00 MiB");
+    assert_string_equal(
+        text(f, 0).what,
+        "3 forked workers hold about the same memory each, 51.00 MiB to 100.00 MiB of "
+        "the host, 241.00 MiB in all; their parent holds 10.00 MiB");
 }
 
 /* A pool of two workers, then another pool: at most two workers had memory at the same time. */
@@ -224,9 +226,10 @@ static void workers_of_consecutive_pools_are_not_added_up(void **state)
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
-    assert_string_equal(text(f, 0).what,
-                        "2 forked workers at a time hold about as much each, 90.00 MiB of host "
-                        "memory, 180.00 MiB in all; their parent holds 80.00 MiB");
+    assert_string_equal(
+        text(f, 0).what,
+        "2 forked workers at a time hold about the same memory each, 90.00 MiB of the host, "
+        "180.00 MiB in all; their parent holds 80.00 MiB");
 }
 
 static void a_small_worker_is_not_one_of_the_large_ones(void **state)
@@ -272,9 +275,8 @@ static void pages_that_workers_copied_are_reported(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_COPIED_PAGES);
     assert_int_equal(f->out.finding[0].bytes, 117 * MIB);
     assert_string_equal(text(f, 0).what,
-                        "3 forked workers copied pages of their parent's by writing to them, "
-                        "38.00 MiB to 40.00 MiB each, 117.00 MiB in all; their parent holds "
-                        "10.00 MiB");
+                        "3 forked workers copied memory of their parent by writing to it, 38.00 "
+                        "MiB to 40.00 MiB each, 117.00 MiB in all; the parent holds 10.00 MiB");
     child.summary.alone = 20 * MIB;
     look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
     assert_int_equal(f->out.findings, 1);

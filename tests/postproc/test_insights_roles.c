@@ -1,6 +1,8 @@
 /* Rules about the roles of PyTorch's blocks report the right findings. */
 #include "insights_test.h"
 
+#include <stdio.h>
+
 static struct mpr_row a_place(uint64_t bytes)
 {
     static const struct mpr_frame loss = { .text = "loss", .name = "loss" };
@@ -33,9 +35,9 @@ static void optimizer_state_appears_after_the_first_step(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_OPTIMIZER_STATE);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
-    assert_string_equal(text(f, 0).what, "the optimizer made 200.00 MiB of state in its step "
-                                         "at 00:00:00.000: steps after the first need so much "
-                                         "more");
+    assert_string_equal(text(f, 0).what, "the optimizer allocated 200.00 MiB of state in its step "
+                                         "at 00:00:00.000: each step after the first needs this in "
+                                         "addition");
 }
 
 static void small_optimizer_state_and_8_bit_state_are_fine(void **state)
@@ -90,35 +92,169 @@ static void look_at_temporaries(struct fixture *f, enum mpr_phase phase, uint64_
 static void a_call_site_with_many_temporaries_is_reported(void **state)
 {
     struct fixture *f = *state;
-    look_at_temporaries(f, MPR_PHASE_BACKWARD, 100 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_BACKWARD, 125 * MIB, 1);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
-    assert_int_equal(f->out.finding[0].bytes, 100 * MIB);
+    assert_int_equal(f->out.finding[0].bytes, 125 * MIB);
     assert_string_equal(f->out.finding[0].path.frame[0]->text, "loss");
     assert_string_equal(text(f, 0).what,
-                        "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within a "
-                        "backward pass, 100.00 MiB of it in one place");
+                        "250.00 MiB of gpu0/torch's 1000.00 MiB are temporaries of a backward "
+                        "pass, 125.00 MiB of it in one place");
 }
 
 static void temporaries_name_no_pass_if_the_log_has_none(void **state)
 {
     struct fixture *f = *state;
     passes = 0;
-    look_at_temporaries(f, MPR_PHASE_FORWARD, 100 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_FORWARD, 125 * MIB, 1);
     passes = 1;
     assert_int_equal(f->out.findings, 1);
     assert_string_equal(text(f, 0).what,
-                        "200.00 MiB of gpu0/torch's 1000.00 MiB were made and gone within calls of "
-                        "modules, 100.00 MiB of it in one place");
+                        "250.00 MiB of gpu0/torch's 1000.00 MiB are temporaries of module calls, "
+                        "125.00 MiB of it in one place");
 }
 
 static void few_temporaries_and_those_outside_of_passes_are_fine(void **state)
 {
     struct fixture *f = *state;
-    look_at_temporaries(f, MPR_PHASE_BACKWARD, 99 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_BACKWARD, 124 * MIB, 1);
+    look_at_temporaries(f, MPR_PHASE_OPTIMIZER, 166 * MIB, 1);
     look_at_temporaries(f, MPR_PHASE_SETUP, 400 * MIB, 1);
     look_at_temporaries(f, MPR_PHASE_BETWEEN, 400 * MIB, 1);
     look_at_temporaries(f, MPR_PHASE_FORWARD, 0, 0);
+    assert_int_equal(f->out.findings, 0);
+}
+
+/* A forward pass at whose end @blocks temporaries of two modules are live. */
+static void look_at_forward(struct fixture *f, bool recorded, uint64_t blocks)
+{
+    const struct mpr_row row[] = { a_place(300 * MIB), a_place(300 * MIB) };
+    struct mpr_breakdown_heap h = {
+        .bytes = 1000 * MIB, .phase = MPR_PHASE_FORWARD, .steps = 4, .recorded = recorded
+    };
+    h.role[MPR_ROLE_TEMPORARIES] =
+        (struct mpr_role_share){ .bytes = 600 * MIB, .blocks = blocks, .row = row, .rows = 2 };
+    look_at_roles(f, &h);
+}
+
+static void a_graph_without_a_backward_pass_is_an_evaluation(void **state)
+{
+    struct fixture *f = *state;
+    look_at_forward(f, true, 8);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_ACTIVATIONS);
+    assert_int_equal(f->out.finding[0].bytes, 600 * MIB);
+    assert_string_equal(text(f, 0).what, "activations of a forward pass without a backward pass "
+                                         "hold 600.00 MiB of gpu0/torch's 1000.00 MiB");
+}
+
+static void blocks_of_a_forward_pass_without_a_graph_are_temporaries(void **state)
+{
+    struct fixture *f = *state;
+    look_at_forward(f, false, 8); /* under no_grad, as skip connections are */
+    look_at_forward(f, true, 7);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
+    assert_int_equal(f->out.finding[1].kind, MPR_FINDING_TEMPORARIES);
+}
+
+/* Activations of modules "layers.0" to "layers.5", of which the last has @last bytes. */
+static void look_at_modules(struct fixture *f, uint64_t last)
+{
+    static struct mpr_frame frame[6];
+    static const struct mpr_frame *path[6];
+    static char name[6][16];
+    struct mpr_row row[6];
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB };
+    for (size_t i = 0; i < 6; i++) {
+        snprintf(name[i], sizeof name[i], "layers.%zu", i);
+        frame[i] = mpr_frame_none;
+        frame[i].kind = MPR_FRAME_PYTHON;
+        frame[i].id = i + 1;
+        frame[i].text = frame[i].name = "forward";
+        frame[i].module = name[i];
+        path[i] = &frame[i];
+        row[i] = (struct mpr_row){ .path = { &path[i], 1 }, .bytes = i == 5 ? last : 40 * MIB };
+    }
+    h.role[MPR_ROLE_ACTIVATIONS] =
+        (struct mpr_role_share){ .bytes = 200 * MIB + last, .row = row, .rows = 6 };
+    look_at_roles(f, &h);
+}
+
+static void activations_of_one_module_are_many_times_those_of_others(void **state)
+{
+    struct fixture *f = *state;
+    look_at_modules(f, 160 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_ACTIVATIONS);
+    assert_int_equal(f->out.finding[0].bytes, 120 * MIB);
+    assert_string_equal(text(f, 0).what, "activations of module layers.5 hold 160.00 MiB; other "
+                                         "modules of its kind hold at most 40.00 MiB");
+}
+
+static void activations_of_a_somewhat_larger_module_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_modules(f, 159 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+/* A gradient of a call, among gradients of that many bytes in all. */
+static void look_at_gradient(struct fixture *f, const char *call, uint64_t bytes, uint64_t all)
+{
+    const struct mpr_frame frame = { .text = call, .name = call };
+    const struct mpr_frame *const path[] = { &frame };
+    const struct mpr_row row = { .path = { path, 1 }, .bytes = bytes };
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB };
+    h.role[MPR_ROLE_GRADIENTS] = (struct mpr_role_share){ .bytes = all, .row = &row, .rows = 1 };
+    look_at_roles(f, &h);
+}
+
+static void the_gradient_of_an_embedding_is_dense(void **state)
+{
+    struct fixture *f = *state;
+    look_at_gradient(f, "Embedding.forward", 250 * MIB, 500 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
+    assert_true(f->out.finding[0].weak);
+}
+
+static void small_gradients_of_embeddings_and_others_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_gradient(f, "Embedding.forward", 249 * MIB, 400 * MIB);
+    look_at_gradient(f, "Embedding.forward", 250 * MIB, 502 * MIB);
+    look_at_gradient(f, "Linear.forward", 400 * MIB, 500 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+/* Data of one place, and what else the program is. */
+static void look_at_data(struct fixture *f, uint64_t bytes, uint64_t trained, bool at_oom)
+{
+    const struct mpr_row row = a_place(bytes);
+    struct mpr_breakdown_heap h = { .bytes = 2000 * (uint64_t)MIB, .heap = MPF_HEAP_TORCH };
+    struct mpr_breakdown breakdown = { .heap = &h, .heaps = 1, .passes = trained, .ran = true };
+    h.role[MPR_ROLE_INPUTS] = (struct mpr_role_share){ .bytes = bytes, .row = &row, .rows = 1 };
+    f->out.oom.told = at_oom;
+    mpr_insights_holders(
+        &f->out,
+        &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown, .at_oom = { at_oom } });
+}
+
+static void data_beside_a_model_is_a_weak_finding(void **state)
+{
+    struct fixture *f = *state;
+    look_at_data(f, 500 * MIB, 3, false);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_HOLDER);
+    assert_true(f->out.finding[0].weak);
+}
+
+static void little_data_and_data_of_other_programs_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_data(f, 499 * MIB, 3, false);
+    look_at_data(f, 1500 * (uint64_t)MIB, 0, false);
     assert_int_equal(f->out.findings, 0);
 }
 
@@ -132,6 +268,20 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_call_site_with_many_temporaries_is_reported, begin, end),
         cmocka_unit_test_setup_teardown(temporaries_name_no_pass_if_the_log_has_none, begin, end),
         cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_graph_without_a_backward_pass_is_an_evaluation, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(blocks_of_a_forward_pass_without_a_graph_are_temporaries,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(activations_of_one_module_are_many_times_those_of_others,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(activations_of_a_somewhat_larger_module_are_fine, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(the_gradient_of_an_embedding_is_dense, begin, end),
+        cmocka_unit_test_setup_teardown(small_gradients_of_embeddings_and_others_are_fine, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(data_beside_a_model_is_a_weak_finding, begin, end),
+        cmocka_unit_test_setup_teardown(little_data_and_data_of_other_programs_are_fine, begin,
                                         end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

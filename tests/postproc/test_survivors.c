@@ -114,6 +114,51 @@ static void small_cells_are_not_measured(void **state)
     assert_int_equal(w->survivors.last_ns[HEAP], w->replay.now);
 }
 
+/* One use of the site: its blocks, which are all freed again. */
+static void use(struct world *w, uint32_t site, int blocks)
+{
+    for (int i = 0; i < blocks; i++) allocate(w, site);
+    for (int i = 0; i < blocks; i++) give_back(w, site);
+}
+
+static void each_use_of_a_site_is_a_pulse(void **state)
+{
+    struct world *w = *state;
+    const uint32_t site = cell(w, 1);
+    for (int i = 0; i < 10; i++) use(w, site, i == 5 ? 40 : 4);
+    const struct mpr_survivor *f = w->survivors.followed;
+    assert_int_equal(f->pulses, 10);
+    assert_int_equal(f->largest, 40 * SIZE);
+    assert_int_equal(f->second, 4 * SIZE);
+    assert_int_equal(f->all, 76 * SIZE);
+    assert_int_equal(f->floor, 0);
+}
+
+static void pulses_stand_on_what_the_site_keeps(void **state)
+{
+    struct world *w = *state;
+    const uint32_t site = cell(w, 1);
+    allocate(w, site);
+    for (int i = 0; i < 5; i++) use(w, site, 9);
+    const struct mpr_survivor *f = w->survivors.followed;
+    assert_int_equal(f->pulses, 5);
+    assert_int_equal(f->largest, 10 * SIZE);
+    assert_int_equal(f->floor, SIZE);
+}
+
+static void a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse(void **state)
+{
+    struct world *w = *state;
+    const uint32_t site = cell(w, 1);
+    mpr_accounts_add(&w->replay.accounts, site, SIZE, ++w->replay.now);
+    for (int i = 1; i < 40; i++) {
+        mpr_accounts_add(&w->replay.accounts, site, (uint64_t)(i + 1) * SIZE, ++w->replay.now);
+        w->replay.now++;
+        mpr_accounts_remove(&w->replay.accounts, site, (uint64_t)i * SIZE);
+    }
+    assert_int_equal(w->survivors.followed->pulses, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +167,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(spans_widen_and_keep_the_minimum, begin, end),
         cmocka_unit_test_setup_teardown(free_of_half_has_its_time, begin, end),
         cmocka_unit_test_setup_teardown(small_cells_are_not_measured, begin, end),
+        cmocka_unit_test_setup_teardown(each_use_of_a_site_is_a_pulse, begin, end),
+        cmocka_unit_test_setup_teardown(pulses_stand_on_what_the_site_keeps, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

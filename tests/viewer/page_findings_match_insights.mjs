@@ -32,7 +32,7 @@ async function shown(page, log) {
     const text = (of, part) => of.querySelector(part)?.textContent ?? '';
     return [...place.querySelectorAll('li')].flatMap((item) => [
       `${text(item, 'b')}  ${text(item, '.where').padEnd(4)}  ${text(item, '.what')}`,
-      text(item, '.do').replace('do: ', 'do:  '),
+      text(item, '.do'),
       text(item, '.see'),
     ]);
   });

@@ -119,7 +119,7 @@ const worthLine = (app, log, of) =>
     element(
       'p',
       { class: 'open' },
-      element('span', { class: 'do' }, `do: ${of.change}`),
+      element('span', { class: 'do' }, `try: ${of.change}`),
       element('span', { class: 'see' }, 'see: ', element('code', {}, of.see)),
     ),
   );

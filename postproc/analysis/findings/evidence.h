@@ -7,6 +7,7 @@
 
 #include "amount.h"
 #include "breakdown.h"
+#include "device_evidence.h"
 #include "heap_names.h"
 #include "insights.h"
 #include "leaks.h"
@@ -56,8 +57,14 @@ struct mpr_evidence {
     size_t site_growths;
     const struct mpr_site_temporary *site_temporary; /* one per heap */
     size_t site_temporaries;
-    const struct mpr_device_state *state; /* state of each device at the same instants */
-    bool at_oom[MPF_GPUS];                /* its state is the one when memory ran out */
+    const struct mpr_site_use *site_use; /* one per heap */
+    size_t site_uses;
+    const struct mpr_segment_churn *churn; /* one per device */
+    size_t churns;
+    const struct mpr_device_evidence *device; /* by index, at the instants of `state`; or NULL */
+    const struct mpr_device_state *state;     /* state of each device at the same instants */
+    uint64_t refusals[MPF_GPUS]; /* of device memory, whether or not the program got it later */
+    bool at_oom[MPF_GPUS];       /* its state is the one when memory ran out */
     struct mpr_retained retained;
     size_t threads; /* with events */
     bool jemalloc;  /* the log has samples of jemalloc's figures */
@@ -68,6 +75,17 @@ enum { MPR_WORTH_BYTES = 64 << 20, MPR_WORTH_SHARE = 20 };
 static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
 {
     return bytes >= MPR_WORTH_BYTES && bytes >= whole / MPR_WORTH_SHARE;
+}
+
+/* Returns true if the bytes are at least that share of the device's memory, if memory ran out, or
+ * if the device's size is unknown.  What every program of its kind has is not worth a change on a
+ * device that has room. */
+static inline bool mpr_worth_on_device(const struct mpr_evidence *e, uint8_t heap, uint64_t bytes,
+                                       unsigned share)
+{
+    const unsigned device = mpf_heap_device(heap);
+    return !e->state || !e->state[device].valid || e->at_oom[device] ||
+           e->state[device].total == MPF_UNKNOWN || bytes >= e->state[device].total / share;
 }
 
 /* The limit is lower for growth, because it continues. */
@@ -89,6 +107,11 @@ void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact);
 /* Adds a value that only the finding's sentences use. */
 void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail);
 
+/* Returns the bytes that were missing when memory ran out. */
+uint64_t mpr_insights_missing(const struct mpr_insights *insights);
+/* Returns the largest row of the module or of one inside of it, or NULL. */
+const struct mpr_row *mpr_row_inside(const struct mpr_row *row, size_t rows, const char *module);
+
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e);
@@ -96,6 +119,7 @@ void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
 void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e);
+void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e);
 /* Last: looks at the findings of the other rules. */
 void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e);
 void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e);

@@ -1,6 +1,7 @@
 /* One reading gives the peaks, and the evidence with them; then the rules look at it. */
 #include "insights.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct mpr_insights_reading {
     bool alone; /* the breakdown is read without owners by Python stacks */
     struct mpr_segments segments;
     struct mpr_device_state state[MPF_GPUS];
+    struct mpr_device_evidence device[MPF_GPUS];
     struct mpr_evidence evidence;
     const char *path;
     struct mpr_breakdown_reading *breakdown;
@@ -245,7 +247,8 @@ struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_k
 
 void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact)
 {
-    if (f->facts < MPR_FACTS_MAX) f->fact[f->facts++] = fact;
+    assert(f->facts < MPR_FACTS_MAX);
+    f->fact[f->facts++] = fact;
 }
 
 void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value)
@@ -265,15 +268,105 @@ void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)
 
 void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail)
 {
-    if (f->details < MPR_DETAILS_MAX) f->detail[f->details++] = detail;
+    assert(f->details < MPR_DETAILS_MAX);
+    f->detail[f->details++] = detail;
 }
 
-static int by_bytes(const void *left, const void *right)
+/* ---- competition */
+
+/* A finding that another one of its heap explains. */
+struct covered {
+    enum mpr_finding_kind by, kind;
+    unsigned times; /* the largest ratio of its bytes to those of the other, or 0 for any ratio */
+    enum mpr_finding_variant variant; /* required variant of the other, or 0 for any */
+};
+static const struct covered covered[] = {
+    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_GROWTH, 0 },
+    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_ACTIVATIONS, 0 },
+    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_HOLDER, 0 },
+    /* blocks of several forward passes, which one backward pass would free */
+    { MPR_FINDING_ACTIVATIONS, MPR_FINDING_GROWTH, 2, MPR_VARIANT_WITHOUT_BACKWARD },
+    { MPR_FINDING_WORKSPACES, MPR_FINDING_GROWTH, 2 },
+    /* blocks that a captured graph keeps or uses again */
+    { MPR_FINDING_GRAPH_POOLS, MPR_FINDING_GROWTH, 1 },
+    { MPR_FINDING_GRAPH_POOLS, MPR_FINDING_TEMPORARIES, 1 },
+    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_GRAPH_POOLS, 0 },
+    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_GROWTH, 1 },
+    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_TEMPORARIES, 1 },
+    /* a part of what makes the instance large; others do not need as much */
+    { MPR_FINDING_INSTANCE, MPR_FINDING_TEMPORARIES, 2 },
+    { MPR_FINDING_INSTANCE, MPR_FINDING_ACTIVATIONS, 0 },
+    { MPR_FINDING_PEAK_INSTANCE, MPR_FINDING_TEMPORARIES, 0 },
+};
+
+static bool is_covered(const struct mpr_insights *in, const struct mpr_finding *f)
 {
-    const struct mpr_finding *a = left, *b = right;
+    for (size_t i = 0; i < sizeof covered / sizeof *covered; i++)
+        for (size_t k = 0; k < in->findings; k++) {
+            const struct mpr_finding *other = &in->finding[k];
+            if (f->kind == covered[i].kind && other->kind == covered[i].by && !other->weak &&
+                other->heap == f->heap &&
+                (!covered[i].variant || other->variant == covered[i].variant) &&
+                (!covered[i].times || f->bytes / covered[i].times <= other->bytes))
+                return true;
+        }
+    return false;
+}
+
+/* Leaves one finding for each cause. */
+static void drop_covered(struct mpr_insights *in)
+{
+    bool *drop = mpr_alloc(in->findings, sizeof *drop);
+    size_t kept = 0;
+    for (size_t i = 0; i < in->findings; i++) drop[i] = is_covered(in, &in->finding[i]);
+    for (size_t i = 0; i < in->findings; i++)
+        if (!drop[i]) in->finding[kept++] = in->finding[i];
+    in->findings = kept;
+    free(drop);
+}
+
+uint64_t mpr_insights_missing(const struct mpr_insights *in)
+{
+    const struct mpr_insights_oom *o = &in->oom;
+    return o->free == MPF_UNKNOWN ? o->asked : mpr_saturating_sub(o->asked, o->free);
+}
+
+/* A finding and its place in the order: those that would have made room for the request that
+ * failed, those that the program can do without, and those that it may need. */
+struct ranked {
+    struct mpr_finding finding;
+    enum { MAKES_ROOM, SAVES, MAY_SAVE } rank;
+};
+
+static int rank_of(const struct mpr_insights *in, const struct mpr_finding *f)
+{
+    if (f->weak) return MAY_SAVE;
+    return in->oom.told && mpf_heap_is_gpu(f->heap) && mpf_heap_device(f->heap) == in->oom.device &&
+                   f->bytes >= mpr_insights_missing(in)
+               ? MAKES_ROOM
+               : SAVES;
+}
+
+static int by_use(const void *left, const void *right)
+{
+    const struct ranked *x = left, *y = right;
+    const struct mpr_finding *a = &x->finding, *b = &y->finding;
+    if (x->rank != y->rank) return mpr_compare(x->rank, y->rank);
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     return mpr_heap_by_name(a->heap, b->heap);
+}
+
+static void sort(struct mpr_insights *in)
+{
+    struct ranked *ranked = mpr_alloc(in->findings, sizeof *ranked);
+    for (size_t i = 0; i < in->findings; i++) {
+        ranked[i].finding = in->finding[i];
+        ranked[i].rank = rank_of(in, &in->finding[i]);
+    }
+    if (in->findings) qsort(ranked, in->findings, sizeof *ranked, by_use);
+    for (size_t i = 0; i < in->findings; i++) in->finding[i] = ranked[i].finding;
+    free(ranked);
 }
 
 static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -287,8 +380,10 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_insights_resident(out, e);
     mpr_insights_host(out, e);
     mpr_insights_family(out, e);
+    mpr_insights_uses(out, e);
     mpr_insights_holders(out, e);
-    if (out->findings) qsort(out->finding, out->findings, sizeof *out->finding, by_bytes);
+    drop_covered(out);
+    sort(out);
 }
 
 /* ---- a log */
@@ -450,6 +545,21 @@ static void free_observers(struct mpr_insights_reading *g)
     mpr_own_peaks_free(&g->by_python);
 }
 
+static void find_device_evidence(struct mpr_insights_reading *g, const struct mpr_reader *reader,
+                                 const struct mpr_oom *oom)
+{
+    const struct mpr_gpu *gpu = &reader->replay.gpu;
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        const bool failed = oom && mpf_heap_device(oom->heap) == i;
+        mpr_device_evidence_fill(&g->device[i], &g->out->arena, reader,
+                                 failed ? &oom->snapshot : &gpu->device[i].peak,
+                                 failed ? oom : NULL);
+    }
+    for (uint32_t i = 0; i < gpu->ooms; i++)
+        g->evidence.refusals[mpf_heap_device(gpu->oom[i].heap)] += gpu->oom[i].attempts;
+    g->evidence.device = g->device;
+}
+
 /* Before a projection: the cells are those that the observer has seen. */
 static void find_sites(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
@@ -459,6 +569,9 @@ static void find_sites(struct mpr_insights_reading *g, const struct mpr_reader *
                                           oom ? oom->time : reader->replay.now, &e->site_growths);
     e->site_temporary =
         mpr_site_temporaries_find(&g->out->arena, &g->survivors, reader, &e->site_temporaries);
+    e->site_use = mpr_site_uses_find(&g->out->arena, &g->survivors, reader, &e->site_uses);
+    e->churn = mpr_segment_churn_find(&g->out->arena, &g->survivors, reader, &e->churns);
+    find_device_evidence(g, reader, oom);
 }
 
 void mpr_insights_take(struct mpr_insights_reading *g, struct mpr_reader *reader)

@@ -46,10 +46,13 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(CACHE, "cache")                                                                              \
     X(COPIED_PAGES, "copied_pages")                                                                \
     X(DOUBLED_COMMUNICATORS, "doubled_communicators")                                              \
+    X(EMPTY_CACHE, "empty_cache")                                                                  \
+    X(FAILED_ATTEMPT, "failed_attempt")                                                            \
     X(FILE_MAPPINGS, "file_mappings")                                                              \
     X(FOREIGN_GPU, "foreign_gpu")                                                                  \
     X(FRAGMENTATION, "fragmentation")                                                              \
     X(GRADIENT_COPIES, "gradient_copies")                                                          \
+    X(GRAPH_PER_SHAPE, "graph_per_shape")                                                          \
     X(GRAPH_POOLS, "graph_pools")                                                                  \
     X(GRAPH_POOLS_FREE, "graph_pools_free")                                                        \
     X(GROWTH, "growth")                                                                            \
@@ -62,13 +65,17 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(OTHER_POOL, "other_pool")                                                                    \
     X(OTHER_PROCESS, "other_process")                                                              \
     X(PAGE_TABLES, "page_tables")                                                                  \
+    X(PEAK_INSTANCE, "peak_instance")                                                              \
+    X(PINNED, "pinned")                                                                            \
+    X(POOL_KEPT, "pool_kept")                                                                      \
     X(RETENTION, "retention")                                                                      \
     X(STATIC_DATA, "static_data")                                                                  \
     X(TEMPORARIES, "temporaries")                                                                  \
     X(THREAD_STACKS, "thread_stacks")                                                              \
     X(UNEVEN_RANKS, "uneven_ranks")                                                                \
     X(WORKER, "worker")                                                                            \
-    X(WORKERS, "workers")
+    X(WORKERS, "workers")                                                                          \
+    X(WORKSPACES, "workspaces")
 enum mpr_finding_kind {
 #define X(name, key) MPR_FINDING_##name,
     MPR_FINDINGS(X)
@@ -80,6 +87,11 @@ extern const char *const mpr_finding_keys[MPR_FINDING_KINDS];
 /* Which of the sentences of its kind a finding has: the number of an alternative in the table of
  * report/finding_texts.c. */
 enum mpr_finding_variant {
+    /* ACTIVATIONS: why they are live */
+    MPR_VARIANT_OF_PASS = 0,
+    MPR_VARIANT_WITHOUT_BACKWARD, /* forward passes before the first backward pass */
+    MPR_VARIANT_EVALUATION,       /* one forward pass that no backward pass follows */
+    MPR_VARIANT_ONE_MODULE,       /* much more than in the other modules of its kind */
     /* CACHE and FRAGMENTATION: the instant */
     MPR_VARIANT_AT_PEAK = 0,
     MPR_VARIANT_AT_OOM,
@@ -96,6 +108,13 @@ enum mpr_finding_variant {
     MPR_VARIANT_STEADY_UNNAMED, /* no site is known */
     MPR_VARIANT_EACH_CALL,
     MPR_VARIANT_EACH_CALL_TORCH,
+    /* HOLDER: memory ran out, or the run ended well */
+    MPR_VARIANT_HELD_AT_OOM = 0,
+    MPR_VARIANT_HELD_DATA, /* data of a training program */
+    MPR_VARIANT_HELD_HOST,
+    /* INSTANCE: of a range, or a use of a call site */
+    MPR_VARIANT_RANGE = 0,
+    MPR_VARIANT_USE,
     /* OPTIMIZER_STATE: parameters are spread over ranks already, or not */
     MPR_VARIANT_SHARDED = 0,
     MPR_VARIANT_WHOLE,
@@ -115,6 +134,8 @@ enum mpr_finding_variant {
     MPR_VARIANT_OPTIMIZER,
     MPR_VARIANT_MODULES,
     MPR_VARIANT_CALLS,
+    MPR_VARIANT_HOST_CALLS,
+    MPR_VARIANT_EMBEDDING, /* the gradient of an embedding */
 };
 
 struct mpr_finding {
@@ -123,6 +144,7 @@ struct mpr_finding {
     uint8_t heap;         /* that has the bytes; the page links to its chart, at `time` */
     uint64_t bytes;       /* that the change would save, at most */
     bool estimated;       /* the bytes come from samples */
+    bool weak;            /* the program may need these bytes: worded as a question, and last */
     struct mpr_path path; /* ranges, or the Python stack; depth 0 if neither is known */
     uint64_t time;        /* ns: when it was seen */
     struct mpr_fact fact[MPR_FACTS_MAX];
@@ -173,7 +195,7 @@ struct mpr_insights {
     struct mpr_breakdown breakdown; /* if PyTorch held device memory */
     bool has_breakdown;
     struct mpr_peaks by_python;  /* with a breakdown: owners at its instant, by Python stacks */
-    struct mpr_finding *finding; /* largest first */
+    struct mpr_finding *finding; /* in the order of by_use (insights.c) */
     size_t findings, cap;
 };
 

@@ -1,5 +1,4 @@
-/* Rules on device memory: PyTorch's caching allocator, the roles of its blocks, and memory outside
- * of PyTorch. */
+/* Rules on device memory: PyTorch's caching allocator, and memory outside of PyTorch. */
 #include <stdlib.h>
 
 #include "amount.h"
@@ -14,6 +13,15 @@ static bool has_room(const struct mpr_evidence *e, unsigned device)
     return !e->at_oom[device] && s->valid && s->used < s->total / 2;
 }
 
+/* Returns a copy of the path, which outlives the segments. */
+static struct mpr_path copied(struct mpr_insights *out, struct mpr_path path)
+{
+    struct mpr_frame_copies copies = { .arena = &out->arena };
+    const struct mpr_path copy = mpr_frame_copy_path(&copies, path);
+    mpr_frame_copies_free(&copies);
+    return copy;
+}
+
 /* Free memory between live blocks, unless expandable segments are already in use. */
 static void fragmentation(struct mpr_insights *out, const struct mpr_evidence *e,
                           const struct mpr_segments_device *d)
@@ -24,13 +32,11 @@ static void fragmentation(struct mpr_insights *out, const struct mpr_evidence *e
         if (d->segment[i].expandable) expandable += d->segment[i].bytes;
     if (expandable >= d->bytes / 2) return;
     const struct mpr_segment_pin *pin = &d->pin[0];
-    struct mpr_frame_copies copies = { .arena = &out->arena };
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_FRAGMENTATION, mpf_heap_gpu(MPF_HEAP_TORCH, d->index),
                         d->time, d->split_free);
     f->variant = e->at_oom[d->index] ? MPR_VARIANT_AT_OOM : MPR_VARIANT_AT_PEAK;
-    f->path = mpr_frame_copy_path(&copies, pin->path); /* outlives the segments */
-    mpr_frame_copies_free(&copies);
+    f->path = copied(out, pin->path);
     mpr_finding_bytes(f, "split_free_bytes", d->split_free);
     mpr_finding_bytes(f, "pinned_bytes", pin->free);
     mpr_finding_count(f, "pinning_blocks", pin->blocks);
@@ -45,9 +51,24 @@ static void cache(struct mpr_insights *out, const struct mpr_evidence *e, unsign
     if (has_room(e, device)) return;
     struct mpr_finding *f = mpr_finding_add(
         out, MPR_FINDING_CACHE, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time, s->releasable);
+    f->weak = true; /* it explains no peak: PyTorch kept what something else needed before */
     f->variant = e->at_oom[device] ? MPR_VARIANT_AT_OOM : MPR_VARIANT_AT_PEAK;
     mpr_finding_bytes(f, "releasable_bytes", s->releasable);
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
+}
+
+/* Returns the path of a block in the pool, of the segment that has most live bytes. */
+static struct mpr_path oldest_in(const struct mpr_segments_device *d,
+                                 const struct mpr_segment_pool *pool)
+{
+    const struct mpr_segment *most = NULL;
+    for (size_t i = 0; i < d->segments; i++) {
+        const struct mpr_segment *s = &d->segment[i];
+        if (s->pool[0] == pool->pool[0] && s->pool[1] == pool->pool[1] && s->oldest.frame &&
+            s->oldest.depth && (!most || s->live > most->live))
+            most = s;
+    }
+    return most ? most->oldest : (struct mpr_path){ NULL, 0 };
 }
 
 /* Graphs that run one after the other can use the same memory: together they need the bytes of the
@@ -55,18 +76,23 @@ static void cache(struct mpr_insights *out, const struct mpr_evidence *e, unsign
  * earlier pools. */
 static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_device *d)
 {
+    const struct mpr_segment_pool *owner = NULL;
     uint64_t pools = 0, bytes = 0, largest = 0;
     for (size_t i = 0; i < d->pools; i++) {
         const struct mpr_segment_pool *pool = &d->pool[i];
         if (!pool->graph || !(pool->pool[0] || pool->pool[1])) continue;
         pools++;
         bytes += pool->bytes;
-        if (pool->bytes > largest) largest = pool->bytes;
+        if (pool->bytes <= largest) continue;
+        largest = pool->bytes;
+        owner = pool;
     }
     if (pools < 2 || !mpr_worth(bytes - largest, bytes)) return false;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_GRAPH_POOLS, mpf_heap_gpu(MPF_HEAP_TORCH, d->index),
                         d->time, bytes - largest);
+    const struct mpr_path path = oldest_in(d, owner);
+    if (path.depth) f->path = copied(out, path);
     mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
@@ -86,6 +112,94 @@ static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e,
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }
 
+/* torch.compile captures a graph for each shape that it sees.  Their pools are one, but memory of a
+ * graph is not given back. */
+static void graph_per_shape(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+{
+    enum { LEAST_CAPTURES = 3 };
+    const struct mpr_block_group *g = &e->device[device].captures;
+    if (g->count < LEAST_CAPTURES || !mpr_worth(g->bytes - g->largest, g->bytes)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_GRAPH_PER_SHAPE, mpf_heap_gpu(MPF_HEAP_TORCH, device),
+                        e->state[device].time, g->bytes - g->largest);
+    f->path = g->path;
+    mpr_finding_count(f, "captures", g->count);
+    mpr_finding_bytes(f, "graph_bytes", g->bytes);
+    mpr_finding_bytes(f, "largest_graph_bytes", g->largest);
+}
+
+/* Returns true if blocks of that place were added call by call, and the program has as many
+ * streams. A stream needs 2 MiB. */
+static bool is_per_stream(const struct mpr_evidence *e, const struct mpr_block_group *g,
+                          uint8_t heap)
+{
+    enum { STREAM_BYTES = 1 << 20 };
+    const int64_t streams = mpr_device_bytes(&e->state[mpf_heap_device(heap)], MPR_USE_STREAMS);
+    if (streams < 0 || (uint64_t)streams / STREAM_BYTES < g->count) return false;
+    for (size_t i = 0; i < e->site_growths; i++)
+        if (e->site_growth[i].heap == heap && e->site_growth[i].kept_bytes >= g->bytes / 2)
+            return true;
+    return false;
+}
+
+/* PyTorch gives cuBLAS a workspace for each thread and stream that it runs on. */
+static void workspaces(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+{
+    enum { LEAST = 4 };
+    const struct mpr_block_group *g = &e->device[device].workspaces;
+    const struct mpr_heap_peak *whole =
+        mpr_peaks_heap(e->log, mpf_heap_gpu(MPF_HEAP_TORCH, device));
+    if (g->count < LEAST || !whole || !mpr_worth(g->bytes, whole->peak_bytes) ||
+        (g->threads < g->count && !is_per_stream(e, g, whole->heap)))
+        return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_WORKSPACES, whole->heap, e->state[device].time, g->bytes);
+    f->path = g->path;
+    mpr_finding_bytes(f, "workspace_bytes", g->bytes);
+    mpr_finding_count(f, "workspaces", g->count);
+    mpr_finding_bytes(f, "each_bytes", g->largest);
+    mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+}
+
+/* Blocks of an attempt that ran out of memory before, and that something still keeps: an exception
+ * whose traceback has the frames of the attempt. */
+static void failed_attempt(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
+{
+    const struct mpr_block_group *g = &e->device[device].attempt;
+    const struct mpr_device_state *s = &e->state[device];
+    if (!e->at_oom[device] || !mpr_worth(g->bytes, s->torch_live) || g->bytes < s->torch_live / 4)
+        return;
+    struct mpr_finding *f = mpr_finding_add(
+        out, MPR_FINDING_FAILED_ATTEMPT, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time, g->bytes);
+    f->path = g->path;
+    mpr_finding_bytes(f, "attempt_bytes", g->bytes);
+    mpr_finding_count(f, "attempt_blocks", g->count);
+    mpr_finding_bytes(f, "live_bytes", s->torch_live);
+    mpr_finding_fact(f, (struct mpr_fact){ "failed_ns", MPR_FACT_SPAN, false, g->time });
+}
+
+/* Segments that are given back and allocated again: torch.cuda.empty_cache() in a loop.  PyTorch
+ * itself empties its cache when the driver refuses memory. */
+static void empty_cache(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    enum { LEAST_SHARE = 4 };
+    for (size_t i = 0; i < e->churns; i++) {
+        const struct mpr_segment_churn *c = &e->churn[i];
+        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, c->heap);
+        if (!mpr_peaks_heap(e->log, mpr_heap_torch_of(c->heap))) continue;
+        if (!whole || !mpr_worth(c->bytes, whole->peak_bytes) ||
+            c->bytes < whole->peak_bytes / LEAST_SHARE ||
+            e->refusals[mpf_heap_device(c->heap)] >= c->times / 2)
+            continue;
+        struct mpr_finding *f =
+            mpr_finding_add(out, MPR_FINDING_EMPTY_CACHE, c->heap, whole->peak_time, c->bytes);
+        f->path = c->path;
+        mpr_finding_count(f, "times", c->times);
+        mpr_finding_bytes(f, "each_bytes", c->bytes);
+        mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+    }
+}
+
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     bool separate[MPF_GPUS] = { false };
@@ -98,151 +212,12 @@ void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
         const unsigned device = e->log->device[i].index;
         cache(out, e, device);
         if (!separate[device]) closed_pools(out, e, device);
+        if (!e->device) continue;
+        graph_per_shape(out, e, device);
+        workspaces(out, e, device);
+        failed_attempt(out, e, device);
     }
-}
-
-/* ---- roles of PyTorch's blocks */
-
-/* The first step makes the optimizer's state, so memory that sufficed until then need not suffice
- * afterwards.  State that is smaller than the parameters has 8 bits or is sharded. */
-static void optimizer_state(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
-{
-    const struct mpr_role_share *state = &h->role[MPR_ROLE_OPTIMIZER];
-    const uint64_t parameters = h->role[MPR_ROLE_PARAMETERS].bytes;
-    const bool stepped = h->steps || h->phase == MPR_PHASE_OPTIMIZER;
-    if (!stepped || !mpr_worth(state->bytes, h->bytes) || state->bytes < parameters) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, MPR_FINDING_OPTIMIZER_STATE, h->heap, state->oldest, state->bytes);
-    f->variant = h->role[MPR_ROLE_GATHERED].bytes ? MPR_VARIANT_SHARDED : MPR_VARIANT_WHOLE;
-    mpr_finding_bytes(f, "state_bytes", state->bytes);
-    mpr_finding_bytes(f, "parameter_bytes", parameters);
-    mpr_finding_bytes(f, "heap_bytes", h->bytes);
-    mpr_finding_count(f, "steps_before", h->steps);
-}
-
-/* Gradients outside of DistributedDataParallel's buckets, which hold a copy of them. */
-static void gradient_copies(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
-{
-    const uint64_t outside = mpr_saturating_sub(h->role[MPR_ROLE_GRADIENTS].bytes, h->bucket_bytes),
-                   bytes = outside < h->bucket_bytes ? outside : h->bucket_bytes;
-    if (!mpr_worth(bytes, h->bytes)) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, MPR_FINDING_GRADIENT_COPIES, h->heap, h->time, bytes);
-    mpr_finding_bytes(f, "gradient_bytes", outside);
-    mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
-}
-
-/* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
- * buckets of DistributedDataParallel stay by design. */
-static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
-{
-    if (h->bucket_bytes || !mpr_worth(h->idle_bytes, h->bytes)) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
-    mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
-    mpr_finding_bytes(f, "heap_bytes", h->bytes);
-}
-
-/* Returns true if a finding about the device would have made room for the request that failed. */
-static bool is_explained(const struct mpr_insights *out, unsigned device)
-{
-    const struct mpr_insights_oom *o = &out->oom;
-    const uint64_t needed =
-        o->free == MPF_UNKNOWN ? o->asked : mpr_saturating_sub(o->asked, o->free);
-    for (size_t i = 0; i < out->findings; i++)
-        if (mpf_heap_is_gpu(out->finding[i].heap) &&
-            mpf_heap_device(out->finding[i].heap) == device && out->finding[i].bytes >= needed)
-            return true;
-    return false;
-}
-
-/* If nothing else explains why memory ran out: the owner of most of the live memory, activations of
- * a pass or a call site. */
-static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
-                    const struct mpr_breakdown_heap *h)
-{
-    const struct mpr_role_share *activations = &h->role[MPR_ROLE_ACTIVATIONS];
-    const struct mpr_row *largest = NULL;
-    if (!e->at_oom[h->device] || is_explained(out, h->device)) return;
-    for (size_t i = 0; i < MPR_ROLES; i++)
-        if (h->role[i].rows && (!largest || h->role[i].row->bytes > largest->bytes))
-            largest = h->role[i].row;
-    const bool of_pass = activations->bytes >= h->bytes / 2;
-    if (!largest || (!of_pass && largest->bytes < h->bytes / 5 * 2)) return;
-    const uint64_t bytes = of_pass ? activations->bytes : largest->bytes;
-    if (bytes < MPR_WORTH_BYTES || !(of_pass ? activations->row : largest)->path.depth) return;
-    struct mpr_finding *f = mpr_finding_add(
-        out, of_pass ? MPR_FINDING_ACTIVATIONS : MPR_FINDING_HOLDER, h->heap, h->time, bytes);
-    f->path = of_pass ? activations->row->path : largest->path;
-    mpr_finding_bytes(f, of_pass ? "activation_bytes" : "holder_bytes", bytes);
-    mpr_finding_bytes(f, "heap_bytes", h->bytes);
-}
-
-/* Returns false outside of a pass.  Without a backward pass or an optimizer's step the end of a
- * forward pass is unknown. */
-static bool pass_of(const struct mpr_breakdown *b, enum mpr_phase phase,
-                    enum mpr_finding_variant *pass)
-{
-    *pass = MPR_VARIANT_MODULES;
-    if (!b->passes && !b->steps) return true;
-    *pass = phase == MPR_PHASE_FORWARD    ? MPR_VARIANT_FORWARD
-            : phase == MPR_PHASE_BACKWARD ? MPR_VARIANT_BACKWARD
-                                          : MPR_VARIANT_OPTIMIZER;
-    return phase == MPR_PHASE_FORWARD || phase == MPR_PHASE_BACKWARD ||
-           phase == MPR_PHASE_OPTIMIZER;
-}
-
-/* Reports the largest call site, because one call site can be changed. */
-static void temporaries(struct mpr_insights *out, const struct mpr_breakdown *b,
-                        const struct mpr_breakdown_heap *h)
-{
-    enum { WORTH_SHARE = 10 }; /* of the heap */
-    const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
-    const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
-    enum mpr_finding_variant pass;
-    if (!b->ran || !pass_of(b, h->phase, &pass) || !row || !row->path.depth) return;
-    if (row->bytes < MPR_WORTH_BYTES || row->bytes < h->bytes / WORTH_SHARE) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, MPR_FINDING_TEMPORARIES, h->heap, h->time, row->bytes);
-    f->variant = pass;
-    f->path = row->path;
-    mpr_finding_bytes(f, "temporary_bytes", share->bytes);
-    mpr_finding_count(f, "temporary_blocks", share->blocks);
-    mpr_finding_bytes(f, "place_bytes", row->bytes);
-    mpr_finding_count(f, "place_blocks", row->blocks);
-    mpr_finding_bytes(f, "heap_bytes", h->bytes);
-}
-
-/* Temporaries of a program without phases of training: one call site has most of them. */
-static void site_temporaries(struct mpr_insights *out, const struct mpr_evidence *e)
-{
-    const uint64_t least = 4 * MPR_WORTH_BYTES; /* every program has temporaries at its peak */
-    for (size_t i = 0; i < e->site_temporaries; i++) {
-        const struct mpr_site_temporary *t = &e->site_temporary[i];
-        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, t->heap);
-        if (!mpr_heap_is_torch(t->heap) || (e->breakdown && e->breakdown->ran) || !whole ||
-            t->bytes < least || t->bytes < whole->peak_bytes / 5 * 2 || !t->path.depth)
-            continue;
-        struct mpr_finding *f =
-            mpr_finding_add(out, MPR_FINDING_TEMPORARIES, t->heap, whole->peak_time, t->bytes);
-        f->variant = MPR_VARIANT_CALLS;
-        f->path = t->path;
-        mpr_finding_bytes(f, "place_bytes", t->bytes);
-        mpr_finding_count(f, "times", t->times);
-        mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
-    }
-}
-
-void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
-{
-    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
-        const struct mpr_breakdown_heap *h = &e->breakdown->heap[i];
-        optimizer_state(out, h);
-        gradient_copies(out, h);
-        idle_gradients(out, h);
-        temporaries(out, e->breakdown, h);
-    }
-    site_temporaries(out, e);
+    empty_cache(out, e);
 }
 
 /* ---- outside of PyTorch */
@@ -279,6 +254,35 @@ static void other_pool(struct mpr_insights *out, const struct mpr_evidence *e,
     f->variant = cupy > xla ? MPR_VARIANT_CUPY : MPR_VARIANT_XLA;
     if (whole && whole->rows) f->path = whole->row[0].path;
     mpr_finding_bytes(f, "pool_bytes", bytes);
+    mpr_finding_bytes(f, "used_bytes", s->used);
+}
+
+/* Returns true if memory ran out, or if something else than pools has a part of the device. */
+static bool is_shared(const struct mpr_evidence *e, const struct mpr_device_state *s,
+                      unsigned device)
+{
+    enum { LEAST_SHARE = 16 };
+    const uint64_t pools = (uint64_t)mpr_device_bytes(s, MPR_USE_POOLS);
+    return e->at_oom[device] || mpr_saturating_sub(s->tracked, pools) >= s->used / LEAST_SHARE;
+}
+
+/* A stream-ordered pool keeps freed memory up to its release threshold.  PyTorch sets none. */
+static void pool_kept(struct mpr_insights *out, const struct mpr_evidence *e,
+                      const struct mpr_device_state *s, unsigned device)
+{
+    enum { LARGE_SHARE = 4 };
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_POOL, device);
+    const int64_t pools = mpr_device_bytes(s, MPR_USE_POOLS);
+    const struct mpr_heap_peak *users = mpr_peaks_heap(e->log, heap);
+    if (!e->device || pools <= 0 || has_room(e, device) || !is_shared(e, s, device)) return;
+    const uint64_t live = e->device[device].pool_live,
+                   kept = mpr_saturating_sub((uint64_t)pools, live);
+    if (kept < MPR_WORTH_BYTES || kept < s->used / LARGE_SHARE) return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_POOL_KEPT, heap, s->time, kept);
+    if (users && users->rows) f->path = users->row[0].path;
+    mpr_finding_bytes(f, "kept_bytes", kept);
+    mpr_finding_bytes(f, "pool_bytes", (uint64_t)pools);
+    mpr_finding_bytes(f, "live_bytes", live);
     mpr_finding_bytes(f, "used_bytes", s->used);
 }
 
@@ -407,13 +411,8 @@ void mpr_insights_device(struct mpr_insights *out, const struct mpr_evidence *e)
         if (!s->valid) continue;
         local_memory(out, s, device);
         other_pool(out, e, s, device);
+        pool_kept(out, e, s, device);
         idle_communicators(out, s, device);
         doubled_communicators(out, e, s, device);
     }
-}
-
-void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e)
-{
-    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++)
-        holders(out, e, &e->breakdown->heap[i]);
 }

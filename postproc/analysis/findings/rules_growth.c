@@ -1,33 +1,20 @@
 /* Rules on growth: instances of a repeated range that stand out or keep memory, and if no range
  * repeats, call sites that grow over time, as `leaks` finds them. */
 #include <math.h>
+#include <string.h>
 
 #include "amount.h"
 #include "evidence.h"
 #include "leaks.h"
+#include "module_outliers.h"
 
 /* ---- growth by the sites' own clocks */
 
-/* Returns true for heaps whose blocks are the program's: a device's own blocks are PyTorch's
- * segments if it has PyTorch.  `leaks` finds growth of the host's other heaps over time. */
-static bool is_programs(const struct mpr_evidence *e, uint8_t heap)
-{
-    if (!mpr_heap_is_device(heap)) return mpf_heap_is_gpu(heap) || heap == MPF_HEAP_PINNED;
-    for (size_t i = 0; i < e->log->heaps; i++)
-        if (mpr_heap_is_torch(e->log->heap[i].heap)) return false;
-    return true;
-}
-
 static const struct mpr_site_growth *growth_at_sites(const struct mpr_evidence *e, uint8_t heap)
 {
-    for (size_t i = 0; i < e->site_growths; i++) {
-        const struct mpr_site_growth *g = &e->site_growth[i];
-        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
-        if (g->heap == heap && is_programs(e, heap) && g->path.depth && whole &&
-            mpr_worth(g->kept_bytes, whole->peak_bytes))
-            return g;
-    }
-    return NULL;
+    const struct mpr_site_growth *g =
+        mpr_site_growth_of(e->site_growth, e->site_growths, e->log, heap);
+    return g && g->kept_bytes >= MPR_WORTH_BYTES ? g : NULL;
 }
 
 void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -49,6 +36,45 @@ void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e)
 
 /* ---- instances of a range */
 
+/* Returns the call site in which the peak of the heap is larger than elsewhere, if the heap is
+ * PyTorch's: in a module that holds much more than others of its kind, or else in the activations
+ * of the pass. */
+static struct mpr_path site_at_peak(struct mpr_insights *out, const struct mpr_evidence *e,
+                                    uint8_t heap)
+{
+    const struct mpr_heap_peak *whole =
+        out->by_python.logs ? mpr_peaks_heap(&out->by_python.log[0], heap) : NULL;
+    const struct mpr_row *row = NULL;
+    size_t count = 0;
+    if (whole) {
+        const struct mpr_module_outlier *o =
+            mpr_module_outliers(&out->arena, whole->row, whole->rows, whole->peak_bytes, &count);
+        if (count) row = mpr_row_inside(whole->row, whole->rows, o->module);
+    }
+    for (size_t i = 0; !row && e->breakdown && i < e->breakdown->heaps; i++) {
+        const struct mpr_role_share *share = &e->breakdown->heap[i].role[MPR_ROLE_ACTIVATIONS];
+        if (e->breakdown->heap[i].heap == heap && share->rows) row = share->row;
+    }
+    return row ? row->path : (struct mpr_path){ NULL, 0 };
+}
+
+static bool has_call(struct mpr_path path)
+{
+    for (size_t i = 0; i < path.depth; i++)
+        if (mpr_frame_is_call(path.frame[i])) return true;
+    return false;
+}
+
+/* Returns false if the instances differ by design: nodes of autograd, which are those of different
+ * layers, or a range of which many instances stand out. */
+static bool is_comparable(const struct mpr_steps *s, const struct mpr_steps_heap *h)
+{
+    enum { OUTLIERS_SHARE = 8 };
+    const char *range = s->instances.range;
+    return h->peaks_out <= 1 + s->instances.instances / OUTLIERS_SHARE &&
+           !(strncmp(range, "torch:", 6) == 0 && strstr(range, "Backward"));
+}
+
 /* The instance whose peak is far above the median.  If another one reaches the heap's peak, a
  * lower peak of this one would save nothing. */
 static void outlier(struct mpr_insights *out, const struct mpr_evidence *e,
@@ -57,13 +83,15 @@ static void outlier(struct mpr_insights *out, const struct mpr_evidence *e,
     const struct mpr_steps *s = e->steps;
     const struct mpr_instance_heap *instance = &h->heap->of[h->worst_peak];
     const uint64_t peak = instance->peak_bytes, more = mpr_saturating_sub(peak, h->median_peak);
-    if (!h->peaks_out || !mpr_worth(more, peak)) return;
+    if (!h->peaks_out || !mpr_worth(more, peak) || !is_comparable(s, h)) return;
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->heap->heap);
     if (whole && peak < whole->peak_bytes) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_INSTANCE, h->heap->heap, instance->peak_time, more);
     const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
     if (cause) f->path = cause->path;
+    const struct mpr_path site = has_call(f->path) ? f->path : site_at_peak(out, e, h->heap->heap);
+    if (site.depth) f->path = site;
     mpr_finding_count(f, "instance", instance->peak_number);
     mpr_finding_count(f, "instances", s->instances.count);
     mpr_finding_bytes(f, "peak_bytes", peak);
@@ -185,9 +213,11 @@ static bool is_worth_it(const struct mpr_evidence *e, uint8_t heap, const struct
            !grows_inside(e->leaks, heap);
 }
 
-static void growth_over_time(struct mpr_insights *out, const struct mpr_leaks *l, uint8_t heap,
+static void growth_over_time(struct mpr_insights *out, const struct mpr_evidence *e, uint8_t heap,
                              const struct growth *g)
 {
+    const struct mpr_leaks *l = e->leaks;
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_GROWTH, heap, l->last_ns, g->bytes);
     const uint64_t second = (uint64_t)((double)g->bytes / mpr_leaks_steps(l));
     const bool estimated = g->variance > 0;
@@ -204,6 +234,7 @@ static void growth_over_time(struct mpr_insights *out, const struct mpr_leaks *l
     mpr_finding_count(f, "sites", g->sites);
     if (g->row->blocks)
         mpr_finding_estimate(f, "block_bytes", g->row->bytes / g->row->blocks, estimated);
+    if (whole) mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
     if (estimated) mpr_finding_bytes(f, "error_bytes", (uint64_t)sqrt(g->variance));
     if (g->sites > 1)
         mpr_finding_detail(
@@ -217,6 +248,6 @@ void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e)
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct growth g = growth_of(&l->heap[i]);
         const uint8_t heap = l->heap[i].live->heap;
-        if (is_worth_it(e, heap, &g)) growth_over_time(out, l, heap, &g);
+        if (is_worth_it(e, heap, &g)) growth_over_time(out, e, heap, &g);
     }
 }

@@ -32,6 +32,7 @@ struct device {
     uint64_t epoch;            /* the heap's, at the instant */
     uint64_t births, mappings; /* of blocks, and of memory with handles, up to it */
     struct mpr_moment instant;
+    bool recorded;     /* autograd made a node in the forward pass of the instant */
     struct life *gone; /* blocks of the instant that were freed since */
     uint32_t count, cap;
     uint64_t made;       /* blocks so far */
@@ -67,6 +68,7 @@ static void update_instant(struct mpr_breakdown_reading *l, const struct mpr_rep
     if (heap->epoch == d->epoch) return;
     d->epoch = heap->epoch;
     d->instant = l->training.now;
+    d->recorded = l->training.recorded == l->training.now.serial;
     d->births = r->gpu.births - (made && heap->bytes != heap->peak_bytes);
     d->mappings = r->gpu.mappings;
     d->count = 0;
@@ -365,6 +367,7 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
                                         .phase = d->instant.phase,
                                         .steps = d->instant.steps,
                                         .passes = d->instant.passes,
+                                        .recorded = d->recorded,
                                         .asleep_time = snapshot->time };
     for (size_t i = 0; snapshot->valid && i < snapshot->torches; i++)
         out->asleep += snapshot->torch[i].asleep;

@@ -76,6 +76,7 @@ struct mpr_breakdown_heap {
     const uint64_t *step_peak; /* the heap's peak in each of the first training steps.  A step
                                   begins when the previous step of the optimizer ends. */
     size_t step_peaks;
+    bool recorded; /* autograd had recorded nodes in the forward pass of the instant */
 };
 
 struct mpr_breakdown {

@@ -181,6 +181,7 @@ static void on_number(struct mpr_training *p, const struct mpr_replay *r,
     if (p->now.phase == MPR_PHASE_SETUP || e->addr <= p->ran + 1 || in_backward(p, r, t)) return;
     p->closure = thread_of(p, t)->stepping;
     enter(p, MPR_PHASE_FORWARD);
+    p->recorded = p->now.serial;
 }
 
 static void on_block(struct mpr_training *p, const struct mpr_replay *r, const struct mpr_thread *t,

@@ -39,6 +39,7 @@ struct mpr_training {
     bool worked;  /* since the newest backward pass, so that the next node begins another pass */
     bool closure; /* a forward pass inside of an optimizer's step */
     bool records; /* autograd has made a node */
+    uint32_t recorded; /* serial of the newest forward pass in which it made one */
     struct mpr_training_thread {
         bool seen;      /* it did something of PyTorch's */
         bool autograds; /* it belongs to autograd: the first thing that it did was to run a node */

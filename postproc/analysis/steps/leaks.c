@@ -7,12 +7,14 @@
 #include "amount.h"
 #include "bisect.h"
 #include "error.h"
+#include "gpu.h"
 #include "history.h"
 #include "leaks_sites.h"
 #include "mpf/event.h"
 #include "named_ranges.h"
 #include "prescan.h"
 #include "reader.h"
+#include "survivors.h"
 #include "trend.h"
 #include "units.h"
 
@@ -26,6 +28,8 @@ struct reading {
     size_t endings, cap;
     struct mpr_named_ranges named;
     struct mpr_follow follow;
+    struct mpr_survivors survivors;
+    uint64_t pushed_ns; /* the last begin of a range */
 };
 
 /* The sources of sites by one grouping. */
@@ -53,6 +57,13 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     mpr_history_take(&g->history, r->now);
     MPR_GROW(g->ended, g->endings, g->cap);
     g->ended[g->endings++] = r->now;
+}
+
+static void note_push(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                      const struct mpf_event *e)
+{
+    (void)t;
+    if (e->op == MPF_OP_PUSH) ((struct reading *)arg)->pushed_ns = r->now;
 }
 
 static void begin(struct reading *g, struct mpr_reader *reader)
@@ -357,33 +368,64 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
                     mpr_units_time(&time, o->at.from));
 }
 
-static int read_log(struct mpr_leaks *out, const struct mpr_choice *known, const char *path,
+/* ---- reading */
+
+/* Before a projection, as the cells are those that the observer has seen. */
+static void fill_site_growth(struct mpr_leaks *out, struct reading *g,
+                             const struct mpr_reader *reader)
+{
+    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
+    out->site_growth =
+        mpr_site_growth_find(&out->arena, &g->survivors, reader, g->pushed_ns,
+                             oom ? oom->time : reader->replay.now, &out->site_growths);
+}
+
+/* Returns true if the log has blocks whose call sites may grow by their own clocks.  An analysis
+ * that knows the log's peaks already has looked for them itself. */
+static bool has_sites(const struct mpr_leaks *out, const struct mpr_prescan *known)
+{
+    if (out->options.by != MPR_GROUP_AUTO || !out->options.at_end || out->options.known)
+        return false;
+    for (unsigned i = 0; i < MPR_HEAPS; i++)
+        if (known->heap[i].peak_bytes && (mpf_heap_is_gpu((uint8_t)i) || i == MPF_HEAP_PINNED))
+            return true;
+    return false;
+}
+
+static int read_log(struct mpr_leaks *out, const struct mpr_prescan *known, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const bool is_auto = out->options.by == MPR_GROUP_AUTO,
-               by_calls = is_auto && mpr_group_is_calls(known->calls);
+    const bool is_auto = out->options.by == MPR_GROUP_AUTO, sites = has_sites(out, known),
+               by_calls = is_auto && mpr_group_is_calls(known->choice.calls),
+               by_place = by_calls || sites;
     const struct mpr_choice asked = { .by = out->options.by, .source = "" },
-                            *choice = is_auto ? known : &asked;
+                            *choice = is_auto ? &known->choice : &asked;
     struct reading g = { .out = out };
     struct mpr_own_peaks own;
     struct mpr_reader reader;
-    if (mpr_reader_open(&reader, path, by_calls ? MPR_GROUP_PLACE : choice->by, out->options.at,
+    if (mpr_reader_open(&reader, path, by_place ? MPR_GROUP_PLACE : choice->by, out->options.at,
                         error) != 0)
         return -1;
     begin(&g, &reader);
-    if (by_calls) mpr_own_peaks_begin(&own, &reader.replay, choice->by);
+    if (by_place) mpr_own_peaks_begin(&own, &reader.replay, choice->by);
+    if (sites) {
+        mpr_survivors_begin(&g.survivors, &reader.replay);
+        mpr_watch_begin(&reader.replay, (struct mpr_watch){ note_push, &g });
+    }
     reader.repeats = mpr_repeats_watch(&reader.replay);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
         mpr_history_end(&g.history);
+        if (sites) fill_site_growth(out, &g, &reader);
         if (out->options.range && !g.history.taken) status = no_instance(out, &g, path, error);
         else fill(out, &g, &reader, path, choice);
-        if (status == 0 && by_calls) fill_calls(out, &g, &reader, known->calls);
+        if (status == 0 && by_calls) fill_calls(out, &g, &reader, known->choice.calls);
         mpr_reader_close(&reader);
     }
-    if (by_calls) mpr_own_peaks_free(&own);
+    if (by_place) mpr_own_peaks_free(&own);
     mpr_history_free(&g.history);
     mpr_named_ranges_free(&g.named);
+    mpr_survivors_free(&g.survivors);
     free(g.ended);
     return status;
 }
@@ -398,11 +440,11 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
     else if (options->by == MPR_GROUP_AUTO || options->at_end ||
              !(options->every || options->range))
         status = mpr_prescan_read(&known, &out->arena, path, options->every, progress, error);
-    out->options.known = NULL; /* it ends with this function */
     if (status == 0) {
         choose(out, &known, path, progress);
-        status = read_log(out, &known.choice, path, progress, error);
+        status = read_log(out, &known, path, progress, error);
     }
+    out->options.known = NULL; /* it ends with this function */
     if (status != 0) mpr_leaks_free(out);
     return status;
 }

@@ -9,6 +9,7 @@
 #define MPR_LEAKS_H
 
 #include "peaks.h"
+#include "site_growth.h"
 
 struct mpr_prescan;
 
@@ -84,6 +85,9 @@ struct mpr_leaks {
     const uint64_t *ended; /* ns: ends of the range's instances, up to the last one in use */
     size_t endings;
     struct mpr_leaks_heap *heap; /* as peaks.log->heap */
+    /* Growth by the clock of each site, until the end of the log.  NULL without call stacks. */
+    const struct mpr_site_growth *site_growth;
+    size_t site_growths;
 };
 
 /* Returns 0, or -1 with *error filled. */

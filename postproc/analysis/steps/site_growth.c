@@ -3,9 +3,12 @@
 #include <string.h>
 
 #include "amount.h"
+#include "heap_names.h"
 #include "labels.h"
+#include "peaks.h"
 #include "reader.h"
 #include "survivors.h"
+#include "user_frame.h"
 
 enum {
     LEAST_POINTS = 6,
@@ -13,7 +16,10 @@ enum {
     MOMENT_NS = 1000000000, /* a program may take this long to end ... */
     ENDING_SHARE = 8,       /* ... or this share of its run */
     LARGE_OF_FIVE = 2,      /* one site names the growth if it has this many fifths of it; ... */
-    MOST_OF_FOUR = 3        /* ... otherwise the path that has this many quarters */
+    MOST_OF_FOUR = 3,       /* ... otherwise the path that has this many quarters */
+    FEW_USES = 3,           /* pulses of a site that is used again and again */
+    MANY_USES = 8,          /* pulses that show what a use usually needs */
+    TIMES_LARGER = 3        /* a use that stands out has this many times the bytes of any other */
 };
 
 /* ---- one site */
@@ -64,12 +70,14 @@ struct site {
     uint64_t kept; /* bytes */
 };
 
-/* Returns the bytes that the site's allocations left: what each leaves, times their number.  The
- * live bytes after the last one may have its temporaries. */
+/* Returns the bytes that the site's allocations left: the bytes that each leaves after the first
+ * quarter of them, times their number.  The first ones also make workspaces, and the live bytes
+ * after the last one may have its temporaries. */
 static uint64_t kept_bytes(const struct mpr_survivor *f, uint64_t allocations)
 {
-    const uint64_t grown = f->point[f->points - 1].low - f->point[0].low;
-    const double each = (double)grown / (double)((f->points - 1) * f->each),
+    const uint32_t last = f->points - 1, first = last / 4;
+    const uint64_t grown = mpr_saturating_sub(f->point[last].low, f->point[first].low);
+    const double each = (double)grown / (double)((last - first) * f->each),
                  kept = each * (double)allocations;
     return kept < (double)f->kept ? (uint64_t)kept : f->kept;
 }
@@ -114,15 +122,37 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
                           mpr_sites_of(&reader->replay.sites, place->site));
 }
 
+/* Returns true if the innermost call of the path is in the program's own code. */
+static bool is_own_code(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
+                        struct mpr_path path)
+{
+    return mpr_user_frames_summary(user_frames, arena, path, true).path.depth == 1;
+}
+
+/* Returns the site that kept most.  Of sites that kept about as much, one in the program's own code
+ * comes first: it shows more than the library call that made a part of the same data. */
+static const struct site *largest_of(struct mpr_arena *arena, const struct site *site, size_t sites)
+{
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
+    const struct site *largest = site, *own = NULL;
+    for (size_t i = 1; i < sites; i++)
+        if (site[i].kept > largest->kept) largest = &site[i];
+    for (size_t i = 0; i < sites; i++)
+        if (site[i].kept >= largest->kept / 10 * 9 && (!own || site[i].kept > own->kept) &&
+            is_own_code(user_frames, arena, site[i].path))
+            own = &site[i];
+    mpr_user_frames_free(user_frames);
+    return own ? own : largest;
+}
+
 static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
                  const struct mpr_survivors *survivors, const struct site *site, size_t sites)
 {
-    const struct site *largest = site;
+    const struct site *largest = largest_of(arena, site, sites);
     out->sites = sites;
     for (size_t i = 0; i < sites; i++) {
         out->kept_bytes += site[i].kept;
         if (site[i].of->last_ns > out->last_ns) out->last_ns = site[i].of->last_ns;
-        if (site[i].kept > largest->kept) largest = &site[i];
     }
     out->times = survivors->place[largest->of->place].allocations;
     out->path = largest->kept / LARGE_OF_FIVE >= out->kept_bytes / 5
@@ -167,6 +197,27 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
     return out;
 }
 
+/* Returns true for heaps whose blocks are the program's. */
+static bool is_programs(const struct mpr_log_peaks *log, uint8_t heap)
+{
+    if (!mpr_heap_is_device(heap)) return mpf_heap_is_gpu(heap) || heap == MPF_HEAP_PINNED;
+    for (size_t i = 0; i < log->heaps; i++)
+        if (mpr_heap_is_torch(log->heap[i].heap)) return false;
+    return true;
+}
+
+const struct mpr_site_growth *mpr_site_growth_of(const struct mpr_site_growth *growth, size_t count,
+                                                 const struct mpr_log_peaks *log, uint8_t heap)
+{
+    enum { LEAST_SHARE = 20 };
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(log, heap);
+    for (size_t i = 0; whole && is_programs(log, heap) && i < count; i++)
+        if (growth[i].heap == heap && growth[i].path.depth &&
+            growth[i].kept_bytes >= whole->peak_bytes / LEAST_SHARE)
+            return &growth[i];
+    return NULL;
+}
+
 /* ---- temporaries */
 
 /* Returns the bytes of each place at its heap's peak. */
@@ -191,6 +242,20 @@ static uint64_t found_bytes(const struct mpr_survivor *f)
     return found;
 }
 
+/* Returns the bytes that the site has between its uses: what its calls find, or what remains after
+ * each pulse. */
+static uint64_t base_bytes(const struct mpr_survivor *f)
+{
+    const uint64_t found = found_bytes(f);
+    return f->pulses >= FEW_USES && f->floor < found ? f->floor : found;
+}
+
+/* Returns true if one use of the site was much larger than all others. */
+static bool stands_out(const struct mpr_survivor *f)
+{
+    return f->pulses >= MANY_USES && f->second <= f->largest / TIMES_LARGER;
+}
+
 struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
                                                      struct mpr_survivors *survivors,
                                                      const struct mpr_reader *reader, size_t *count)
@@ -204,16 +269,89 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            const uint64_t temporary = mpr_saturating_sub(at_peak[f->place], found_bytes(f));
-            if (place->heap != heap || temporary <= bytes) continue;
+            const uint64_t temporary = mpr_saturating_sub(at_peak[f->place], base_bytes(f));
+            if (place->heap != heap || temporary <= bytes || stands_out(f)) continue;
             bytes = temporary;
             largest = place;
         }
         if (!largest) continue;
-        out[(*count)++] = (struct mpr_site_temporary){ .heap = (uint8_t)heap,
-                                                       .path = path_of(arena, reader, largest),
-                                                       .bytes = bytes,
-                                                       .times = largest->allocations };
+        out[(*count)++] = (struct mpr_site_temporary){
+            .heap = (uint8_t)heap,
+            .path = path_of(arena, reader, largest),
+            .bytes = bytes,
+            .times = largest->allocations,
+            .estimated = mpr_replay_extrapolates(&reader->replay, (uint8_t)heap),
+        };
+    }
+    return out;
+}
+
+/* ---- uses */
+
+struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena, struct mpr_survivors *survivors,
+                                        const struct mpr_reader *reader, size_t *count)
+{
+    struct mpr_site_use *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    const uint64_t *at_peak = bytes_at_peak(arena, survivors);
+    *count = 0;
+    for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
+        struct mpr_site_use use = { .heap = (uint8_t)heap };
+        const struct mpr_survivor *largest = NULL;
+        for (uint32_t i = 0; i < survivors->count; i++) {
+            const struct mpr_survivor *f = &survivors->followed[i];
+            if (survivors->place[f->place].heap != heap || !stands_out(f) ||
+                at_peak[f->place] < f->largest / 4 * 3)
+                continue;
+            use.bytes += f->largest;
+            use.second += f->second;
+            use.typical += (f->all - f->largest) / (f->pulses - 1);
+            if (!largest || f->largest > largest->largest) largest = f;
+        }
+        if (!largest) continue;
+        use.path = path_of(arena, reader, &survivors->place[largest->place]);
+        use.uses = largest->pulses;
+        use.estimated = mpr_replay_extrapolates(&reader->replay, (uint8_t)heap);
+        out[(*count)++] = use;
+    }
+    return out;
+}
+
+/* ---- segments */
+
+static bool is_segment_place(const struct mpr_reader *reader,
+                             const struct mpr_survivors_place *place)
+{
+    const struct mpr_sites *sites = &reader->replay.sites;
+    return mpf_heap_code(place->heap) == MPF_HEAP_DEVICE &&
+           mpr_sites_for_torch(sites, mpr_sites_of(sites, place->site).stack);
+}
+
+struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
+                                                 struct mpr_survivors *survivors,
+                                                 const struct mpr_reader *reader, size_t *count)
+{
+    struct mpr_segment_churn *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    *count = 0;
+    for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
+        const struct mpr_survivors_place *owner = NULL;
+        struct mpr_segment_churn churn = { .heap = (uint8_t)heap };
+        uint64_t largest = 0;
+        for (uint32_t i = 0; i < survivors->count; i++) {
+            const struct mpr_survivor *f = &survivors->followed[i];
+            const struct mpr_survivors_place *place = &survivors->place[f->place];
+            if (place->heap != heap || f->pulses < MANY_USES || f->floor > f->largest / 2 ||
+                !is_segment_place(reader, place))
+                continue;
+            const uint64_t each = f->all / f->pulses;
+            churn.bytes += each;
+            if (f->pulses > churn.times) churn.times = f->pulses;
+            if (each <= largest) continue;
+            largest = each;
+            owner = place;
+        }
+        if (!owner) continue;
+        churn.path = path_of(arena, reader, owner);
+        out[(*count)++] = churn;
     }
     return out;
 }

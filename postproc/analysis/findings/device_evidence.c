@@ -1,0 +1,229 @@
+/* Blocks of a snapshot are grouped by the call stack that made them. */
+#include "device_evidence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "amount.h"
+#include "gpu.h"
+#include "labels.h"
+#include "ranges.h"
+#include "reader.h"
+
+/* ---- grouping */
+
+/* Returns a number of the block's Python stack, or of its ranges if it has none. */
+static uint32_t origin(const struct mpr_gpu_block *b) { return b->python ? b->python : b->node; }
+
+static int by_origin(const void *left, const void *right)
+{
+    const struct mpr_gpu_block *a = *(const struct mpr_gpu_block *const *)left,
+                               *b = *(const struct mpr_gpu_block *const *)right;
+    const int order = mpr_compare(origin(a), origin(b));
+    return order ? order : mpr_compare(a->capture, b->capture);
+}
+
+/* Returns the blocks that @wanted accepts, by origin; the caller frees them. */
+static const struct mpr_gpu_block **sorted(const struct mpr_gpu_block *block, size_t blocks,
+                                           bool (*wanted)(const struct mpr_gpu_block *),
+                                           size_t *count)
+{
+    const struct mpr_gpu_block **out = mpr_alloc(blocks, sizeof *out);
+    *count = 0;
+    for (size_t i = 0; i < blocks; i++)
+        if (!wanted || wanted(&block[i])) out[(*count)++] = &block[i];
+    if (*count) qsort(out, *count, sizeof *out, by_origin);
+    return out;
+}
+
+/* ---- workspaces */
+
+/* Returns true if the block is as large as the workspace that PyTorch gives to cuBLAS for each
+ * handle and stream (aten/src/ATen/cuda/CublasHandlePool.cpp): 8 MiB and a bit, or 32 MiB on
+ * Hopper. */
+static bool is_workspace(const struct mpr_gpu_block *b)
+{
+    return b->size == 8519680 || b->size == UINT64_C(32) << 20;
+}
+
+/* Returns true if none of the blocks before the last one was made by its thread. */
+static bool is_new_thread(const struct mpr_gpu_block *const *block, size_t last)
+{
+    enum { LOOKED_AT = 64 }; /* PyTorch has at most this many streams and threads with workspaces */
+    if (last >= LOOKED_AT) return false;
+    for (size_t i = 0; i < last; i++)
+        if (block[i]->thread == block[last]->thread) return false;
+    return true;
+}
+
+static void find_workspaces(struct mpr_block_group *out, struct mpr_arena *arena,
+                            const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
+{
+    size_t count;
+    const struct mpr_gpu_block **b = sorted(p->torch, p->torches, is_workspace, &count),
+                               *owner = NULL;
+    for (size_t i = 0, to; i < count; i = to) {
+        struct mpr_block_group group = { .largest = b[i]->size };
+        for (to = i; to < count && origin(b[to]) == origin(b[i]); to++) {
+            group.bytes += b[to]->size;
+            group.count++;
+            group.threads += is_new_thread(&b[i], to - i);
+        }
+        if (group.bytes <= out->bytes) continue;
+        *out = group;
+        owner = b[i];
+    }
+    if (owner) out->path = mpr_label_node(arena, reader, origin(owner));
+    free(b);
+}
+
+/* ---- graphs that torch.compile captures */
+
+static bool is_captured_segment(const struct mpr_gpu_block *b)
+{
+    return b->capture && b->python && mpf_heap_code(b->heap) == MPF_HEAP_DEVICE;
+}
+
+/* Returns the function that torch.compile runs in a graph: the call inside of its manager of
+ * graphs.  Its function is NULL if the stack has none. */
+static struct mpr_python_frame captured_function(const struct mpr_ranges *ranges, uint32_t python)
+{
+    static const char manager[] = "torch/_inductor/cudagraph_trees.py";
+    struct mpr_python_frame inner = { .function = NULL };
+    for (uint32_t at = python; at; at = ranges->node[at].parent) {
+        const struct mpr_python_frame frame = mpr_ranges_frame(ranges, ranges->node[at].name);
+        if (frame.function && strcmp(mpr_python_file(frame.file), manager) == 0) return inner;
+        inner = frame;
+    }
+    return (struct mpr_python_frame){ .function = NULL };
+}
+
+/* A function and its captures. */
+struct captured {
+    struct mpr_python_frame function;
+    struct mpr_block_group all;
+    uint32_t *capture; /* their numbers, and bytes */
+    uint64_t *bytes;
+    uint32_t owner; /* Python stack of the largest segment */
+    uint64_t owner_bytes;
+};
+
+static struct captured *find_function(struct captured *known, size_t *count,
+                                      struct mpr_python_frame function)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(known[i].function.function, function.function) == 0 &&
+            strcmp(known[i].function.file, function.file) == 0)
+            return &known[i];
+    known[*count] = (struct captured){ .function = function };
+    return &known[(*count)++];
+}
+
+static void add_capture(struct captured *c, size_t max, const struct mpr_gpu_block *b)
+{
+    size_t i = 0;
+    if (!c->capture) {
+        c->capture = mpr_alloc(max, sizeof *c->capture);
+        c->bytes = mpr_alloc(max, sizeof *c->bytes);
+    }
+    while (i < c->all.count && c->capture[i] != b->capture) i++;
+    if (i == c->all.count) {
+        c->capture[c->all.count++] = b->capture;
+        c->bytes[i] = 0;
+    }
+    c->bytes[i] += b->size;
+    c->all.bytes += b->size;
+    if (c->bytes[i] > c->all.largest) c->all.largest = c->bytes[i];
+    if (b->size <= c->owner_bytes) return;
+    c->owner_bytes = b->size;
+    c->owner = b->python;
+}
+
+static void find_captures(struct mpr_block_group *out, struct mpr_arena *arena,
+                          const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
+{
+    enum { SEGMENTS = 4096 }; /* more are left out: their number would be squared */
+    size_t count, functions = 0;
+    const struct mpr_gpu_block **b = sorted(p->driver, p->drivers, is_captured_segment, &count);
+    if (count > SEGMENTS) count = SEGMENTS;
+    struct captured *known = mpr_alloc(count, sizeof *known), *most = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_python_frame f = captured_function(&reader->replay.ranges, b[i]->python);
+        if (f.function) add_capture(find_function(known, &functions, f), count, b[i]);
+    }
+    for (size_t i = 0; i < functions; i++) {
+        if (!most || known[i].all.bytes > most->all.bytes) most = &known[i];
+        free(known[i].capture);
+        free(known[i].bytes);
+    }
+    if (most) {
+        *out = most->all;
+        out->path = mpr_label_node(arena, reader, most->owner);
+    }
+    free(known);
+    free(b);
+}
+
+/* ---- attempts that failed */
+
+/* Returns the time of the failure before this one on the device, or 0.  After both the program did
+ * not get the memory. */
+static uint64_t earlier_failure(const struct mpr_gpu *g, const struct mpr_oom *oom)
+{
+    uint64_t time = 0;
+    for (uint32_t i = 0; i < g->ooms && &g->oom[i] != oom; i++)
+        if (g->oom[i].hard && mpf_heap_device(g->oom[i].heap) == mpf_heap_device(oom->heap))
+            time = g->oom[i].time;
+    return time;
+}
+
+/* A cache that grows also has blocks of earlier calls, but of many: blocks count if they were made
+ * shortly before the failure, compared with the time until the next one. */
+static void find_attempt(struct mpr_block_group *out, struct mpr_arena *arena,
+                         const struct mpr_reader *reader, const struct mpr_device_snapshot *p,
+                         const struct mpr_oom *oom)
+{
+    enum { TIMES = 4, MOMENT_NS = 200000000 };
+    const uint64_t failed = earlier_failure(&reader->replay.gpu, oom),
+                   span = TIMES * (oom->time - failed) + MOMENT_NS,
+                   began = failed > span ? failed - span : 0;
+    uint64_t older = 0, largest = 0;
+    size_t count;
+    if (!failed) return;
+    const struct mpr_gpu_block **b = sorted(p->torch, p->torches, NULL, &count), *owner = NULL;
+    for (size_t i = 0, to; i < count; i = to) {
+        bool again = origin(b[i]) == (oom->python ? oom->python : oom->node);
+        uint64_t bytes = 0, blocks = 0, before = 0;
+        for (to = i; to < count && origin(b[to]) == origin(b[i]); to++) {
+            if (b[to]->time > failed) again = true;
+            else if (b[to]->time < began) before += b[to]->size;
+            else bytes += b[to]->size, blocks++;
+        }
+        if (!again) continue;
+        older += before;
+        out->bytes += bytes;
+        out->count += blocks;
+        if (bytes <= largest) continue;
+        largest = bytes;
+        owner = b[i];
+    }
+    out->time = failed;
+    out->largest = largest;
+    if (owner) out->path = mpr_label_node(arena, reader, origin(owner));
+    if (older >= out->bytes / 4) *out = (struct mpr_block_group){ .bytes = 0 };
+    free(b);
+}
+
+void mpr_device_evidence_fill(struct mpr_device_evidence *out, struct mpr_arena *arena,
+                              const struct mpr_reader *reader, const struct mpr_device_snapshot *p,
+                              const struct mpr_oom *oom)
+{
+    *out = (struct mpr_device_evidence){ .pool_live = 0 };
+    if (!p->valid) return;
+    for (size_t i = 0; i < p->drivers; i++)
+        if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_POOL) out->pool_live += p->driver[i].size;
+    find_workspaces(&out->workspaces, arena, reader, p);
+    find_captures(&out->captures, arena, reader, p);
+    if (oom) find_attempt(&out->attempt, arena, reader, p, oom);
+}

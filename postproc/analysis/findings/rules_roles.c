@@ -1,0 +1,298 @@
+/* Rules on what PyTorch's blocks are for: state of the optimizer, gradients, activations,
+ * temporaries and data. */
+#include <string.h>
+
+#include "amount.h"
+#include "evidence.h"
+#include "module_outliers.h"
+#include "user_frame.h"
+
+/* ---- the optimizer's state, gradients */
+
+/* The first step makes the optimizer's state, so memory that sufficed until then need not suffice
+ * afterwards.  State that is smaller than the parameters has 8 bits or is sharded. */
+static void optimizer_state(struct mpr_insights *out, const struct mpr_evidence *e,
+                            const struct mpr_breakdown_heap *h)
+{
+    enum { DEVICE_SHARE = 100 };
+    const struct mpr_role_share *state = &h->role[MPR_ROLE_OPTIMIZER];
+    const uint64_t parameters = h->role[MPR_ROLE_PARAMETERS].bytes;
+    const bool stepped = h->steps || h->phase == MPR_PHASE_OPTIMIZER;
+    if (!stepped || !mpr_worth(state->bytes, h->bytes) || state->bytes < parameters) return;
+    if (!mpr_worth_on_device(e, h->heap, state->bytes, DEVICE_SHARE)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_OPTIMIZER_STATE, h->heap, state->oldest, state->bytes);
+    f->variant = h->role[MPR_ROLE_GATHERED].bytes ? MPR_VARIANT_SHARDED : MPR_VARIANT_WHOLE;
+    mpr_finding_bytes(f, "state_bytes", state->bytes);
+    mpr_finding_bytes(f, "parameter_bytes", parameters);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+    mpr_finding_count(f, "steps_before", h->steps);
+}
+
+/* Gradients outside of DistributedDataParallel's buckets, which hold a copy of them. */
+static void gradient_copies(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    const uint64_t outside = mpr_saturating_sub(h->role[MPR_ROLE_GRADIENTS].bytes, h->bucket_bytes),
+                   bytes = outside < h->bucket_bytes ? outside : h->bucket_bytes;
+    if (!mpr_worth(bytes, h->bytes)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_GRADIENT_COPIES, h->heap, h->time, bytes);
+    mpr_finding_bytes(f, "gradient_bytes", outside);
+    mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
+}
+
+/* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
+ * buckets of DistributedDataParallel stay by design. */
+static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    if (h->bucket_bytes || !mpr_worth(h->idle_bytes, h->bytes)) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
+    mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+static bool has_frame(struct mpr_path path, const char *name)
+{
+    for (size_t i = 0; i < path.depth; i++)
+        if (strcmp(path.frame[i]->name, name) == 0) return true;
+    return false;
+}
+
+/* The gradient of an embedding has all rows of its table, also those that the batch did not use.
+ * In most models other gradients are larger. */
+static void embedding_gradient(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_SHARE = 4 };
+    const struct mpr_role_share *gradients = &h->role[MPR_ROLE_GRADIENTS];
+    const struct mpr_row *row = gradients->rows ? gradients->row : NULL;
+    if (!row || !row->path.depth) return;
+    if (!has_frame(row->path, "Embedding.forward") || row->bytes < 2 * MPR_WORTH_BYTES ||
+        row->bytes < h->bytes / LEAST_SHARE || row->bytes < gradients->bytes / 2)
+        return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_TEMPORARIES, h->heap, h->time, row->bytes);
+    f->variant = MPR_VARIANT_EMBEDDING;
+    f->weak = true;
+    f->path = row->path;
+    mpr_finding_bytes(f, "gradient_bytes", row->bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+/* ---- temporaries */
+
+/* Returns false outside of a pass.  Without a backward pass or an optimizer's step the end of a
+ * forward pass is unknown. */
+static bool pass_of(const struct mpr_breakdown *b, enum mpr_phase phase,
+                    enum mpr_finding_variant *pass)
+{
+    *pass = MPR_VARIANT_MODULES;
+    if (!b->passes && !b->steps) return true;
+    *pass = phase == MPR_PHASE_FORWARD    ? MPR_VARIANT_FORWARD
+            : phase == MPR_PHASE_BACKWARD ? MPR_VARIANT_BACKWARD
+                                          : MPR_VARIANT_OPTIMIZER;
+    return phase == MPR_PHASE_FORWARD || phase == MPR_PHASE_BACKWARD ||
+           phase == MPR_PHASE_OPTIMIZER;
+}
+
+/* Reports the largest call site, because one call site can be changed.  Each pass has some
+ * temporaries at its peak: those of one layer are fine. */
+static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
+                        const struct mpr_breakdown_heap *h)
+{
+    enum { PLACE_SHARE = 8, ALL_SHARE = 4, STEP_SHARE = 6, DEVICE_SHARE = 200 };
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
+    const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
+    enum mpr_finding_variant pass;
+    if (!e->breakdown->ran || !pass_of(e->breakdown, h->phase, &pass) || !row || !row->path.depth)
+        return;
+    const uint64_t least =
+        pass == MPR_VARIANT_OPTIMIZER ? h->bytes / STEP_SHARE : h->bytes / PLACE_SHARE;
+    if (row->bytes < MPR_WORTH_BYTES || row->bytes < least) return;
+    if (!mpr_worth_on_device(e, h->heap, row->bytes, DEVICE_SHARE)) return;
+    if (pass != MPR_VARIANT_OPTIMIZER && share->bytes < h->bytes / ALL_SHARE) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_TEMPORARIES, h->heap, h->time, row->bytes);
+    f->variant = pass;
+    f->path = row->path;
+    mpr_finding_bytes(f, "temporary_bytes", share->bytes);
+    mpr_finding_count(f, "temporary_blocks", share->blocks);
+    mpr_finding_bytes(f, "place_bytes", row->bytes);
+    mpr_finding_count(f, "place_blocks", row->blocks);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+/* ---- activations */
+
+static void add_activations(struct mpr_insights *out, const struct mpr_breakdown_heap *h,
+                            enum mpr_finding_variant variant, uint64_t saved, uint64_t bytes,
+                            struct mpr_path path)
+{
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_ACTIVATIONS, h->heap, h->time, saved);
+    f->variant = variant;
+    f->path = path;
+    mpr_finding_bytes(f, "activation_bytes", bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+/* A forward pass recorded a graph, and no backward pass followed.  Many call sites of it had live
+ * blocks at its end.  Returns true if there is a finding. */
+static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_BLOCKS = 8, OF_ONE_PLACE = 4 };
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
+    uint64_t largest = 0;
+    size_t places = 0;
+    if (h->phase != MPR_PHASE_FORWARD || !h->recorded) return false;
+    if (share->bytes < MPR_WORTH_BYTES || share->bytes < h->bytes / 2) return false;
+    for (size_t i = 0; i < share->rows; i++) {
+        if (share->row[i].bytes > largest) largest = share->row[i].bytes;
+        places += share->row[i].bytes >= share->bytes / 64;
+    }
+    if (share->blocks < LEAST_BLOCKS || places < 2 || largest > share->bytes / 4 * 3 ||
+        !share->row[0].path.depth)
+        return false;
+    add_activations(out, h, MPR_VARIANT_EVALUATION, share->bytes, share->bytes, share->row[0].path);
+    return true;
+}
+
+const struct mpr_row *mpr_row_inside(const struct mpr_row *row, size_t rows, const char *module)
+{
+    const size_t bytes = strlen(module);
+    const struct mpr_row *largest = NULL;
+    for (size_t i = 0; i < rows; i++) {
+        const struct mpr_frame *frame = mpr_frame_module(row[i].path);
+        if (frame && strncmp(frame->module, module, bytes) == 0 &&
+            (!frame->module[bytes] || frame->module[bytes] == '.') &&
+            (!largest || row[i].bytes > largest->bytes))
+            largest = &row[i];
+    }
+    return largest;
+}
+
+/* The module whose activations are many times those of each module of its kind.  Blocks of the
+ * backward pass do not count, so activation checkpointing did not recompute them. */
+static void one_module(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    enum { TIMES_LARGER = 4 };
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_ACTIVATIONS];
+    size_t count;
+    const struct mpr_module_outlier *o =
+        mpr_module_outliers(&out->arena, share->row, share->rows, h->bytes, &count);
+    if (!count || o->sibling_least == UINT64_MAX || o->bytes / TIMES_LARGER < o->sibling_most ||
+        !mpr_worth(o->bytes - o->sibling_most, h->bytes / 2))
+        return;
+    const struct mpr_row *row = mpr_row_inside(share->row, share->rows, o->module);
+    if (!row) return;
+    add_activations(out, h, MPR_VARIANT_ONE_MODULE, o->bytes - o->sibling_most, o->bytes,
+                    row->path);
+    struct mpr_finding *f = &out->finding[out->findings - 1];
+    mpr_finding_bytes(f, "sibling_bytes", o->sibling_most);
+    mpr_finding_detail(
+        f, (struct mpr_fact){ .key = "module", .type = MPR_FACT_TEXT, .text = o->module });
+}
+
+/* Memory ran out before any backward pass, and activations hold most of it: several forward passes
+ * were run for one backward pass.  Blocks that such a loop leaves look like growth. */
+static void without_backward(struct mpr_insights *out, const struct mpr_evidence *e,
+                             const struct mpr_breakdown_heap *h)
+{
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_ACTIVATIONS];
+    if (!e->at_oom[h->device] || h->passes || h->phase != MPR_PHASE_FORWARD ||
+        share->bytes < h->bytes / 2 || share->bytes < MPR_WORTH_BYTES || !share->row->path.depth)
+        return;
+    for (size_t i = 0; i < e->site_growths; i++)
+        if (e->site_growth[i].heap == h->heap && e->site_growth[i].kept_bytes >= share->bytes / 2) {
+            add_activations(out, h, MPR_VARIANT_WITHOUT_BACKWARD, share->bytes, share->bytes,
+                            e->site_growth[i].path.depth ? e->site_growth[i].path
+                                                         : share->row->path);
+            return;
+        }
+}
+
+/* ---- holders */
+
+/* Returns true if a finding about the device would have made room for the request that failed. */
+static bool is_explained(const struct mpr_insights *out, unsigned device)
+{
+    const uint64_t needed = mpr_insights_missing(out);
+    for (size_t i = 0; i < out->findings; i++)
+        if (mpf_heap_is_gpu(out->finding[i].heap) && !out->finding[i].weak &&
+            mpf_heap_device(out->finding[i].heap) == device && out->finding[i].bytes >= needed)
+            return true;
+    return false;
+}
+
+/* If nothing else explains why memory ran out: the owner of most of the live memory, activations of
+ * a pass or a call site. */
+static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
+                    const struct mpr_breakdown_heap *h)
+{
+    const struct mpr_role_share *activations = &h->role[MPR_ROLE_ACTIVATIONS];
+    const struct mpr_row *largest = NULL;
+    if (!e->at_oom[h->device] || is_explained(out, h->device)) return;
+    for (size_t i = 0; i < MPR_ROLES; i++)
+        if (h->role[i].rows && (!largest || h->role[i].row->bytes > largest->bytes))
+            largest = h->role[i].row;
+    const bool of_pass = activations->bytes >= h->bytes / 2;
+    if (!largest || (!of_pass && largest->bytes < h->bytes / 5 * 2)) return;
+    const uint64_t bytes = of_pass ? activations->bytes : largest->bytes;
+    if (bytes < MPR_WORTH_BYTES || !(of_pass ? activations->row : largest)->path.depth) return;
+    if (of_pass) {
+        add_activations(out, h, MPR_VARIANT_OF_PASS, bytes, bytes, activations->row->path);
+        return;
+    }
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, h->heap, h->time, bytes);
+    f->path = largest->path;
+    mpr_finding_bytes(f, "holder_bytes", bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+static bool grows(const struct mpr_insights *out, uint8_t heap)
+{
+    for (size_t i = 0; i < out->findings; i++)
+        if (out->finding[i].kind == MPR_FINDING_GROWTH && out->finding[i].heap == heap) return true;
+    return false;
+}
+
+/* A training program that did not run out of memory, but keeps other data than its model: a
+ * checkpoint that was loaded, a copy of the model, a data set.  It may need that on the device. */
+static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
+                      const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_SHARE = 4, LEAST_BYTES = 4 * MPR_WORTH_BYTES };
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
+    const struct mpr_row *row = share->rows ? share->row : NULL;
+    if (e->at_oom[h->device] || !b->passes || !row || !row->path.depth || grows(out, h->heap))
+        return;
+    if (row->bytes < LEAST_BYTES || row->bytes < h->bytes / LEAST_SHARE) return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, h->heap, h->time, row->bytes);
+    f->variant = MPR_VARIANT_HELD_DATA;
+    f->weak = true;
+    f->path = row->path;
+    mpr_finding_bytes(f, "holder_bytes", row->bytes);
+    mpr_finding_count(f, "holder_blocks", row->blocks);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
+void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
+        const struct mpr_breakdown_heap *h = &e->breakdown->heap[i];
+        optimizer_state(out, e, h);
+        gradient_copies(out, h);
+        idle_gradients(out, h);
+        embedding_gradient(out, h);
+        one_module(out, h);
+        without_backward(out, e, h);
+        if (!evaluation(out, h)) temporaries(out, e, h);
+    }
+}
+
+void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
+        holders(out, e, &e->breakdown->heap[i]);
+        held_data(out, e, e->breakdown, &e->breakdown->heap[i]);
+    }
+}

@@ -1,0 +1,170 @@
+/* Rules on call sites, whatever their blocks are for: sites that are used again and again, and
+ * sites that hold most of a heap. */
+#include "amount.h"
+#include "evidence.h"
+
+enum { LEAST_ON_HOST = 2 * MPR_WORTH_BYTES };
+
+static bool has_gpu(const struct mpr_evidence *e)
+{
+    for (size_t i = 0; i < e->log->heaps; i++)
+        if (mpf_heap_is_gpu(e->log->heap[i].heap)) return true;
+    return false;
+}
+
+/* Returns false if samples show that less than three quarters of the heap was ever in memory. */
+static bool is_in_memory(const struct mpr_evidence *e, const struct mpr_heap_peak *heap)
+{
+    const uint64_t least = heap->peak_bytes / 4 * 3, rss = e->log->rss_high;
+    return heap->touched.bytes >= least && (!rss || rss >= least); /* MPF_UNKNOWN is larger */
+}
+
+/* ---- uses */
+
+/* One use of a site needed many times the bytes of any other: a large request. */
+static const struct mpr_site_use *outlier(const struct mpr_evidence *e, uint8_t heap)
+{
+    for (size_t i = 0; i < e->site_uses; i++) {
+        const struct mpr_site_use *u = &e->site_use[i];
+        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
+        if (u->heap == heap && whole && u->path.depth && !mpr_heap_is_device(heap) &&
+            u->bytes >= MPR_WORTH_BYTES && u->bytes >= whole->peak_bytes / 2)
+            return u;
+    }
+    return NULL;
+}
+
+static void add_outlier(struct mpr_insights *out, const struct mpr_site_use *u,
+                        const struct mpr_heap_peak *whole)
+{
+    const bool on_gpu = mpf_heap_is_gpu(u->heap);
+    struct mpr_finding *f =
+        mpr_finding_add(out, on_gpu ? MPR_FINDING_INSTANCE : MPR_FINDING_PEAK_INSTANCE, u->heap,
+                        whole->peak_time, u->bytes - u->second);
+    f->variant = on_gpu ? MPR_VARIANT_USE : 0;
+    f->path = u->path;
+    f->estimated = u->estimated;
+    mpr_finding_estimate(f, "largest_bytes", u->bytes, u->estimated);
+    mpr_finding_estimate(f, "second_bytes", u->second, u->estimated);
+    mpr_finding_estimate(f, "typical_bytes", u->typical, u->estimated);
+    mpr_finding_count(f, "uses", u->uses);
+    mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+}
+
+/* Returns true if instances of a range show the same. */
+static bool has_instance(const struct mpr_insights *out, uint8_t heap)
+{
+    for (size_t i = 0; i < out->findings; i++)
+        if (out->finding[i].kind == MPR_FINDING_INSTANCE && out->finding[i].heap == heap)
+            return true;
+    return false;
+}
+
+/* ---- temporaries */
+
+/* Returns true if the peak of the heap is in a pass of training or in a module's call.  The roles
+ * of its blocks show its temporaries. */
+static bool is_in_pass(const struct mpr_evidence *e, uint8_t heap)
+{
+    for (size_t i = 0; e->breakdown && e->breakdown->ran && i < e->breakdown->heaps; i++)
+        if (e->breakdown->heap[i].heap == heap)
+            return e->breakdown->heap[i].phase != MPR_PHASE_SETUP &&
+                   e->breakdown->heap[i].phase != MPR_PHASE_BETWEEN;
+    return false;
+}
+
+/* Temporaries outside of the passes of training: one call site has most of them. */
+static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
+                        const struct mpr_site_temporary *t)
+{
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, t->heap);
+    const bool of_torch = mpr_heap_is_torch(t->heap);
+    /* every program has temporaries at its peak */
+    const uint64_t least = of_torch ? 4 * MPR_WORTH_BYTES : LEAST_ON_HOST;
+    if (of_torch ? is_in_pass(e, t->heap) : t->heap != MPF_HEAP_HOST || has_gpu(e)) return;
+    if (!whole || t->bytes < least || t->bytes < whole->peak_bytes / 5 * 2 || !t->path.depth ||
+        (!of_torch && !is_in_memory(e, whole)) ||
+        (of_torch && !mpr_worth_on_device(e, t->heap, t->bytes, 200)))
+        return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_TEMPORARIES, t->heap, whole->peak_time, t->bytes);
+    f->variant = of_torch ? MPR_VARIANT_CALLS : MPR_VARIANT_HOST_CALLS;
+    f->path = t->path;
+    f->estimated = t->estimated;
+    mpr_finding_estimate(f, "place_bytes", t->bytes, t->estimated);
+    mpr_finding_count(f, "times", t->times);
+    mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+}
+
+/* ---- holders of host memory */
+
+/* Returns the largest row with a name, or NULL. */
+static const struct mpr_row *largest_named(const struct mpr_heap_peak *heap)
+{
+    const struct mpr_row *largest = NULL;
+    for (size_t i = 0; i < heap->rows; i++)
+        if (heap->row[i].path.depth && (!largest || heap->row[i].bytes > largest->bytes))
+            largest = &heap->row[i];
+    return largest;
+}
+
+static bool is_explained(const struct mpr_insights *out, uint8_t heap)
+{
+    for (size_t i = 0; i < out->findings; i++)
+        if (out->finding[i].heap == heap) return true;
+    return false;
+}
+
+/* A call site that holds much of the host's heap, in a program without a GPU and without another
+ * finding for this heap.  The program may need that. */
+static void holder(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
+    const struct mpr_row *row = whole ? largest_named(whole) : NULL;
+    if (!row || has_gpu(e) || is_explained(out, MPF_HEAP_HOST) || !is_in_memory(e, whole)) return;
+    if (row->bytes < LEAST_ON_HOST || row->bytes < whole->peak_bytes / 5 * 2) return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_HOLDER, MPF_HEAP_HOST, whole->peak_time, row->bytes);
+    f->variant = MPR_VARIANT_HELD_HOST;
+    f->weak = true;
+    f->path = row->path;
+    f->estimated = row->estimated;
+    mpr_finding_estimate(f, "holder_bytes", row->bytes, row->estimated);
+    mpr_finding_count(f, "holder_blocks", row->blocks);
+    mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+}
+
+/* The kernel cannot swap pinned memory, and PyTorch keeps what it has pinned.  Data loaders and
+ * checkpoints need some. */
+static void pinned(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    enum { LEAST_SHARE = 8, MUCH_SHARE = 3 };
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, MPF_HEAP_PINNED);
+    const uint64_t rss = e->log->rss_high;
+    if (!whole || !whole->rows || whole->peak_bytes < 8 * MPR_WORTH_BYTES ||
+        is_explained(out, MPF_HEAP_PINNED) ||
+        (rss != MPF_UNKNOWN && whole->peak_bytes < rss / LEAST_SHARE))
+        return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_PINNED, MPF_HEAP_PINNED,
+                                            whole->peak_time, whole->peak_bytes);
+    f->path = whole->row[0].path;
+    f->weak = rss == MPF_UNKNOWN || whole->peak_bytes < rss / MUCH_SHARE;
+    mpr_finding_bytes(f, "pinned_bytes", whole->peak_bytes);
+    mpr_finding_count(f, "pinned_blocks", whole->peak_blocks);
+    mpr_finding_bytes(f, "place_bytes", whole->row[0].bytes);
+    if (rss != MPF_UNKNOWN) mpr_finding_bytes(f, "rss_bytes", rss);
+}
+
+void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const bool thinned = e->log->summary.fold.until_ns; /* blocks are missing */
+    for (size_t i = 0; !thinned && i < e->site_uses; i++) {
+        const uint8_t heap = e->site_use[i].heap;
+        const struct mpr_site_use *u = outlier(e, heap);
+        if (u && !has_instance(out, heap)) add_outlier(out, u, mpr_peaks_heap(e->log, heap));
+    }
+    for (size_t i = 0; !thinned && i < e->site_temporaries; i++)
+        temporaries(out, e, &e->site_temporary[i]);
+    holder(out, e);
+    pinned(out, e);
+}

@@ -1,0 +1,154 @@
+/* Rules on call sites: uses, temporaries, holders of host memory and pinned memory. */
+#include "insights_test.h"
+
+static const struct mpr_frame frame = { .text = "load", .name = "load" };
+static const struct mpr_frame *const frames[] = { &frame };
+static const struct mpr_path site = { frames, 1 };
+
+/* The rules see one heap. */
+static void look(struct fixture *f, struct mpr_heap_peak heap, struct mpr_evidence e)
+{
+    f->log.heap = &heap;
+    f->log.heaps = 1;
+    e.log = &f->log;
+    mpr_insights_uses(&f->out, &e);
+}
+
+static struct mpr_heap_peak a_heap(uint8_t code, uint64_t bytes)
+{
+    return (struct mpr_heap_peak){ .heap = code,
+                                   .peak_bytes = bytes,
+                                   .touched = { .bytes = UINT64_MAX } };
+}
+
+static void look_at_use(struct fixture *f, uint8_t heap, uint64_t bytes, struct mpr_path path)
+{
+    const struct mpr_site_use use = {
+        .heap = heap, .path = path, .uses = 60, .bytes = bytes, .second = 10 * MIB
+    };
+    look(f, a_heap(heap, 400 * MIB), (struct mpr_evidence){ .site_use = &use, .site_uses = 1 });
+}
+
+static void a_use_far_above_the_others_is_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_use(f, MPF_HEAP_HOST, 200 * MIB, site);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_PEAK_INSTANCE);
+    assert_int_equal(f->out.finding[0].bytes, 190 * MIB);
+    assert_string_equal(text(f, 0).what, "one of 60 uses of this place needed 200.00 MiB of "
+                                         "host/heap; all others needed at most 10.00 MiB");
+    look_at_use(f, MPF_HEAP_TORCH, 200 * MIB, site);
+    assert_int_equal(f->out.finding[1].kind, MPR_FINDING_INSTANCE);
+    assert_string_equal(text(f, 1).what, "one of 60 uses of this place needed 200.00 MiB of "
+                                         "gpu0/torch; all others needed at most 10.00 MiB");
+}
+
+static void a_use_that_does_not_make_the_peak_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_use(f, MPF_HEAP_HOST, 199 * MIB, site);
+    look_at_use(f, MPF_HEAP_HOST, 400 * MIB, (struct mpr_path){ NULL, 0 });
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void look_at_temporary(struct fixture *f, uint8_t heap, uint64_t bytes, uint64_t touched)
+{
+    const struct mpr_site_temporary t = { .heap = heap, .path = site, .bytes = bytes, .times = 9 };
+    struct mpr_heap_peak whole = a_heap(heap, 320 * MIB);
+    whole.touched.bytes = touched;
+    look(f, whole, (struct mpr_evidence){ .site_temporary = &t, .site_temporaries = 1 });
+}
+
+static void temporaries_of_one_place_are_named_on_the_host(void **state)
+{
+    struct fixture *f = *state;
+    look_at_temporary(f, MPF_HEAP_HOST, 128 * MIB, UINT64_MAX);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
+    assert_string_equal(text(f, 0).what, "128.00 MiB of host/heap's 320.00 MiB are temporaries of "
+                                         "one place, which allocated 9 times");
+}
+
+static void small_temporaries_and_untouched_ones_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_temporary(f, MPF_HEAP_HOST, 127 * MIB, UINT64_MAX);
+    look_at_temporary(f, MPF_HEAP_HOST, 200 * MIB, 239 * MIB);
+    look_at_temporary(f, MPF_HEAP_TORCH, 255 * MIB, UINT64_MAX);
+    look_at_temporary(f, MPF_HEAP_MMAP, 300 * MIB, UINT64_MAX);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void look_at_holder(struct fixture *f, uint64_t bytes, uint64_t touched)
+{
+    struct mpr_row row[] = { { .bytes = 320 * MIB - bytes }, { .path = site, .bytes = bytes } };
+    struct mpr_heap_peak heap = a_heap(MPF_HEAP_HOST, 320 * MIB);
+    heap.row = row;
+    heap.rows = 2;
+    heap.touched.bytes = touched;
+    look(f, heap, (struct mpr_evidence){ .log = NULL });
+}
+
+static void a_place_that_holds_much_of_the_host_is_a_weak_finding(void **state)
+{
+    struct fixture *f = *state;
+    look_at_holder(f, 128 * MIB, UINT64_MAX);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_HOLDER);
+    assert_true(f->out.finding[0].weak);
+}
+
+static void small_holders_and_untouched_memory_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_holder(f, 127 * MIB, UINT64_MAX);
+    look_at_holder(f, 300 * MIB, 100 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void look_at_pinned(struct fixture *f, uint64_t bytes, uint64_t rss)
+{
+    struct mpr_row row = { .path = site, .bytes = bytes };
+    struct mpr_heap_peak heap = a_heap(MPF_HEAP_PINNED, bytes);
+    heap.row = &row;
+    heap.rows = 1;
+    f->log.rss_high = rss;
+    look(f, heap, (struct mpr_evidence){ .log = NULL });
+}
+
+static void much_pinned_memory_is_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_pinned(f, 512 * MIB, 1536 * MIB);
+    look_at_pinned(f, 511 * MIB, 1536 * MIB);
+    look_at_pinned(f, 600 * MIB, 4801 * (uint64_t)MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_PINNED);
+    assert_false(f->out.finding[0].weak);
+}
+
+static void pinned_memory_that_is_a_small_part_of_the_process_is_weak(void **state)
+{
+    struct fixture *f = *state;
+    look_at_pinned(f, 512 * MIB, 1537 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_true(f->out.finding[0].weak);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_use_far_above_the_others_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(a_use_that_does_not_make_the_peak_is_fine, begin, end),
+        cmocka_unit_test_setup_teardown(temporaries_of_one_place_are_named_on_the_host, begin, end),
+        cmocka_unit_test_setup_teardown(small_temporaries_and_untouched_ones_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(a_place_that_holds_much_of_the_host_is_a_weak_finding,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(small_holders_and_untouched_memory_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(much_pinned_memory_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(pinned_memory_that_is_a_small_part_of_the_process_is_weak,
+                                        begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
