@@ -118,7 +118,7 @@ static int make_table(struct mpr_log_report *report)
     const int status = read_log(a, &peaks, report->path, &report->progress, &report->error);
     if (status == 0) {
         mpr_peaks_finish(&peaks);
-        name_processes(&peaks, &all, &a->common.logs.paths, &report->progress);
+        name_processes(&peaks, &all, &a->common.logs.given, &report->progress);
         mpr_report_peaks(mpr_log_report_begin(report), &peaks);
         mpr_log_report_end(report, mpr_peaks_incomplete(&peaks));
     }
@@ -174,7 +174,7 @@ static int show_all(struct args *a)
     mpr_logs_each(logs, add, &(struct adding){ a, &peaks });
     mpr_peaks_finish(&peaks);
     const struct mpr_progress progress = mpr_bar();
-    name_processes(&peaks, &all, &logs->paths, &progress);
+    name_processes(&peaks, &all, &logs->given, &progress);
     mpr_bar_clear();
     if (peaks.logs) {
         mpr_output_begin(&a->common.output, &doc);

@@ -46,6 +46,8 @@ static bool is_of_job(const struct mpr_process *p, const struct mpr_process_run 
     return *p->summary.process.rank && strcmp(mpr_summary_run(&p->summary), run->id) == 0;
 }
 
+enum { MANY = 8 }; /* digests take long to make */
+
 /* Compares the ranks of the log's run, if the log is that of one of several ranks. */
 static void read_job(struct job *job, const struct mpr_log_report *report,
                      const struct mpr_processes *all)
@@ -61,6 +63,9 @@ static void read_job(struct job *job, const struct mpr_log_report *report,
     }
     if (paths > 1 && is_rank) {
         mpr_digests_add(&job->digests, path, paths, &report->args->output);
+        if (job->digests.made > MANY)
+            mpr_cmd_say("%zu digests were made just now: memprof-report log digest keeps them",
+                        job->digests.made);
         mpr_ranks_make(&job->ranks, job->digests.at, job->digests.count);
         job->exists = job->ranks.ranks > 1;
     }
@@ -77,7 +82,7 @@ static void free_job(struct job *job)
 static int make(struct mpr_log_report *report)
 {
     const struct args *args = (const struct args *)report->args;
-    const struct mpr_paths *logs = &report->args->logs.paths;
+    const struct mpr_paths *logs = &report->args->logs.given;
     struct mpr_processes run = { 0 };
     struct job job = { .exists = false };
     struct mpr_insights insights;

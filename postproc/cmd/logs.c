@@ -277,8 +277,15 @@ static void check_heap(struct mpr_logs *logs)
     mpr_arena_free(&arena);
 }
 
+/* Copies the list, from which an option may remove logs. */
+static void remember_given(struct mpr_logs *logs)
+{
+    for (size_t i = 0; i < logs->paths.count; i++) append(&logs->given, logs->paths.at[i]);
+}
+
 bool mpr_logs_choose(struct mpr_logs *logs)
 {
+    remember_given(logs);
     if (logs->pid || logs->rank || logs->run) select_processes(logs);
     if (logs->heap && !logs->heap_may_be_absent && logs->paths.count) check_heap(logs);
     return logs->paths.count;
@@ -399,5 +406,6 @@ void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to)
 int mpr_logs_close(struct mpr_logs *logs, int status)
 {
     mpr_paths_free(&logs->paths);
+    mpr_paths_free(&logs->given);
     return logs->failed ? MPR_EXIT_FAILURE : status;
 }

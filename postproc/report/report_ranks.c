@@ -370,6 +370,7 @@ static bool is_common(const struct mpr_ranks_measure *m)
 {
     enum { LEAST_BYTES = 64 << 20 };
     static const char *const nobodys[] = { "recorded_processes", "other_processes", "unknown" };
+    if (m->part && strncmp(m->part, "torch_", 6) == 0) return false; /* it is in a heap */
     for (size_t i = 0; m->part && i < sizeof nobodys / sizeof *nobodys; i++)
         if (strcmp(m->part, nobodys[i]) == 0) return false;
     return !m->inside && m->median >= LEAST_BYTES && m->least >= m->most / 10 * 9;
