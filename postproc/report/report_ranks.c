@@ -414,6 +414,24 @@ static void common(struct mpr_document *doc, const struct mpr_ranks *r)
     if (shown || findings) mpr_doc_end_wrapped(doc, 2);
 }
 
+/* Returns the largest peak of a heap in the rank. */
+static uint64_t largest_peak(const struct mpr_rank *rank)
+{
+    uint64_t peak = 0;
+    for (size_t i = 0; i < rank->digest->heaps; i++)
+        if (rank->digest->heap[i].peak_bytes > peak) peak = rank->digest->heap[i].peak_bytes;
+    return peak;
+}
+
+/* Returns why the summary is about this rank; "" if an option chose it. */
+static const char *reason(const struct mpr_ranks *r, size_t rank)
+{
+    if (r->failures) return r->failed[0] == rank ? ", which failed first" : "";
+    for (size_t i = 0; i < r->ranks; i++)
+        if (largest_peak(&r->rank[i]) > largest_peak(&r->rank[rank])) return "";
+    return ", which has the largest peak";
+}
+
 /* Says which rank the rest of the summary is about, and why. */
 static void shown_rank(struct mpr_document *doc, const struct mpr_ranks *r, const char *rank)
 {
@@ -421,9 +439,7 @@ static void shown_rank(struct mpr_document *doc, const struct mpr_ranks *r, cons
         if (strcmp(r->rank[i].digest->process->rank, rank) != 0) continue;
         mpr_doc_add_plain(doc, "look at ");
         mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[i].name);
-        mpr_doc_add_plain(doc, ", which %s:",
-                          r->failures && r->failed[0] == i ? "failed first"
-                                                           : "has the largest peak");
+        mpr_doc_add_plain(doc, "%s:", reason(r, i));
         mpr_doc_end(doc);
         mpr_doc_gap(doc);
         return;

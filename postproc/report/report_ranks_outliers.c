@@ -210,10 +210,11 @@ static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, co
 static void pair_line(struct mpr_document *doc, const struct mpr_ranks *r,
                       const struct mpr_ranks_outlier *o)
 {
-    const struct mpr_ranks_measure *m = &r->measure[o->measure];
+    const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
     mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[o->rank].name);
     mpr_doc_add_plain(doc, " holds %s%s more of %s than %s", m->estimated ? "~" : "",
-                      mpr_doc_size(doc, (uint64_t)o->change), m->name, r->rank[o->usual].name);
+                      mpr_doc_size(doc, m->value[o->rank] - m->value[o->usual]), m->name,
+                      r->rank[o->usual].name);
     say_why(doc, r, o);
     mpr_doc_end_wrapped(doc, 2);
 }

@@ -39,12 +39,14 @@ static void add_lines(struct causes *all, const struct mpr_digest *d, uint8_t he
     }
 }
 
+/* Adds the parts of the rank's own memory. */
 static void add_parts(struct causes *all, const struct mpr_digest *d, bool here)
 {
     const struct mpr_digest_device *device = mpr_ranks_device(d);
     for (size_t i = 0; device && i < d->parts; i++) {
         const struct mpr_digest_part *p = &d->part[i];
-        if (p->device != device->device || p->bytes <= 0) continue;
+        if (p->device != device->device || p->bytes <= 0 || strcmp(p->part, "other_processes") == 0)
+            continue;
         struct mpr_ranks_cause *c = cause_of(all, p->part, "");
         c->path = p->name;
         *(here ? &c->here : &c->median) += (uint64_t)p->bytes;
