@@ -237,28 +237,25 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
     out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
 }
 
-static void fill_log(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
-                     struct mpr_log_peaks *out)
+void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
+                    const struct mpr_choice *choice)
 {
-    *out = (struct mpr_log_peaks){ .parent = -1, .executed = -1 };
+    const struct mpr_samples *samples = &reader->replay.samples;
+    MPR_GROW(peaks->log, peaks->logs, peaks->cap);
+    struct mpr_log_peaks *out = &peaks->log[peaks->logs++];
+    *out = (struct mpr_log_peaks){ .parent = -1,
+                                   .executed = -1,
+                                   .at = peaks->options.at,
+                                   .choice = *choice,
+                                   .resident = samples->resident };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, reader, out);
     out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     out->is_libdw_missing = mpr_label_is_libdw_missing();
     for (int i = 0; i < MPR_READ_SOURCES; i++)
-        out->largest[i] = mpr_reading_of(&reader->replay.samples.source[i].largest);
-    out->resident = reader->replay.samples.resident;
-    out->at = peaks->options.at;
-    out->rss_high = mpr_reading_rss_high(&reader->replay.samples, out->summary.hwm);
-}
-
-void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
-                    const struct mpr_choice *choice)
-{
-    MPR_GROW(peaks->log, peaks->logs, peaks->cap);
-    fill_log(peaks, reader, path, &peaks->log[peaks->logs]);
-    peaks->log[peaks->logs++].choice = *choice;
+        out->largest[i] = mpr_reading_of(&samples->source[i].largest);
+    out->rss_high = mpr_reading_rss_high(samples, out->summary.hwm);
 }
 
 /* ---- readings that others observe */
@@ -288,14 +285,8 @@ static int open_by(struct mpr_reader *reader, const struct mpr_peaks_options *o,
     if (mpr_reader_open(reader, path, by, o->at, error) != 0) return -1;
     reader->replay.options.no_inherit = o->no_inherit;
     reader->replay.options.backward_of = o->backward_of;
-    return 0;
-}
-
-static int replay(struct mpr_reader *reader, const char *path, const struct mpr_progress *progress,
-                  struct mpr_error *error)
-{
     reader->repeats = mpr_repeats_watch(&reader->replay);
-    return mpr_reader_replay(reader, path, progress, error);
+    return 0;
 }
 
 struct mpr_peaks_reading *mpr_peaks_open(const struct mpr_peaks *peaks, const char *path,
@@ -323,7 +314,7 @@ const struct mpr_projection *mpr_peaks_projection(const struct mpr_peaks_reading
 int mpr_peaks_replay(struct mpr_peaks *peaks, struct mpr_peaks_reading *p, const char *path,
                      const struct mpr_progress *progress, struct mpr_error *error)
 {
-    p->is_open = replay(&p->reader, path, progress, error) == 0;
+    p->is_open = mpr_reader_replay(&p->reader, path, progress, error) == 0;
     if (!p->is_open) return -1;
     const struct mpr_choice choice = p->is_auto ? mpr_choose(&p->reader) : asked(&peaks->options);
     mpr_projection_begin(&p->projection, &p->reader.replay, choice.by, NULL);
@@ -367,7 +358,7 @@ static int replay_auto(struct mpr_reader *reader, const struct mpr_peaks_options
             reader->look_ahead = expect_names;
             reader->enough = mpr_choose_has_better_names;
         }
-        const int status = replay(reader, path, progress, error);
+        const int status = mpr_reader_replay(reader, path, progress, error);
         if (status < 0) return -1;
         first = false;
         by = reader->replay.options.by;
@@ -388,7 +379,7 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     if (is_auto(o)) {
         if (replay_auto(&reader, o, &choice, path, progress, error) != 0) return -1;
     } else if (open_by(&reader, o, choice.by, path, error) != 0 ||
-               replay(&reader, path, progress, error) != 0)
+               mpr_reader_replay(&reader, path, progress, error) != 0)
         return -1;
     mpr_peaks_take(peaks, &reader, path, &choice);
     mpr_reader_close(&reader);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "named_ranges.h"
 
 static void take_out(struct mpr_follow *f, const struct mpr_replay *r, size_t at, bool ended)
 {
@@ -15,7 +16,9 @@ static void take_out(struct mpr_follow *f, const struct mpr_replay *r, size_t at
 static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct mpr_thread *t,
                  const struct mpf_event *e)
 {
-    const uint32_t what = t->depth_overflow ? 0 : f->what(f->arg, r, t->node);
+    if (t->depth_overflow) return;
+    const uint32_t what =
+        f->named ? mpr_named_ranges_which(f->named, r, t->node) : f->what(f->arg, r, t->node);
     if (!what) return;
     struct mpr_followed new = { .push = r->count[MPF_OP_PUSH],
                                 .begin_ns = e->time,

@@ -41,12 +41,6 @@ struct search {
     bool found_literal, followed; /* followed: its end will be seen */
 };
 
-static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
-{
-    struct search *s = arg;
-    return mpr_named_ranges_which(&s->named, r, node);
-}
-
 /* Returns true for the requested instance. A range that the program itself calls "step:12" precedes
  * the twelfth one. If a name and a number are requested, the instance must have both. */
 static bool is_it(const struct search *s, uint64_t number, bool literal)
@@ -135,7 +129,7 @@ static int find_instance(struct mpr_reader *reader, const char *path,
 {
     struct search s = { .wanted = *wanted };
     mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
-    s.follow = (struct mpr_follow){ .what = what, .begins = begins, .ends = ends, .arg = &s };
+    s.follow = (struct mpr_follow){ .named = &s.named, .begins = begins, .ends = ends, .arg = &s };
     mpr_follow_begin(&s.follow, &reader->replay);
     int status = mpr_reader_replay(reader, path, progress, error);
     if (status == 0) {

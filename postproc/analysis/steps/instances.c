@@ -140,7 +140,6 @@ static uint32_t range_of_repeat(struct mpr_instances_reading *b, uint32_t repeat
 static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
 {
     struct mpr_instances_reading *b = arg;
-    if (b->name) return mpr_named_ranges_which(&b->named, r, node);
     return range_of_repeat(b, mpr_repeats_of(b->repeats, r, node));
 }
 
@@ -335,6 +334,7 @@ struct mpr_instances_reading *mpr_instances_watch(struct mpr_reader *reader, con
     b->follow = (struct mpr_follow){
         .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
     };
+    if (range) b->follow.named = &b->named;
     mpr_follow_begin(&b->follow, &reader->replay);
     mpr_heap_rises_watch(&b->rises, &reader->replay);
     return b;

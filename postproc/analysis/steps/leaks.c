@@ -43,12 +43,6 @@ struct making {
 
 /* ---- instants */
 
-static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
-{
-    struct reading *g = arg;
-    return mpr_named_ranges_which(&g->named, r, node);
-}
-
 static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct reading *g = arg;
@@ -73,7 +67,7 @@ static void begin(struct reading *g, struct mpr_reader *reader)
     /* blocks are missing from the thinned part of a log */
     g->history.from = &mpr_log_status(reader->log)->fold.until_ns;
     if (g->out->every) return;
-    g->follow = (struct mpr_follow){ .what = what, .ends = ends, .arg = g };
+    g->follow = (struct mpr_follow){ .named = &g->named, .ends = ends, .arg = g };
     mpr_follow_begin(&g->follow, &reader->replay);
 }
 
