@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "named_ranges.h"
 
 static void take_out(struct mpr_follow *f, const struct mpr_replay *r, size_t at, bool ended)
 {
@@ -17,8 +16,7 @@ static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct 
                  const struct mpf_event *e)
 {
     if (t->depth_overflow) return;
-    const uint32_t what =
-        f->named ? mpr_named_ranges_which(f->named, r, t->node) : f->what(f->arg, r, t->node);
+    const uint32_t what = f->what(f->ranges, r, t->node);
     if (!what) return;
     struct mpr_followed new = { .push = r->count[MPF_OP_PUSH],
                                 .begin_ns = e->time,

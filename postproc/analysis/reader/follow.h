@@ -17,12 +17,10 @@ struct mpr_followed {
     uint32_t inner; /* the innermost open path on its thread */
 };
 
-struct mpr_named_ranges;
 struct mpr_follow {
-    /* The followed ranges, with the numbers of mpr_named_ranges_which; or NULL. */
-    struct mpr_named_ranges *named;
-    /* Otherwise returns the observer's number of this range, or 0 to leave it out. */
-    uint32_t (*what)(void *arg, const struct mpr_replay *r, uint32_t node);
+    /* Returns the observer's number of this range, or 0 to leave it out. */
+    uint32_t (*what)(void *ranges, const struct mpr_replay *r, uint32_t node);
+    void *ranges;
     /* Called before each range event, while `open` is as since the previous one; or NULL. */
     void (*before)(void *arg, const struct mpr_replay *r);
     /* Sets `number` of a new instance; or NULL. */

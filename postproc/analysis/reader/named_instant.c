@@ -129,7 +129,11 @@ static int find_instance(struct mpr_reader *reader, const char *path,
 {
     struct search s = { .wanted = *wanted };
     mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
-    s.follow = (struct mpr_follow){ .named = &s.named, .begins = begins, .ends = ends, .arg = &s };
+    s.follow = (struct mpr_follow){ .what = mpr_named_ranges_which,
+                                    .ranges = &s.named,
+                                    .begins = begins,
+                                    .ends = ends,
+                                    .arg = &s };
     mpr_follow_begin(&s.follow, &reader->replay);
     int status = mpr_reader_replay(reader, path, progress, error);
     if (status == 0) {

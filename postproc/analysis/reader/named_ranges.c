@@ -28,9 +28,9 @@ static uint8_t compare(struct mpr_named_ranges *n, const struct mpr_replay *r, u
     return NONE;
 }
 
-uint32_t mpr_named_ranges_which(struct mpr_named_ranges *n, const struct mpr_replay *r,
-                                uint32_t node)
+uint32_t mpr_named_ranges_which(void *named, const struct mpr_replay *r, uint32_t node)
 {
+    struct mpr_named_ranges *n = named;
     MPR_REACH(n->which, node, n->nodes);
     if (!n->which[node]) n->which[node] = compare(n, r, node);
     const uint32_t repeat = mpr_repeats_of(n->repeats, r, node);

@@ -17,9 +17,9 @@ struct mpr_named_ranges {
 
 void mpr_named_ranges_begin(struct mpr_named_ranges *named, const char *name, const char *other);
 void mpr_named_ranges_free(struct mpr_named_ranges *named);
-/* Returns 1 if the node has the first name, 2 if it has only the other one, or 0. */
-uint32_t mpr_named_ranges_which(struct mpr_named_ranges *named, const struct mpr_replay *r,
-                                uint32_t node);
+/* Returns 1 if the node has the first name, 2 if it has only the other one, or 0.  For struct
+ * mpr_follow; @named: the struct mpr_named_ranges. */
+uint32_t mpr_named_ranges_which(void *named, const struct mpr_replay *r, uint32_t node);
 
 /* Returns the hint for a name that no range has: "; did you mean step?" if a range has a similar
  * name, else the ranges with the most instances, "; found: step; forward; ...". */

@@ -182,9 +182,9 @@ bool mpr_repeats_named(struct mpr_repeats *s, const struct mpr_replay *r, uint32
 
 /* ---- instances */
 
-static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
+static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
-    return mpr_repeats_of(arg, r, node);
+    return mpr_repeats_of(ranges, r, node);
 }
 
 /* If an instance is not followed, its end is unknown, so it does not count as covered time. */
@@ -235,7 +235,7 @@ struct mpr_repeats *mpr_repeats_watch(struct mpr_replay *r)
 {
     struct mpr_repeats *s = mpr_repeats_new();
     s->follow = (struct mpr_follow){
-        .what = what, .before = before, .begins = begins, .ends = ends, .arg = s
+        .what = what, .ranges = s, .before = before, .begins = begins, .ends = ends, .arg = s
     };
     mpr_follow_begin(&s->follow, r);
     return s;

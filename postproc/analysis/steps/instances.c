@@ -137,9 +137,9 @@ static uint32_t range_of_repeat(struct mpr_instances_reading *b, uint32_t repeat
     return *of >= MEASURED ? *of - MEASURED + 1 : 0;
 }
 
-static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
+static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
-    struct mpr_instances_reading *b = arg;
+    struct mpr_instances_reading *b = ranges;
     return range_of_repeat(b, mpr_repeats_of(b->repeats, r, node));
 }
 
@@ -331,10 +331,12 @@ struct mpr_instances_reading *mpr_instances_watch(struct mpr_reader *reader, con
         b->repeats = b->named.repeats;
         add_range(b, 0);
     }
-    b->follow = (struct mpr_follow){
-        .what = what, .before = before, .begins = begins, .ends = ends, .arg = b
-    };
-    if (range) b->follow.named = &b->named;
+    b->follow = (struct mpr_follow){ .what = range ? mpr_named_ranges_which : what,
+                                     .ranges = range ? (void *)&b->named : b,
+                                     .before = before,
+                                     .begins = begins,
+                                     .ends = ends,
+                                     .arg = b };
     mpr_follow_begin(&b->follow, &reader->replay);
     mpr_heap_rises_watch(&b->rises, &reader->replay);
     return b;

@@ -67,7 +67,9 @@ static void begin(struct reading *g, struct mpr_reader *reader)
     /* blocks are missing from the thinned part of a log */
     g->history.from = &mpr_log_status(reader->log)->fold.until_ns;
     if (g->out->every) return;
-    g->follow = (struct mpr_follow){ .named = &g->named, .ends = ends, .arg = g };
+    g->follow = (struct mpr_follow){
+        .what = mpr_named_ranges_which, .ranges = &g->named, .ends = ends, .arg = g
+    };
     mpr_follow_begin(&g->follow, &reader->replay);
 }
 

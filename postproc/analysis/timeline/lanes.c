@@ -117,9 +117,9 @@ static void make_room(struct mpr_lanes *l)
 
 /* ---- events */
 
-static uint32_t what(void *arg, const struct mpr_replay *r, uint32_t node)
+static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
-    (void)arg;
+    (void)ranges;
     return r->ranges.node[node].depth <= MPR_LANES_DEPTH ? node : 0;
 }
 
