@@ -219,6 +219,7 @@ int mpr_cmd_peaks(int argc, char **argv)
     struct args a = { .common = mpr_args_default(),
                       .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    a.peaks.all_bytes = a.peaks.by == MPR_GROUP_SIZE;
     if (a.all) return show_all(&a);
     return mpr_log_report_run(&a.common, a.peaks.heap,
                               a.tree                           ? make_tree

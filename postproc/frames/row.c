@@ -60,6 +60,8 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     to->blocks += from->blocks;
     to->allocations += from->allocations;
     to->end_bytes += from->end_bytes;
+    const bool known = to->all_bytes != UINT64_MAX && from->all_bytes != UINT64_MAX;
+    to->all_bytes = known ? to->all_bytes + from->all_bytes : UINT64_MAX;
     to->inherited += from->inherited;
     to->live_bytes += from->live_bytes;
     to->live_blocks += from->live_blocks;

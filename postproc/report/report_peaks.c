@@ -65,6 +65,8 @@ static const struct mpr_column row_columns[] = {
       .after = "blocks_at_peak", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true,
       .ranks = MPR_ORDER_END, .if_ranked = true },
     MORE_COLUMNS,
+    { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(all_bytes),
+      .unless = MPR_UNKNOWN_AT_MAX, .bound = true }, /* only by size */
 };
 
 static const struct mpr_column thread_columns[] = {
@@ -93,7 +95,13 @@ static const struct mpr_column thread_columns[] = {
 };
 // clang-format on
 
-/* @thread: of each row, or NULL */
+static size_t row_column_count(enum mpr_group by)
+{
+    return sizeof row_columns / sizeof *row_columns - (by != MPR_GROUP_SIZE);
+}
+
+/* @thread: of each row, or NULL.  Threads that held nothing at the peak are lines because of their
+ * lifetimes, and sizes because of their allocations. */
 static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
                  const struct mpr_heap_peak *h, bool at_peak, const char *process,
                  const struct mpr_thread_row *thread)
@@ -102,7 +110,8 @@ static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                .title =
                                    mpr_report_heading(doc, mpr_heap_name(h->heap), log->choice.by),
                                .only = MPR_EVERYWHERE,
-                               MPR_COLUMNS(row_columns),
+                               .column = row_columns,
+                               .columns = row_column_count(log->choice.by),
                                MPR_ROWS(h->row, h->rows),
                                .context = h,
                                .whole = h->peak_bytes,
@@ -110,8 +119,7 @@ static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
                                .bounds = mpr_report_is_thinned(&log->summary, h->heap),
                                .lines = { .merged = true,
                                           .bytes_title = at_peak ? NULL : "at that time",
-                                          .empty = thread, /* threads that held nothing have
-                                                              lifetimes */
+                                          .empty = thread || log->choice.by == MPR_GROUP_SIZE,
                                           .siblings = true },
                                .folded = { process, "heap", "bytes_at_peak" } };
     if (thread) {
@@ -442,6 +450,7 @@ static void report(struct mpr_document *doc, const struct mpr_peaks *peaks,
     if (peaks->logs > 1) processes(doc, peaks);
     if (use) mpr_doc_csv(doc, thread_columns);
     else mpr_doc_csv(doc, row_columns);
+    if (!use) doc->csv_columns = row_column_count(peaks->options.by);
 }
 
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)

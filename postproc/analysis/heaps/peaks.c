@@ -9,6 +9,7 @@
 #include "cell_totals.h"
 #include "device.h"
 #include "labels.h"
+#include "lifetime_histogram.h"
 #include "process_tree.h"
 #include "projection.h"
 #include "reader.h"
@@ -65,6 +66,14 @@ static void sum_blocks(const struct mpr_cell_totals *held, struct mpr_heap_peak 
     out->frees = mpr_saturating_sub(out->allocations, out->end_blocks);
 }
 
+/* Returns the bytes of all blocks of a cell.  Memory that is counted by pages has no blocks, and
+ * those of a sample are not all. */
+static uint64_t all_bytes(const struct mpr_replay *r, uint32_t cell, bool estimated)
+{
+    const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(r->lasting, cell);
+    return all.births && !estimated ? all.bytes : UINT64_MAX;
+}
+
 void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                          struct mpr_heap_peak *out)
 {
@@ -84,6 +93,7 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
             .estimated = mpr_counted_totals_is(&r->totals, &r->accounts, cell),
             .allocations = held[i].allocations,
             .end_bytes = held[i].now,
+            .all_bytes = peaks->options.all_bytes ? all_bytes(r, i, held[i].estimated) : 0,
             .variance = held[i].variance,
             .inherited = mpr_accounts_inherited_at_peak(&r->accounts, cell),
             .cell = i,
@@ -264,7 +274,8 @@ struct mpr_peaks_reading {
     struct mpr_reader reader;
     struct mpr_own_peaks own; /* if is_auto */
     struct mpr_projection projection;
-    bool is_open, is_auto; /* is_auto: the replay finds out the grouping */
+    struct mpr_lifetime_histogram lasting; /* for all_bytes */
+    bool is_open, is_auto;                 /* is_auto: the replay finds out the grouping */
 };
 
 static bool is_auto(const struct mpr_peaks_options *o)
@@ -300,6 +311,7 @@ struct mpr_peaks_reading *mpr_peaks_open(const struct mpr_peaks *peaks, const ch
         return NULL;
     }
     p->is_open = true;
+    if (o->all_bytes) p->reader.replay.lasting = &p->lasting;
     if (p->is_auto) mpr_own_peaks_begin(&p->own, &p->reader.replay, MPR_GROUP_AUTO);
     return p;
 }
@@ -329,6 +341,7 @@ void mpr_peaks_close(struct mpr_peaks_reading *p)
         mpr_reader_close(&p->reader);
     }
     if (p->is_auto) mpr_own_peaks_free(&p->own);
+    mpr_lifetime_histogram_free(&p->lasting);
     free(p);
 }
 
@@ -376,6 +389,12 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     const struct mpr_peaks_options *o = &peaks->options;
     struct mpr_choice choice = asked(o);
     struct mpr_reader reader;
+    if (o->all_bytes) {
+        struct mpr_peaks_reading *p = mpr_peaks_open(peaks, path, error);
+        const int status = p ? mpr_peaks_replay(peaks, p, path, progress, error) : -1;
+        if (p) mpr_peaks_close(p);
+        return status;
+    }
     if (is_auto(o)) {
         if (replay_auto(&reader, o, &choice, path, progress, error) != 0) return -1;
     } else if (open_by(&reader, o, choice.by, path, error) != 0 ||

@@ -26,6 +26,7 @@ struct mpr_peaks_options {
     enum mpr_group by;
     const struct mpr_choice *choice; /* the grouping for AUTO, or NULL to choose it from the log */
     bool no_inherit;      /* threads without ranges do not inherit those of another thread */
+    bool all_bytes;       /* rows have the bytes of all their blocks */
     bool backward_of;     /* PyTorch's backward ranges become children of their forward operators */
     uint8_t heap;         /* MPF_HEAP_NONE: all */
     enum mpr_order order; /* of rows */
