@@ -86,7 +86,7 @@ static const struct mpr_column thread_columns[] = {
     MORE_COLUMNS,
     { .key = "number", .type = MPR_COUNT, OF_THREAD(life.number), .merge = MPR_MERGE_FIRST },
     { .key = "end_blocks", .type = MPR_COUNT, OF_THREAD(end_blocks) },
-    { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_THREAD(all_bytes),
+    { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(all_bytes),
       .unless = MPR_UNKNOWN_AT_MAX, .bound = true },
     { .key = "first_ns", .title = "from", .type = MPR_TIME, OF_THREAD(life.first_ns),
       .merge = MPR_MERGE_MIN, .spare = 1 },

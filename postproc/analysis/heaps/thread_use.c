@@ -4,29 +4,18 @@
 
 #include "alloc.h"
 #include "cell_totals.h"
-#include "lifetime_histogram.h"
-#include "mpf/sample.h"
 #include "reader.h"
 
-struct gathering {
-    struct mpr_thread_use *out;
-    struct mpr_lifetime_histogram lasting;
-};
-
-static struct mpr_thread_row *fill_rows(struct gathering *g, const struct mpr_replay *r,
+static struct mpr_thread_row *fill_rows(struct mpr_arena *arena, const struct mpr_replay *r,
                                         const struct mpr_heap_peak *heap)
 {
-    struct mpr_arena *arena = &g->out->peaks.arena;
     struct mpr_thread_row *row = mpr_arena_alloc(arena, heap->rows * sizeof *row);
     struct mpr_cell_totals *held = mpr_cell_totals_heap(r, heap->heap);
     for (size_t i = 0; i < heap->rows; i++) {
         const uint32_t cell = heap->row[i].cell;
-        const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(&g->lasting, cell);
-        row[i] = (struct mpr_thread_row){
-            .life = mpr_info_thread(arena, r, (uint32_t)r->accounts.cell[cell].key),
-            .end_blocks = held[cell].now_blocks,
-            .all_bytes = all.births && !held[cell].estimated ? all.bytes : MPF_UNKNOWN,
-        };
+        const uint32_t thread = (uint32_t)r->accounts.cell[cell].key;
+        row[i] =
+            (struct mpr_thread_row){ mpr_info_thread(arena, r, thread), held[cell].now_blocks };
     }
     free(held);
     return row;
@@ -49,24 +38,22 @@ int mpr_thread_use_read(struct mpr_thread_use *out, const char *path,
                         const struct mpr_peaks_options *options,
                         const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct gathering g = { .out = out };
     *out = (struct mpr_thread_use){ 0 };
     mpr_peaks_init(&out->peaks, options);
+    out->peaks.options.all_bytes = true;
     struct mpr_peaks_reading *reading = mpr_peaks_open(&out->peaks, path, error);
     if (!reading) return -1;
     struct mpr_reader *reader = mpr_peaks_reader(reading);
-    reader->replay.lasting = &g.lasting;
     const int status = mpr_peaks_replay(&out->peaks, reading, path, progress, error);
     if (status == 0) {
         const struct mpr_log_peaks *log = &out->peaks.log[0];
         fill_threads(out, &reader->replay);
         out->of = mpr_arena_alloc(&out->peaks.arena, log->heaps * sizeof *out->of);
         for (size_t i = 0; i < log->heaps; i++)
-            out->of[i] = fill_rows(&g, &reader->replay, &log->heap[i]);
+            out->of[i] = fill_rows(&out->peaks.arena, &reader->replay, &log->heap[i]);
         mpr_peaks_finish(&out->peaks);
     } else mpr_thread_use_free(out);
     mpr_peaks_close(reading);
-    mpr_lifetime_histogram_free(&g.lasting);
     return status;
 }
 

@@ -12,8 +12,6 @@
 struct mpr_thread_row {
     struct mpr_info_thread life;
     uint64_t end_blocks;
-    uint64_t all_bytes; /* sum of all blocks that it allocated, or MPF_UNKNOWN if memory is counted
-                           by pages or known from samples */
 };
 
 struct mpr_thread_use {
