@@ -67,6 +67,7 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     to->live_blocks += from->live_blocks;
     to->estimated |= from->estimated;
     to->at_least |= from->at_least;
+    to->counted |= from->counted;
     to->variance += from->variance;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
     if (to->bytes > to->own_peak) to->own_peak = to->bytes;

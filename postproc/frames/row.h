@@ -30,6 +30,7 @@ struct mpr_row {
                                          rows */
     bool estimated;                   /* from sampled blocks, or counted now and then */
     bool at_least;                    /* a lower bound: the sampled blocks alone */
+    bool counted;                     /* the blocks that the recording only counted (counted.h) */
     uint32_t cell;                    /* index in the accounts, while the replay exists */
     double variance;                  /* variance of an estimate, bytes squared */
     uint64_t inherited; /* bytes that belong to another thread's range, which the thread inherited

@@ -181,14 +181,19 @@ static void hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log
         mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
 }
 
+/* The recorder names pymalloc's arenas by a function without a file. */
+static bool is_arena(const struct mpr_row *row)
+{
+    const struct mpr_frame *frame = row->path.depth == 1 ? row->path.frame[0] : &mpr_frame_none;
+    return frame->kind == MPR_FRAME_LABEL && strcmp(frame->name, MPF_PYMALLOC_ARENA) == 0;
+}
+
 /* Python's small objects are known only by pymalloc's arenas. */
 static uint64_t arena_bytes(const struct mpr_heap_peak *h)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < h->rows; i++)
-        if (h->row[i].path.depth == 1 &&
-            strcmp(h->row[i].path.frame[0]->text, MPF_PYMALLOC_ARENA) == 0)
-            bytes += h->row[i].bytes;
+        if (is_arena(&h->row[i])) bytes += h->row[i].bytes;
     return bytes;
 }
 
@@ -208,10 +213,7 @@ static uint64_t counted_only(const struct mpr_log_peaks *log)
     if (log->summary.recording.blocks != MPR_RECORDED_LARGE) return 0;
     const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_HOST);
     for (size_t i = 0; h && i < h->rows; i++)
-        if (h->row[i].path.depth == 1 &&
-            strncmp(h->row[i].path.frame[0]->text, "(blocks under ", 14) == 0 &&
-            h->row[i].bytes > h->peak_bytes / TENTH)
-            bytes += h->row[i].bytes;
+        if (h->row[i].counted && h->row[i].bytes > h->peak_bytes / TENTH) bytes += h->row[i].bytes;
     return bytes >= MUCH ? bytes : 0;
 }
 

@@ -4,7 +4,18 @@ import test from 'node:test';
 import { OTHER, SMALL } from '../../viewer/src/columns.js';
 import { lines } from '../../viewer/src/lines.js';
 import { shown, spansIn, totals } from '../../viewer/src/lod.js';
-import { ELSE, SEVERAL, composition, foremost, isLeast, peakSpan, spanAt, stack } from '../../viewer/src/model.js';
+import {
+  ELSE,
+  SEVERAL,
+  composition,
+  foremost,
+  isInside,
+  isLeast,
+  peakSpan,
+  spanAt,
+  stack,
+} from '../../viewer/src/model.js';
+import { join } from '../../viewer/src/names.js';
 import { statistics } from '../../viewer/src/statistics.js';
 import { log, randomHeap } from './made.mjs';
 
@@ -270,4 +281,11 @@ test('columns have the spans that a chart of so many pixels shows', () => {
     [...spansIn(heap.spans, from, to, columns)],
     Array.from({ length: columns }, (_, i) => drawn(from + ((to - from) * (i + 0.5)) / columns)),
   );
+});
+
+test('a name is in a range if its path begins with that range', () => {
+  const inner = join(['step', 'forward', 'loss']);
+  for (const range of ['step > ', 'step > forward > ', 'step > forward > loss > ']) assert.ok(isInside(inner, range));
+  for (const range of ['ste > ', 'forward > ', 'step > forward > loss > x > ']) assert.ok(!isInside(inner, range));
+  assert.ok(!isInside(join(['operator > of a', 'b']), 'operator > '));
 });

@@ -143,8 +143,12 @@ export function blockName(log, heap, i, grouping) {
   return bandName(log, heap, bandOf(heap.blocks, i), grouping);
 }
 
-/** @param {string} name @param {string} range followed by " > " */
-export const isInside = (name, range) => (name + INSIDE).startsWith(range);
+/** Returns true if a name is a range or a name in it. A range whose own name contains " > " is one part of a path.
+ *  @param {string} name @param {string} range followed by " > " */
+export function isInside(name, range) {
+  let begin = '';
+  return joinedOf(name).path.some((part) => (begin += part + INSIDE) === range);
+}
 
 /** Calls each(span) with the `sums` of all names at that span. @param {Heap} heap @param {Int32Array} nameOf
  *  @param {Float64Array} sums @param {(span: number) => void} each @param {number} [spans] how many, from the first

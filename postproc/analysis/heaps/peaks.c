@@ -85,12 +85,14 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap != heap) continue;
+        const bool counted = mpr_counted_totals_is(&r->totals, &r->accounts, cell);
         out->row[out->rows++] = (struct mpr_row){
             .path = mpr_label_path(&peaks->arena, reader, cell),
             .bytes = held[i].then,
             .blocks = held[i].then_blocks,
             .own_peak = held[i].own_peak,
-            .estimated = mpr_counted_totals_is(&r->totals, &r->accounts, cell),
+            .estimated = counted,
+            .counted = counted,
             .allocations = held[i].allocations,
             .end_bytes = held[i].now,
             .all_bytes = peaks->options.all_bytes ? all_bytes(r, i, held[i].estimated) : 0,

@@ -172,10 +172,10 @@ static struct mpr_row row_of(const struct making *m, const struct mpr_leaks_site
                            .blocks = site->trend.by.blocks,
                            .live_bytes = site->live.bytes,
                            .live_blocks = site->live.blocks };
-    for (size_t i = 0; i < site->cells; i++)
-        row.estimated |=
-            mpr_history_is_estimate(&m->view, cell[i]) ||
-            mpr_counted_totals_is(&r->totals, &r->accounts, &r->accounts.cell[cell[i]]);
+    for (size_t i = 0; i < site->cells; i++) {
+        row.counted |= mpr_counted_totals_is(&r->totals, &r->accounts, &r->accounts.cell[cell[i]]);
+        row.estimated |= row.counted || mpr_history_is_estimate(&m->view, cell[i]);
+    }
     row.path = mpr_leaks_site_path(&m->out->arena, s, site, m->reading->named.repeats, m->reader);
     return row;
 }
