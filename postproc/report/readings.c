@@ -242,7 +242,7 @@ static void nearest_samples(struct mpr_document *doc, const struct mpr_heap_peak
     const struct mpr_reading *before = &h->before[MPR_READ_RSS], *after = &h->after[MPR_READ_RSS];
     if (!before->valid && !after->valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_FAINT, "no sample of RSS within 100 ms of the peak; the nearest ones:");
+    mpr_doc_add(doc, MPR_FAINT, "no sample of RSS within 100 ms of the peak; nearest samples:");
     mpr_doc_end(doc);
     if (before->valid) rss_lines(doc, before);
     if (after->valid) rss_lines(doc, after);
@@ -255,9 +255,7 @@ void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak
     if (!rss->valid) nearest_samples(doc, h);
     if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
     mpr_doc_gap(doc);
-    mpr_doc_add(doc, MPR_FAINT,
-                at_peak ? "what the kernel charged at the peak of %s"
-                        : "what the kernel charged then",
+    mpr_doc_add(doc, MPR_FAINT, at_peak ? "samples at the peak of %s" : "samples at that time",
                 mpr_heap_name(h->heap));
     mpr_doc_end(doc);
     if (rss->valid) rss_lines(doc, rss);

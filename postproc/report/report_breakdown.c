@@ -52,7 +52,7 @@ const char *mpr_report_pass(struct mpr_document *doc, const struct mpr_breakdown
     static const char *const in[MPR_PHASES] = { "before the first forward pass", "in forward",
                                                 "in backward", "in the optimizer",
                                                 "between passes" };
-    if (!b->ran) return "no forward or backward pass and no optimizer's step was seen";
+    if (!b->ran) return "no forward pass, backward pass or optimizer step was recorded";
     if (!b->steps) return in[h->phase];
     return mpr_arena_format(&doc->arena, "%s, %s of %s steps done", in[h->phase],
                             mpr_doc_count(doc, h->steps), mpr_doc_count(doc, b->steps));
@@ -124,14 +124,14 @@ static void heap(struct mpr_document *doc, const struct mpr_breakdown *b,
                  mpr_instant_is_peak(b->at) ? "at its peak" : "then", mpr_doc_time(doc, h->time),
                  mpr_report_pass(doc, b, h));
     if (h->asleep && !h->role[MPR_ROLE_ASLEEP].bytes)
-        mpr_doc_line(doc, "  %s of it asleep at %s, without memory behind it",
-                     mpr_doc_size(doc, h->asleep), mpr_doc_time(doc, h->asleep_time));
+        mpr_doc_line(doc, "  %s of it was asleep (unmapped) at %s", mpr_doc_size(doc, h->asleep),
+                     mpr_doc_time(doc, h->asleep_time));
     mpr_doc_rows(doc, role_columns, role, roles, .title = "role", .only = MPR_FOR_PEOPLE,
                  .all = MPR_FOR_PEOPLE, .whole = h->bytes);
     if (b->passes == 1 && h->role[MPR_ROLE_UNEXPLAINED].bytes)
-        mpr_doc_line(doc,
-                     "  one backward pass alone does not tell what it leaves behind (a gradient, "
-                     "an output, a workspace)");
+        mpr_doc_line(
+            doc,
+            "  a single backward pass does not show which blocks are gradients, outputs or workspaces");
     for (size_t i = 0; i < roles; i++)
         if (role[i].bytes) parts(doc, h, &role[i], MPR_FOR_PEOPLE);
     mpr_doc_close(doc);
@@ -156,6 +156,6 @@ void mpr_report_breakdown(struct mpr_document *doc, const struct mpr_breakdown *
         doc,
         !breakdown->heaps ? "PyTorch's caching allocator held no device memory"
         : !breakdown->ran
-            ? "roles are told by passes: without any, by call stacks alone (a module's, a cache's)"
-            : "no backward pass and no optimizer's step was recorded (PyTorch's own ranges tell them)");
+            ? "no pass was recorded, so roles come from call stacks only (modules, caches)"
+            : "no backward pass or optimizer step was recorded (PyTorch's own ranges show them)");
 }

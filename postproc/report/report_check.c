@@ -30,7 +30,7 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
                          mpr_doc_size(doc, r->limit.bytes), r->limit.from);
     size_t lines, live;
     if (*r->grown)
-        return mpr_arena_format(&doc->arena, "%s; most of what grew %s+%s in %s", text,
+        return mpr_arena_format(&doc->arena, "%s; largest growth: %s+%s in %s", text,
                                 r->grown_estimated ? "~" : "", mpr_doc_size(doc, r->grown_bytes),
                                 r->grown);
     if (!r->rows) return text; /* it is a line itself */
@@ -94,7 +94,7 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
     mpr_doc_add_plain(doc, " %s (%s)", mpr_report_limit(doc, r), r->limit.from);
     if (*r->nearest)
         mpr_doc_add_plain(
-            doc, "; is %s%s%s%s meant?",
+            doc, "; did you mean %s%s%s%s?",
             !r->absent && r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line " : "", quote,
             r->nearest, quote);
     mpr_doc_end(doc);
@@ -104,7 +104,7 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->absent)
-        mpr_doc_line(doc, "note: %s has no %s, so it holds 0 B of it", r->log, r->limit.account);
+        mpr_doc_line(doc, "note: %s has no %s, which counts as 0 B", r->log, r->limit.account);
     if (r->unmatched)
         mpr_doc_line(doc, "note: %s has no %s (%s)", r->log, mpr_report_limit(doc, r),
                      r->limit.from);

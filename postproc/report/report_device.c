@@ -40,7 +40,7 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
     *part = (struct mpr_device_part){ .use = MPR_USES,
                                       .name = "torch live, asleep",
                                       .bytes = mpr_saturating_signed(s->torch_asleep),
-                                      .note = "not in use: unmapped below live blocks" };
+                                      .note = "not in use: their memory is unmapped" };
     mpr_doc_rows(doc, asleep_columns, part, 1, .only = MPR_FOR_PEOPLE);
 }
 
@@ -204,12 +204,10 @@ static void heading(struct mpr_document *doc, const struct mpr_device *d,
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, whole_of(s)));
     if (s->total != MPF_UNKNOWN) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
     mpr_doc_add_plain(doc, " %s at %s",
-                      measured ? "used" : "tracked (nobody measured what is used)",
+                      measured ? "used" : "tracked (used memory was not measured)",
                       mpr_doc_time(doc, s->time));
     mpr_doc_end_wrapped(doc, 2);
-    if (d->shared)
-        mpr_doc_line(doc,
-                     "  host and device share one pool of memory: used is what both hold of it");
+    if (d->shared) mpr_doc_line(doc, "  host and device share their memory: used includes both");
     if (*d->off) mpr_doc_line(doc, "  driver allocations are not recorded: %s", d->off);
     if (*d->used_off)
         mpr_doc_line(doc, "  used memory was read at driver calls only, and not sampled: %s",
@@ -227,9 +225,9 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
         part_lines(doc, shown, count, whole_of(s));
         asleep(doc, s);
         if (s->xla_arena)
-            mpr_doc_line(doc, "  XLA's buffers are not seen in its pool: they are with "
-                              "XLA_PYTHON_CLIENT_PREALLOCATE=false "
-                              "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async");
+            mpr_doc_line(
+                doc,
+                "  XLA's buffers inside its pool are not recorded. To record them, set XLA_PYTHON_CLIENT_PREALLOCATE=false and XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async");
     }
     part_fields(doc, s);
     mpr_doc_facts(doc, after_parts, s);

@@ -71,7 +71,7 @@ static const char *death(struct mpr_document *doc, const struct mpr_process *p)
                dismissed = p->parent != MPR_NO_PROCESS && s->fate == MPR_FATE_SIGNAL &&
                            s->fate_status == SIGTERM && !oom;
     if (s->life == MPR_RUNS || dismissed || (!oom && fine && !s->fate_status)) return "";
-    if (!oom && (s->fate == MPR_FATE_UNKNOWN || (own && !s->end))) return "end not told";
+    if (!oom && (s->fate == MPR_FATE_UNKNOWN || (own && !s->end))) return "exit status unknown";
     return mpr_report_ending(&doc->arena, s);
 }
 

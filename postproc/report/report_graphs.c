@@ -69,7 +69,7 @@ static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_b
         names = mpr_arena_format(&doc->arena, "and %s; ",
                                  mpr_doc_counted(doc, others, "other name", "other names"));
     if (b->block_bytes)
-        blocks = mpr_arena_format(&doc->arena, ", %s handed out by PyTorch",
+        blocks = mpr_arena_format(&doc->arena, ", %s allocated by PyTorch",
                                   mpr_doc_size(doc, b->block_bytes));
     return mpr_arena_format(&doc->arena, "%s%s to %s, %" PRIu64 " alive at the end%s", names, from,
                             to, b->alive, blocks);

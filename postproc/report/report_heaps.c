@@ -81,28 +81,27 @@ void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *h
     const char *heap = mpr_heap_name(h->heap), *peak = mpr_doc_size(doc, h->peak_bytes);
     if (touched->bytes < h->peak_bytes)
         mpr_doc_line(doc,
-                     touched->ever
-                         ? "%s: of %s never more than %s was in memory, up to %s"
-                         : "%s: of %s at most %s was in memory or swap in samples at its peak, the "
-                           "largest of %s",
-                     heap, peak, mpr_doc_size(doc, touched->bytes),
+                     touched->ever ? "%s: at most %s of %s was resident until %s"
+                                   : "%s: at most %s of %s was resident or in swap (sample at %s)",
+                     heap, mpr_doc_size(doc, touched->bytes), peak,
                      mpr_doc_time(doc, touched->time));
     if (touched->ever && touched->bytes >= h->peak_bytes / 2 &&
         h->sampled.bytes < h->peak_bytes / 2)
-        mpr_doc_line(doc,
-                     "%s: how much of %s was in memory at the peak is not known; %s at %s, when it "
-                     "was sampled",
-                     heap, peak, mpr_doc_size(doc, h->sampled.bytes),
-                     mpr_doc_time(doc, h->sampled.time));
+        mpr_doc_line(
+            doc,
+            "%s: the resident part of %s at the peak is not known; it was %s in the sample "
+            "at %s",
+            heap, peak, mpr_doc_size(doc, h->sampled.bytes), mpr_doc_time(doc, h->sampled.time));
 }
 
 void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     for (size_t i = 0; i < log->heaps; i++)
         if (log->heap[i].nested)
-            mpr_doc_line(doc,
-                         "%s: what libraries told NVTX of; inside memory that other heaps count",
-                         mpr_heap_name(log->heap[i].heap));
+            mpr_doc_line(
+                doc,
+                "%s: regions that libraries registered with NVTX, inside memory that other heaps count",
+                mpr_heap_name(log->heap[i].heap));
 }
 
 /* The errors of device memory and pinned memory are the driver's: 2 is out of memory. */
@@ -111,7 +110,7 @@ static const char *failure_text(const struct mpr_heap_peak *h)
     if (!mpf_heap_is_gpu(h->heap) && h->heap != MPF_HEAP_PINNED)
         return strerror((int)h->failure_errno);
     return h->failure_errno == 2 ? "CUDA: out of memory"
-                                 : "CUDA: an error that is not lack of memory";
+                                 : "CUDA: an error other than out of memory";
 }
 
 static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
@@ -138,9 +137,9 @@ static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *
                           const struct mpr_heap_peak *h)
 {
     if (!h->estimated) return;
-    mpr_doc_add_plain(doc,
-                      "%s: ~ estimated from samples; in pymalloc's arenas, which host/mmap counts",
-                      mpr_heap_name(h->heap));
+    mpr_doc_add_plain(
+        doc, "%s: ~ estimated from samples; part of pymalloc's arenas, which host/mmap counts",
+        mpr_heap_name(h->heap));
     if (h->inside) mpr_report_arena_limit(doc, log, h);
     mpr_doc_end(doc);
 }
@@ -172,8 +171,7 @@ void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks 
 static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
 {
     struct mpr_arena *arena = &doc->arena;
-    if (!*i->name)
-        return i->beyond ? "one of too many ranges that were open (256 are followed)" : "";
+    if (!*i->name) return i->beyond ? "an unknown range, because more than 256 were open" : "";
     const char *inside =
         i->path.depth ? mpr_arena_format(arena, ", in %s", mpr_doc_path(doc, i->path)) : "";
     const char *of = mpr_doc_count(doc, i->of), *more = "";

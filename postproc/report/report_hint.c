@@ -125,10 +125,10 @@ static void hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *l
     const bool fetch = !note && !(servers && *servers);
     if (note && noted) return;
     mpr_doc_gap(doc);
-    mpr_doc_add_plain(doc, "%s%s of %s told by addresses in %s: %s", h->samples ? "~" : "",
-                      mpr_doc_size(doc, bytes), mpr_heap_name(h->heap), object,
-                      note ? note : "it was stripped, and its debug file is not here");
-    if (fetch) mpr_doc_add_plain(doc, "; a server of debuginfod may have it:");
+    mpr_doc_add_plain(doc, "%s%s of %s has addresses in %s instead of names: %s",
+                      h->samples ? "~" : "", mpr_doc_size(doc, bytes), mpr_heap_name(h->heap),
+                      object, note ? note : "it was stripped, and its debug file is not here");
+    if (fetch) mpr_doc_add_plain(doc, "; to look for it on a debuginfod server:");
     mpr_doc_end_wrapped(doc, 2);
     if (fetch)
         mpr_doc_command(doc,
@@ -170,12 +170,12 @@ static void hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log
     if (by == MPR_GROUP_STACK) mpr_doc_add_plain(doc, "without a native call stack");
     else if (by == MPR_GROUP_PYTHON)
         mpr_doc_add_plain(
-            doc, "without a Python call stack: no Python ran on the thread that made it, and no "
-                 "forward operator is known whose backward it is");
+            doc,
+            "without a Python call stack: no Python ran on the allocating thread, and the forward operator is not known");
     else
         mpr_doc_add_plain(
-            doc, "without a name: no range was open and no Python ran on the thread that made "
-                 "it, as on autograd's; NVTX ranges there name it");
+            doc,
+            "without a name: on the allocating thread, such as autograd's, no range was open and no Python ran; NVTX ranges on that thread name its memory");
     mpr_doc_end_wrapped(doc, 2);
     if (by == MPR_GROUP_STACK)
         mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
@@ -203,7 +203,7 @@ void mpr_report_arena_limit(struct mpr_document *doc, const struct mpr_log_peaks
     const struct mpr_heap_peak *around = mpr_peaks_heap(log, h->inside);
     const uint64_t bytes = around ? arena_bytes(around) : 0;
     if (bytes && h->peak_bytes > bytes)
-        mpr_doc_add_plain(doc, "; no more than the arenas' %s", mpr_doc_size(doc, bytes));
+        mpr_doc_add_plain(doc, "; at most the arenas' %s", mpr_doc_size(doc, bytes));
 }
 
 /* Returns the bytes of blocks of which a log of large blocks knows only the sum. */
@@ -252,8 +252,8 @@ static void hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log)
         mpr_doc_add_plain(doc, "%s without a call stack (blocks below %s)", heaps,
                           mpr_doc_size(doc, r->stacks_large));
     if (small)
-        mpr_doc_add_plain(doc, "%s%s in pymalloc arenas without a line of Python",
-                          *heaps ? ", " : "", mpr_doc_size(doc, small));
+        mpr_doc_add_plain(doc, "%s%s in pymalloc arenas without Python lines", *heaps ? ", " : "",
+                          mpr_doc_size(doc, small));
     if (counted)
         mpr_doc_add_plain(doc, "%s%s in blocks below %s, which are only counted",
                           *heaps || small ? ", " : "", mpr_doc_size(doc, counted),
@@ -275,9 +275,9 @@ static const char *without_stacks(struct mpr_document *doc, const struct mpr_rec
     const char *below = mpr_doc_size(doc, r->stacks_large);
     if (mpf_heap_is_host(heap) && r->stacks == MPR_RECORDED_LARGE)
         return mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
-    return mpr_arena_format(&doc->arena,
-                            "of blocks below %s a sample has a call stack, and is counted as it is",
-                            below);
+    return mpr_arena_format(
+        &doc->arena,
+        "only a sample of the blocks below %s has call stacks, and it is not scaled up", below);
 }
 
 bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log, uint8_t heap,
@@ -300,7 +300,7 @@ static void hint_calls(struct mpr_document *doc, const struct mpr_log_peaks *log
     if (log->choice.by != MPR_GROUP_AUTO || !log->heaps || !mpf_heap_is_host(h->heap)) return;
     if (!is_much(h->by_library, h->peak_bytes)) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s%s of %s told by library; by call stack:", h->samples ? "~" : "",
+    mpr_doc_line(doc, "%s%s of %s is named by library only; by call stack:", h->samples ? "~" : "",
                  mpr_doc_size(doc, h->by_library), mpr_heap_name(h->heap));
     mpr_doc_command(doc, "  memprof-report peaks --by stack %s",
                     mpr_shell_word(&doc->arena, log->summary.path));

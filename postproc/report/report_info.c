@@ -101,10 +101,10 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     mpr_doc_gap(doc);
     frames(doc, s);
     if (s->fold.bytes || s->fold.events)
-        mpr_doc_line(doc, "fold     %s beside it, %s events taken away, grain %s",
+        mpr_doc_line(doc, "thinned  %s in LOG.fold, %s events removed, granularity %s",
                      mpr_doc_size(doc, s->fold.bytes), mpr_doc_count(doc, s->fold.events),
                      mpr_doc_duration(doc, s->fold.grain_ns));
-    mpr_doc_line(doc, "journal  %s joined, %s events", mpr_doc_size(doc, s->journal_bytes),
+    mpr_doc_line(doc, "journal  %s read, %s events", mpr_doc_size(doc, s->journal_bytes),
                  mpr_doc_count(doc, s->journal_events));
     if (info->own_memory != MPF_UNKNOWN)
         mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included",
@@ -120,7 +120,7 @@ static void pools(struct mpr_document *doc, const struct mpr_info *info)
 {
     if (info->heaps)
         mpr_doc_rows(doc, heap_columns, info->heap, info->heaps, .key = "nvtx_heaps",
-                     .title = "heaps told to NVTX", .all = MPR_IN_JSON);
+                     .title = "heaps registered with NVTX", .all = MPR_IN_JSON);
     if (info->regions)
         mpr_doc_rows(doc, region_columns, info->region, info->regions, .key = "nvtx_regions",
                      .title = "their regions by name", .all = MPR_IN_JSON);

@@ -134,8 +134,8 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
                  .context = &log->summary, .folded = { NULL, "finding", "saves_at_most_bytes" });
     mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
-    if (insights->findings) mpr_doc_line(doc, "findings: what each could save, at most");
-    else mpr_doc_line(doc, "nothing that stands out");
+    if (insights->findings) mpr_doc_line(doc, "findings (at most this much less at the peak)");
+    else mpr_doc_line(doc, "no findings");
     mpr_report_findings(doc, insights, count);
     if (count < insights->findings) mpr_doc_line(doc, "  (%zu more)", insights->findings - count);
 }

@@ -119,7 +119,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(row_context, kind), .only = MPR_IN_CSV },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path) },
     MPR_SITE_COLUMNS,
-    { .key = "bytes", .title = "then live", .type = MPR_BYTES, OF_ROW(row.live_bytes), .sums = true,
+    { .key = "bytes", .title = "live then", .type = MPR_BYTES, OF_ROW(row.live_bytes), .sums = true,
       .estimate = true },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks),
       .estimate = true, .spare = 1 },
@@ -272,7 +272,7 @@ static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
     const double errors = row->error ? (double)row->row.bytes / (double)row->error : 0,
                  samples = round(errors * errors);
     if (samples < 1) return;
-    mpr_doc_add_plain(doc, ", %.0f at most, of %s", samples,
+    mpr_doc_add_plain(doc, " (at most %.0f, of %s)", samples,
                       mpr_report_path_words(doc, row->row.path));
 }
 
@@ -299,15 +299,15 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                           mpr_doc_size(doc, (uint64_t)bytes_a_step(grown, mpr_leaks_steps(l))),
                           unit(doc, l));
     if (has_few(l, h)) {
-        mpr_doc_add_plain(doc, h->grows ? ", by too few samples to tell at which sites"
-                                        : "; too few samples to tell what grows");
+        mpr_doc_add_plain(doc, h->grows ? ", but there are too few samples to show at which sites"
+                                        : "; there are too few samples to show growth");
         if (h->few.rows) say_few(doc, h->few.row);
-    } else if (h->grows) mpr_doc_add_plain(doc, ", no site by itself");
+    } else if (h->grows) mpr_doc_add_plain(doc, ", but no single site does");
     else if (jumped(h))
-        mpr_doc_add_plain(doc,
-                          "; no site grows steadily, but the heap grew by %s%s after the warm-up",
-                          about, mpr_doc_size(doc, grown));
-    else mpr_doc_add_plain(doc, "; no site grows steadily");
+        mpr_doc_add_plain(
+            doc, "; sites do not grow steadily, but the heap grew by %s%s after the warm-up", about,
+            mpr_doc_size(doc, grown));
+    else mpr_doc_add_plain(doc, "; sites do not grow steadily");
 }
 
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -405,50 +405,53 @@ static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
     struct mpr_number every;
     const uint64_t folded = l->peaks.log[0].summary.fold.until_ns;
     if (folded)
-        mpr_doc_line(doc,
-                     "growth: not known, for the log is folded until %s and it takes six instants "
-                     "behind that",
-                     mpr_doc_time(doc, folded));
+        mpr_doc_line(
+            doc,
+            "growth: not known. The log is thinned until %s, and growth needs six instants after that",
+            mpr_doc_time(doc, folded));
     else if (*l->range)
         mpr_doc_line(doc,
-                     "growth: not known, for %s%s instance%s of %s ended and it takes six "
-                     "(by the clock: --every=1s)",
-                     l->instants ? "only " : "",
-                     l->instants ? mpr_doc_count(doc, l->instants) : "no",
-                     l->instants == 1 ? "" : "s", l->range);
+                     "growth: not known. Only %s of %s ended, and growth needs six (by time: "
+                     "--every=1s)",
+                     mpr_doc_counted(doc, l->instants, "instance", "instances"), l->range);
     else if (l->is_too_short)
-        mpr_doc_line(doc,
-                     "growth: not known, because programs grow as they start, and only %s was left "
-                     "after the warm-up (at least 500 ms; or --every)",
-                     mpr_units_span(&every, l->last_ns - l->warm_ns));
+        mpr_doc_line(
+            doc,
+            "growth: not known. Programs grow as they start, and only %s was recorded after the warm-up (at least 500 ms, or use --every)",
+            mpr_units_span(&every, l->last_ns - l->warm_ns));
     else
         mpr_doc_line(
             doc,
-            "growth: not known, for the clock ticked only %s time%s, %s apart, and it takes six "
-            "(shorter: --every)",
-            mpr_doc_count(doc, l->instants), l->instants == 1 ? "" : "s",
+            "growth: not known. There are only %s, %s apart, and growth needs six (use a shorter "
+            "--every)",
+            mpr_doc_counted(doc, l->instants, "instant", "instants"),
             mpr_units_span(&every, l->every));
 }
 
-/* "growth: 9 of 12 instances of step, after 3 to warm up" */
+/* "growth: measured from 00:00:01.640 to 00:00:06.450, over 9 instances of step; ..." */
 static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_number every;
-    const char *what = *l->range ? mpr_arena_format(&doc->arena, "instances of %s", l->range)
-                                 : mpr_arena_format(&doc->arena, "times, %s apart",
-                                                    mpr_units_span(&every, l->every));
+    const uint64_t count = l->last_number - l->warm_number;
+    const char *instants =
+        *l->range ? mpr_arena_format(&doc->arena, "%s of %s",
+                                     mpr_doc_counted(doc, count, "instance", "instances"), l->range)
+                  : mpr_arena_format(&doc->arena, "%s, %s apart",
+                                     mpr_doc_counted(doc, count, "instant", "instants"),
+                                     mpr_units_span(&every, l->every));
     if (!is_known(l)) {
         unknown_growth(doc, l);
         return;
     }
-    mpr_doc_add_plain(doc, "growth: over %s %s, after %s to warm up, up to %s",
-                      mpr_doc_count(doc, l->last_number - l->warm_number), what,
-                      mpr_doc_count(doc, l->warm_number), mpr_doc_time(doc, l->last_ns));
+    mpr_doc_add_plain(doc, "growth: measured from %s to %s, over %s; the first %s are excluded",
+                      mpr_doc_time(doc, l->warm_ns), mpr_doc_time(doc, l->last_ns), instants,
+                      mpr_doc_count(doc, l->warm_number));
     if (l->peaks.log[0].summary.fold.until_ns)
-        mpr_doc_add_plain(doc, "; since %s, for the log is folded until then",
+        mpr_doc_add_plain(doc, "; the log is thinned until %s",
                           mpr_doc_time(doc, l->peaks.log[0].summary.fold.until_ns));
     if (l->options.at_end && l->until < l->options.at.from)
-        mpr_doc_add_plain(doc, "; until %s, for then the program gives its memory back and ends",
+        mpr_doc_add_plain(doc,
+                          "; from %s on the program frees its memory and ends, which is excluded",
                           mpr_doc_time(doc, l->until));
     mpr_doc_end_wrapped(doc, 2);
 }

@@ -203,9 +203,9 @@ static const char *signal_name(struct mpr_arena *arena, int signal)
 const char *mpr_report_fate(struct mpr_arena *arena, const struct mpr_summary *s)
 {
     if (s->oom == MPR_FATE_OOM_KERNEL) return "OOM-killed by the kernel";
-    if (s->oom == MPR_FATE_OOM_CGROUP) return "SIGKILL as its cgroup counted an OOM kill";
+    if (s->oom == MPR_FATE_OOM_CGROUP) return "SIGKILL while its cgroup counted an OOM kill";
     if (s->fate == MPR_FATE_SIGNAL) return signal_name(arena, s->fate_status);
-    if (s->fate == MPR_FATE_UNKNOWN) return "killed, or left by exit_group";
+    if (s->fate == MPR_FATE_UNKNOWN) return "killed, or ended by exit_group";
     if (s->fate != MPR_FATE_EXIT) return "";
     return mpr_arena_format(arena, "exit status %d", s->fate_status);
 }
@@ -215,16 +215,17 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
     if (s->life == MPR_RUNS) return "runs";
     if (s->oom != MPR_FATE_NO_OOM) return "OOM-killed";
     if (s->fate == MPR_FATE_SIGNAL) return signal_name(arena, s->fate_status);
-    if (s->fate == MPR_FATE_UNKNOWN) return "not told";
+    if (s->fate == MPR_FATE_UNKNOWN) return "unknown";
     if (s->fate == MPR_FATE_EXIT || (s->exit_status_known && s->fate_status))
         return mpr_arena_format(arena, "exit %d", s->fate_status);
-    return s->end ? mpf_end_name[s->end] : "not told";
+    return s->end ? mpf_end_name[s->end] : "unknown";
 }
 
 /* Says how the log ends, in a few words. */
 static void ending(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    if (s->copied) mpr_doc_add_plain(doc, "INCOMPLETE, a copy: it may miss events after the copy");
+    if (s->copied)
+        mpr_doc_add_plain(doc, "INCOMPLETE, a copy: events after it was copied may be missing");
     else if (s->life == MPR_RUNS)
         mpr_doc_add_plain(doc, "still running (%s), read up to now", s->life_reason);
     else if (s->journal_only) mpr_doc_add_plain(doc, "a journal without its log");
@@ -232,7 +233,7 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
         mpr_doc_add_plain(doc, "complete, recovered from its journal");
     else if (s->complete) mpr_doc_add_plain(doc, "complete");
     else if (s->incomplete) mpr_doc_add_plain(doc, "INCOMPLETE");
-    else if (s->life == MPR_NOT_TOLD) mpr_doc_add_plain(doc, "joined with its journal");
+    else if (s->life == MPR_NOT_TOLD) mpr_doc_add_plain(doc, "read with its journal");
     else mpr_doc_add_plain(doc, "recovered from its journal, nothing is missing");
     if (s->fate != MPR_FATE_OWN)
         mpr_doc_add_plain(doc, "; the process ended: %s", mpr_report_fate(&doc->arena, s));
@@ -240,7 +241,7 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
         mpr_doc_add_plain(doc, ", ended by %s", mpf_end_name[s->end]);
     if (s->exit_status_known) mpr_doc_add_plain(doc, ", status %d", s->fate_status);
     if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
-        mpr_doc_add_plain(doc, "; whether its process still runs cannot be told from here (%s)",
+        mpr_doc_add_plain(doc, "; it is not known whether its process still runs (%s)",
                           s->life_reason);
 }
 
@@ -271,30 +272,28 @@ static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(doc, "%" PRIu64 " frame%s missing before offset %" PRIu64 "; whole up to %s",
                 s->missing_frames, plural(s->missing_frames, " is", "s are"), s->bad_offset, good);
     if (s->cut && s->journal && !s->missing_frames)
-        WARNING(doc,
-                "its last frame, at offset %" PRIu64 ", is cut; the journal holds what was in it",
+        WARNING(doc, "its last frame, at offset %" PRIu64 ", is cut; the journal has its events",
                 s->cut_offset);
     else if (s->cut)
-        WARNING(doc, "cut at offset %" PRIu64 "; what came after %s is not there", s->cut_offset,
-                good);
+        WARNING(doc, "cut at offset %" PRIu64 "; events after %s are missing", s->cut_offset, good);
 }
 
 /* Says for which time only counts are left. */
 static void folded(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (!s->fold.until_ns) return;
-    mpr_doc_line(doc, "log: folded until %s%s", mpr_doc_time(doc, s->fold.until_ns),
-                 s->fold.events ? ": short-lived blocks of that time are only counted" : "");
+    mpr_doc_line(doc, "log: thinned until %s%s", mpr_doc_time(doc, s->fold.until_ns),
+                 s->fold.events ? ": short-lived blocks before that are only counted" : "");
 }
 
 static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
 {
     static const char *const wrong[] = {
         [MPR_FOLD_MISSING] =
-            "is not there, and the log's beginning is in it; put it beside the log",
+            "is missing, and has the log's beginning; copy it to the folder of the log",
         [MPR_FOLD_OLDER] =
-            "is older than the log, which it does not reach; take both at the same time",
-        [MPR_FOLD_FOREIGN] = "is of another log or of another user, and was not read",
+            "is older than the log, and events between them are missing; copy both at the same time",
+        [MPR_FOLD_FOREIGN] = "belongs to another log or another user, and was not read",
         [MPR_FOLD_DAMAGED] = "is damaged, and was not read",
     };
     if (wrong[s->fold.state])
@@ -319,18 +318,18 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
     if (!s->has_header && !s->journal_only)
         WARNING(doc, "the header is damaged: process and start time are not known");
     if (s->journal_only)
-        WARNING(doc, "only what had not reached the log is here; give the log, if it exists");
+        WARNING(
+            doc,
+            "it has only events that were not written to the log yet; give the log, if it exists");
     else if (is_beginning(s))
-        WARNING(doc, "what came after %s is missing: this is the log's beginning, which was folded",
+        WARNING(doc, "events after %s are missing: this is the beginning of a log that was thinned",
                 mpr_doc_time(doc, whole_until(s)));
     else if (s->end == MPF_END_NONE && !s->journal && !s->cut)
-        WARNING(doc,
-                "no end and no journal: the last moments before the process's death are missing");
+        WARNING(doc, "no end and no journal: events shortly before the process ended are missing");
     if (s->copied)
         WARNING(
             doc,
-            "nothing shows that its process had ended before the log was copied: memprof-report "
-            "log recover of the original makes a log that can be copied");
+            "the process may still have run when the log was copied. Run memprof-report log recover on the original to make a log that can be copied");
     for (size_t i = 0; i < s->losses; i++)
         WARNING(doc, "%" PRIu64 " events lost: %s", s->loss[i].events, s->loss[i].reason);
     for (size_t i = 0; i < s->unwrittens; i++) {
@@ -362,23 +361,27 @@ void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *
     if (r->blocks == MPR_RECORDED_OFF)
         mpr_doc_line(doc, "host blocks were not recorded (MEMPROF_HOST=off)");
     if (r->blocks == MPR_RECORDED_LARGE)
-        mpr_doc_line(doc,
-                     "host/heap: %sblocks of at least %s each, the rest as totals, in usable bytes",
-                     r->window.blocks ? "outside of it " : "", mpr_doc_size(doc, r->blocks_large));
+        mpr_doc_line(
+            doc,
+            "host/heap: %sblocks of at least %s are recorded, smaller ones as totals, in usable bytes",
+            r->window.blocks ? "outside of the window " : "", mpr_doc_size(doc, r->blocks_large));
     if (r->blocks != MPR_RECORDED_SAMPLE) return;
-    mpr_doc_line(doc, "host/heap: blocks of at least %s each, of the others one in %s on average",
-                 mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));
     mpr_doc_line(
-        doc, "host/heap: lines are estimated from these, +- a standard error; sums are counted");
+        doc,
+        "host/heap: blocks of at least %s are recorded, and of smaller ones a sample, one per %s on average",
+        mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));
+    mpr_doc_line(
+        doc,
+        "host/heap: lines are estimated from the sample (+- is one standard error); sums are exact");
 }
 
 static void notes_on_recording(struct mpr_document *doc, const struct mpr_summary *s)
 {
     if (*s->unseen_malloc)
-        mpr_doc_line(doc,
-                     "host/heap is not recorded: the malloc of %s serves the program; what it maps "
-                     "is in host/mmap",
-                     s->unseen_malloc);
+        mpr_doc_line(
+            doc,
+            "host/heap is not recorded: the program uses the malloc of %s; memory that it maps is in host/mmap",
+            s->unseen_malloc);
     mpr_report_recording(doc, &s->recording);
     if (s->inherited_frees)
         mpr_doc_line(doc, "%" PRIu64 " free%s of blocks inherited from the parent process",
@@ -399,11 +402,11 @@ static void clock_line(struct mpr_document *doc, uint64_t start)
     const time_t seconds = (time_t)(start / 1000000000);
     if (!doc->clock) return;
     if (!start || !localtime_r(&seconds, &tm)) {
-        mpr_doc_line(doc, "times: since the process's start, for when that was is not known");
+        mpr_doc_line(doc, "times: since the process's start, because the start time is not known");
         return;
     }
     strftime(text, sizeof text, "%Y-%m-%d, %Z (%z)", &tm);
-    mpr_doc_line(doc, "times: of the clock, %s", text);
+    mpr_doc_line(doc, "times: time of day, %s", text);
 }
 
 void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)

@@ -153,11 +153,11 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
     where(doc, s);
     mpr_doc_add_plain(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
     if (known) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
-    if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not asked: %s", own_limit);
+    if (!s->attempts) mpr_doc_add_plain(doc, "; no request to the driver: %s", own_limit);
     mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1)
-        mpr_doc_line(doc, "  tried   %s (%s) and asked again",
-                     s->torch ? "PyTorch gave back its cache" : "gave back memory",
+        mpr_doc_line(doc, "  tried   %s (%s) and retried",
+                     s->torch ? "PyTorch released its cache" : "released memory",
                      mpr_doc_size(doc, s->flushed));
     if (known && s->needed > s->free)
         mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
@@ -166,13 +166,13 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
 /* ---- changes with which it would have fit */
 
 const struct mpr_fit_text mpr_report_fit_text[MPR_FITS] = {
-    [MPR_FIT_SPLIT_FREE] = { "split_free", "split free usable", "expandable_segments:True" },
-    [MPR_FIT_GRAPH_POOLS] = { "graph_pools", "graph pools released",
+    [MPR_FIT_SPLIT_FREE] = { "split_free", "without fragmentation", "expandable_segments:True" },
+    [MPR_FIT_GRAPH_POOLS] = { "graph_pools", "without graph pools",
                               "fewer graphs, or one pool for all of them" },
-    [MPR_FIT_CACHE] = { "cache", "cache emptied", "torch.cuda.empty_cache()" },
-    [MPR_FIT_COMMUNICATOR] = { "communicator", "largest communicator",
+    [MPR_FIT_CACHE] = { "cache", "with the cache emptied", "torch.cuda.empty_cache()" },
+    [MPR_FIT_COMMUNICATOR] = { "communicator", "without one communicator",
                                "fewer channels or communicators" },
-    [MPR_FIT_LOCAL_MEMORY] = { "local_memory", "local memory of kernels returned",
+    [MPR_FIT_LOCAL_MEMORY] = { "local_memory", "without local memory",
                                "smaller local arrays, or cudaDeviceSetLimit(cudaLimitStackSize, "
                                "1024) after the launch" },
 };
@@ -289,7 +289,8 @@ static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
     for (size_t i = 0; i < log->stories; i++)
         if (!log->story[i].hard) flushed += log->story[i].flushed;
     mpr_doc_gap(doc);
-    mpr_doc_add_plain(doc, "history  soft OOMs (got over): %zu, given back %s, at", log->soft,
+    mpr_doc_add_plain(doc, "history  %s (recovered), %s released, at",
+                      mpr_doc_counted(doc, log->soft, "soft OOM", "soft OOMs"),
                       mpr_doc_size(doc, flushed));
     for (size_t i = 0; i < log->stories; i++)
         if (!log->story[i].hard) mpr_doc_add_plain(doc, " %s", exact_time(doc, log->story[i].time));
@@ -315,8 +316,8 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     const char *order = "";
     size_t number = 0;
     if (ooms->compared && ooms->failed > 1 && !log->run)
-        order = mpr_arena_format(&doc->arena, "  %zu. of %zu processes to fail", index + 1,
-                                 ooms->failed);
+        order = mpr_arena_format(&doc->arena, "  number %zu of %zu processes that failed",
+                                 index + 1, ooms->failed);
     mpr_doc_open(doc, NULL);
     mpr_report_log_fields(doc, &log->summary);
     if (shown) mpr_report_log_lines(doc, &log->summary);
@@ -326,8 +327,10 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     mpr_doc_fact(doc, "ooms_without_detail", mpr_value_number(MPR_COUNT, log->undetailed));
     if (log->undetailed) {
         mpr_doc_gap(doc);
-        mpr_doc_line(doc, "%zu of %zu failures without detail: what was live is kept of the newest",
-                     log->undetailed, log->stories);
+        mpr_doc_line(
+            doc,
+            "%zu of %zu failures have no detail: live blocks are kept only for the newest ones",
+            log->undetailed, log->stories);
     }
     mpr_doc_list(doc, "ooms");
     for (size_t i = 0; i < log->stories; i++) {
@@ -337,7 +340,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_ooms *ooms, size_
     mpr_doc_close(doc);
     if (shown && !log->stories && !log->host.told) {
         mpr_doc_gap(doc);
-        mpr_doc_add_plain(doc, "no lack of memory was recorded");
+        mpr_doc_add_plain(doc, "no out-of-memory event was recorded");
         if (log->summary.fate == MPR_FATE_SIGNAL)
             mpr_doc_add_plain(doc, ": no allocation had failed when %s ended the process",
                               mpr_report_fate(&doc->arena, &log->summary));
@@ -378,7 +381,8 @@ static void healthy_ones(struct mpr_document *doc, const struct mpr_ooms *ooms)
         count += is_healthy(ooms, &ooms->log[i]) && !ooms->log[i].executed;
     if (!count) return;
     if (count < ooms->logs) mpr_doc_gap(doc);
-    mpr_doc_line(doc, "no lack of memory was recorded in %zu log%s", count, count == 1 ? "" : "s");
+    mpr_doc_line(doc, "no out-of-memory event was recorded in %s",
+                 mpr_doc_counted(doc, count, "log", "logs"));
     for (size_t i = 0; i < ooms->logs; i++)
         if (is_healthy(ooms, &ooms->log[i]) && !ooms->log[i].executed)
             mpr_report_title(doc, &ooms->log[i].summary);
@@ -405,8 +409,8 @@ void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms)
     size_t logs_shown = 0, run = 0;
     mpr_report_schema(doc, "memprof.oom/1");
     if (ooms->runs > 1) {
-        mpr_doc_line(doc, "logs of %zu runs, of which one is compared: the newest%s", ooms->runs,
-                     ooms->failed ? " that failed" : "");
+        mpr_doc_line(doc, "logs of %zu runs; only the processes of the newest one%s are compared",
+                     ooms->runs, ooms->failed ? " that failed" : "");
         run_title(doc, ooms, 0);
         mpr_doc_gap(doc);
     }

@@ -67,7 +67,7 @@ static void found(struct cause *c, const struct mpr_finding *f)
     LINE(c, "why", "%s", mpr_report_finding_words(c->doc, f));
     LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
          f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
-         IF(lacking, ", %s were short", size(c, lacking)));
+         IF(lacking, ", %s was missing", size(c, lacking)));
 }
 
 static const struct mpr_fit *fit_of(const struct mpr_oom_event *s)
@@ -80,17 +80,17 @@ static const struct mpr_fit *fit_of(const struct mpr_oom_event *s)
 static void fits(struct cause *c, const struct mpr_fit *f)
 {
     const struct mpr_fit_text *text = &mpr_report_fit_text[f->kind];
-    LINE(c, "fits", "with %s, %s: %s", text->what, size(c, f->bytes), text->how);
+    LINE(c, "fits", "%s (%s): %s", text->what, size(c, f->bytes), text->how);
 }
 
 /* ---- limits */
 
 static void limited(struct cause *c, const struct mpr_rlimit *l)
 {
-    LINE(c, "why", "%s were refused: %s allows %s of %s, and the nearest sample has %s%s",
+    LINE(c, "why", "%s was refused: %s allows %s of %s, and the nearest sample has %s%s",
          size(c, c->log->host.newest.bytes), l->name, size(c, l->bytes), l->of, size(c, l->used),
-         IF(l->since, "; %s were made since", size(c, l->since)));
-    LINE(c, "do", "raise it (ulimit %s, setrlimit), or hold less", l->option);
+         IF(l->since, "; %s was allocated since", size(c, l->since)));
+    LINE(c, "do", "raise the limit (ulimit %s, setrlimit), or use less memory", l->option);
 }
 
 /* Returns the bytes on tmpfs that memprof wrote, if they are a large part of the cgroup's limit. */
@@ -193,10 +193,9 @@ static bool is_untouched(const struct cause *c, uint64_t bytes)
 static void untouched(struct cause *c, uint64_t bytes)
 {
     LINE(c, "why",
-         "not known: of %s that the process held, at most %s was seen in memory or swap; "
-         "page tables, other memory of the kernel, files on tmpfs or other processes may have "
-         "used up the memory",
-         size(c, bytes), size(c, max_touched(c)));
+         "not known: at most %s of the process's %s was resident or in swap; page tables, other "
+         "memory of the kernel, files on tmpfs or other processes may have used up the memory",
+         size(c, max_touched(c)), size(c, bytes));
 }
 
 /* ---- the largest owner */
@@ -229,7 +228,7 @@ static void held(struct cause *c)
              mpr_doc_path(doc, l->row.path), *l->caller ? " <- " : "", l->caller,
              l->row.estimated ? "~" : "", size(c, l->row.bytes), size(c, h->peak_bytes),
              mpr_heap_name(h->heap),
-             IF(max_touched(c) < l->row.bytes, "; at most %s was seen in memory or swap",
+             IF(max_touched(c) < l->row.bytes, "; at most %s of it was resident or in swap",
                 size(c, max_touched(c))));
 }
 
@@ -264,7 +263,7 @@ static void why(struct cause *c)
     const struct mpr_host_oom *host = &c->log->host;
     if (s && s->total != MPF_UNKNOWN && s->bytes > s->total) {
         label(c, "why");
-        mpr_doc_line(c->doc, "%s were asked of a device that has %s", size(c, s->bytes),
+        mpr_doc_line(c->doc, "%s was requested from a device that has %s", size(c, s->bytes),
                      size(c, s->total));
         return;
     }

@@ -61,8 +61,8 @@ static void processes(struct mpr_document *doc, const struct mpr_ooms *ooms)
     size_t rows = 0;
     for (size_t i = 0; i < ooms->logs; i++)
         if (ooms->log[i].at_failure.alive) row[rows++] = process_of(doc, &ooms->log[i]);
-    mpr_doc_rows(doc, process_columns, row, rows, .title = "processes then", .only = MPR_FOR_PEOPLE,
-                 .total = "sum (RSS counts shared pages repeatedly)");
+    mpr_doc_rows(doc, process_columns, row, rows, .title = "processes at the failure",
+                 .only = MPR_FOR_PEOPLE, .total = "sum (RSS counts shared pages repeatedly)");
 }
 
 #define OF_DEVICE(member) MPR_FIELD(mpr_failure_device, member)
@@ -121,7 +121,8 @@ static const struct mpr_column device_columns[] = {
 static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsigned only)
 {
     mpr_doc_rows(doc, device_columns, ooms->sum, ooms->sums, .key = "devices",
-                 .title = "devices then, over all processes", .only = only, .all = MPR_EVERYWHERE);
+                 .title = "devices at the failure, all processes", .only = only,
+                 .all = MPR_EVERYWHERE);
 }
 
 /* ---- ends of processes */
@@ -191,8 +192,9 @@ void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *
     devices(doc, ooms, MPR_FOR_PEOPLE);
     if (ooms->against.valid) {
         mpr_doc_gap(doc);
-        mpr_doc_line(doc, "the first to fail against the median of the other %zu, by %s",
-                     ooms->others, mpr_group_word(ooms->by));
+        mpr_doc_line(
+            doc, "the first process that failed, compared with the median of the other %zu, by %s",
+            ooms->others, mpr_group_word(ooms->by));
         mpr_report_growth_rows(doc,
                                ooms->device_failure ? "live device memory" : "live host memory",
                                &ooms->against, ooms->by);

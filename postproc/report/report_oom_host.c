@@ -47,7 +47,8 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_oom *s)
     mpr_doc_add_plain(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
                       mpr_doc_size(doc, limit));
     sampled_at(doc, s, &s->cgroup);
-    if (s->full && (s->killed || has_kills)) mpr_doc_add_plain(doc, ": the kernel kills in it");
+    if (s->full && (s->killed || has_kills))
+        mpr_doc_add_plain(doc, ": the kernel kills its processes");
     if (has_kills) mpr_doc_add_plain(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
     if (own_files && own_files != MPF_UNKNOWN)
@@ -207,7 +208,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     refusals(doc, s);
     if (shown) {
         mpr_doc_gap(doc);
-        mpr_doc_command(doc, "who held it: memprof-report peaks%s %s", s->killed ? " --at end" : "",
+        mpr_doc_command(doc, "next: memprof-report peaks%s %s", s->killed ? " --at end" : "",
                         mpr_shell_word(&doc->arena, log->summary.path));
     }
     mpr_doc_close(doc);
@@ -297,5 +298,5 @@ void mpr_report_oom_threads(struct mpr_document *doc, const struct mpr_ooms *oom
     mpr_doc_rows(doc, mpr_row_columns, row, rows,
                  .title = mpr_arena_format(&doc->arena, "%s by thread", mpr_heap_name(h->heap)),
                  .only = MPR_FOR_PEOPLE, .whole = h->peak_bytes, .top = TOP,
-                 .lines = { .merged = true, .bytes_title = "held then", .siblings = true });
+                 .lines = { .merged = true, .bytes_title = "at that time", .siblings = true });
 }

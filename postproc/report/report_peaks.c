@@ -233,9 +233,10 @@ static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
     struct mpr_number length;
     const char *time = mpr_doc_instant(doc, at.from, width);
     mpr_units_length(&length, width);
-    if (width == 1) mpr_doc_line(doc, "the state at %s stands for the peak", time);
+    if (width == 1) mpr_doc_line(doc, "showing the state at %s instead of the peak", time);
     else
-        mpr_doc_line(doc, "each heap's largest state within %s from %s on stands for its peak",
+        mpr_doc_line(doc,
+                     "showing each heap's largest state within %s from %s on, instead of its peak",
                      length.text, time);
 }
 
@@ -370,7 +371,7 @@ static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
         *end++ = process_of(doc, &peaks->log[at], depth);
     mpr_doc_rows(doc, process_columns, row, (size_t)(end - row), .title = "processes",
                  .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
-                 .total = "sum (their peaks may be at other times)");
+                 .total = "sum (the peaks may be at different times)");
 }
 
 /* ---- all */

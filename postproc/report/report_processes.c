@@ -84,8 +84,8 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
     }
     mpr_doc_rows(doc, shown_columns, shown, lines, .title = "processes", .only = MPR_FOR_PEOPLE,
                  .total = "all");
-    if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at other times");
-    if (folds) mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest of them");
+    if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at different times");
+    if (folds) mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest process");
 }
 
 /* ---- above the tree */
@@ -122,9 +122,10 @@ void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_l
                       mpr_doc_size(doc, rest->rss_bytes));
     if (rest->processes > 1)
         mpr_doc_add_plain(doc, " in all, the largest %s", mpr_doc_size(doc, rest->largest));
-    mpr_doc_add_plain(doc, ": below --min-rss");
+    mpr_doc_add_plain(doc, ": RSS stayed below --min-rss");
     if (rest->unseen)
-        mpr_doc_add_plain(doc, ", or without memprof (%s)", mpr_doc_count(doc, rest->unseen));
+        mpr_doc_add_plain(doc, ", or memprof was not loaded (%s)",
+                          mpr_doc_count(doc, rest->unseen));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -142,7 +143,7 @@ static void heading(struct mpr_document *doc, const struct mpr_processes *all)
     mpr_report_without_log(doc, &all->run->rest);
     if (!incomplete) return;
     mpr_doc_add(doc, MPR_WARN,
-                "warning: events are missing in %s of them (log verify --pid says why)",
+                "warning: events are missing in %s of them (for the reason: log verify --pid)",
                 mpr_doc_count(doc, incomplete));
     mpr_doc_end(doc);
 }
@@ -166,7 +167,7 @@ static void run_title(struct mpr_document *doc, const struct mpr_processes *of)
 /* The sums of two runs are never added up. */
 static void each_run(struct mpr_document *doc, const struct mpr_processes *all)
 {
-    mpr_doc_line(doc, "%zu runs: each is shown by itself", all->runs);
+    mpr_doc_line(doc, "%zu runs, shown separately", all->runs);
     mpr_doc_list(doc, "runs");
     for (size_t i = 0; i < all->runs; i++) {
         const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, &all->run[i]);

@@ -282,16 +282,16 @@ static void sums(struct mpr_document *doc, const struct mpr_segments_device *d, 
                  mpr_doc_size(doc, mpr_saturating_sub(d->bytes, d->live)));
     mpr_doc_line(doc, "  split free  %12s  in segments that hold live blocks; largest hole %s",
                  mpr_doc_size(doc, d->split_free), mpr_doc_size(doc, d->largest_hole));
-    mpr_doc_line(doc, "  releasable  %12s  in segments, or pieces of them, that hold nothing",
+    mpr_doc_line(doc, "  releasable  %12s  in segments, or parts of segments, without live blocks",
                  mpr_doc_size(doc, d->idle));
     mpr_doc_line(doc, "  graph pools %12s  free, held by graphs", mpr_doc_size(doc, d->graph_free));
     if (d->asleep_blocks)
-        mpr_doc_line(doc, "  asleep      %12s  live, unmapped below: %" PRIu64 " blocks",
+        mpr_doc_line(doc, "  asleep      %12s  live, but unmapped: %" PRIu64 " blocks",
                      mpr_doc_size(doc, d->asleep), d->asleep_blocks);
     if (d->outside_blocks)
-        mpr_doc_line(doc,
-                     "  outside     %12s  live, in no segment that was seen: %" PRIu64 " blocks",
-                     mpr_doc_size(doc, d->outside), d->outside_blocks);
+        mpr_doc_line(
+            doc, "  outside     %12s  live, in segments that were not recorded: %" PRIu64 " blocks",
+            mpr_doc_size(doc, d->outside), d->outside_blocks);
 }
 
 static void device(struct mpr_document *doc, const struct mpr_segments *segments,
@@ -309,7 +309,7 @@ static void device(struct mpr_document *doc, const struct mpr_segments *segments
     shapes(doc, d);
     mpr_doc_rows(
         doc, pin_columns, d->pin, d->pins, .key = "pins",
-        .title = "what pins the split free memory", .context = d, .by = MPR_GROUP_AUTO,
+        .title = "blocks that pin split free memory", .context = d, .by = MPR_GROUP_AUTO,
         .lines = { .merged = true,
                    .row_of = row_of_pin,
                    .join = join_pins,

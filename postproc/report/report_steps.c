@@ -195,7 +195,7 @@ static const char *joined_note(struct mpr_document *doc, const struct step *line
                                 mpr_saturating_signed(line->min_peak), median / 50))
         return mpr_arena_format(&doc->arena, "%s alike", count);
     const char *text =
-        mpr_arena_format(&doc->arena, "%s, least %s", count, mpr_doc_size(doc, line->min_peak));
+        mpr_arena_format(&doc->arena, "%s, smallest %s", count, mpr_doc_size(doc, line->min_peak));
     return !line->outliers ? text
                            : mpr_arena_format(&doc->arena, "%s, %s stand%s out", text,
                                               mpr_doc_count(doc, line->outliers),
@@ -350,16 +350,16 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
     if (in->gaps)
         mpr_doc_line(
             doc,
-            "no range that repeats spans a step: what is live between these is not in them; mark steps by NVTX or torch.profiler.record_function, or name a range by --range");
+            "no repeated range spans a whole step, so memory that is live between these ranges is not included; mark steps with NVTX or torch.profiler.record_function, or choose a range with --range");
     if (in->each > 1)
-        mpr_doc_line(doc, "%s in a row stand together, with the largest of their peaks",
+        mpr_doc_line(doc, "each line has %s consecutive instances, with the largest of their peaks",
                      mpr_doc_count(doc, in->each));
     if (in->left_out)
-        mpr_doc_line(doc, "of %s more than 256 others were open: what they took is not known",
-                     mpr_doc_count(doc, in->left_out));
+        mpr_doc_line(doc, "%s unknown, because more than 256 others were open",
+                     mpr_doc_counted(doc, in->left_out, "instance is", "instances are"));
     for (size_t i = 0; i < in->heaps; i++) headline(doc, s, &s->heap[i]);
     if (in->heaps > 1)
-        mpr_doc_line(doc, "below: %s; others with --heap",
+        mpr_doc_line(doc, "shown below: %s; use --heap for others",
                      mpr_heap_name(s->heap[s->shown].heap->heap));
 }
 
@@ -421,7 +421,7 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     compared_rows(doc, c, "paths", mpr_heap_name(h->heap->heap));
     if (s->calls.rows) compared_rows(doc, &s->calls, "stacks", NULL);
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "what %s holds at its peak that %s, the median, does not:", instance, median);
+    mpr_doc_line(doc, "%s at its peak, compared with %s, the median:", instance, median);
     differences(doc, s, s->calls.choice.by, s->calls.more, s->calls.mores, "more");
     const uint64_t more = differences(doc, s, c->choice.by, c->more, c->mores, "more"),
                    less = differences(doc, s, c->choice.by, c->less, c->lesses, "less");
@@ -454,7 +454,7 @@ void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *s)
     else
         mpr_doc_line(
             doc,
-            "no range repeats: none was open three times, one after the other (--range names another)");
+            "no range repeats: none was opened three times in a row (choose a range with --range)");
     comparison(doc, s);
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < s->instances.heaps; i++) heap(doc, s, i);

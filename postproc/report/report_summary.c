@@ -33,7 +33,7 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
     if (!o->told) return;
     mpr_doc_object(doc, "oom", oom_fields, o);
     mpr_doc_add(doc, MPR_WARN, "OUT OF MEMORY");
-    mpr_doc_add_plain(doc, " on gpu%u at %s%s: asked %s", o->device, mpr_doc_time(doc, o->time),
+    mpr_doc_add_plain(doc, " on gpu%u at %s%s: requested %s", o->device, mpr_doc_time(doc, o->time),
                       o->capturing ? ", while a graph was captured" : "",
                       mpr_doc_size(doc, o->asked));
     if (o->free != MPF_UNKNOWN)
@@ -67,7 +67,7 @@ static void refused(struct mpr_document *doc, const struct mpr_refused_request *
     if (r->limit.name)
         mpr_doc_add_plain(doc, ", %s is %s", r->limit.name, mpr_doc_size(doc, r->limit.bytes));
     if (r->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, r->path));
-    if (r->count > 1) mpr_doc_add_plain(doc, "; %s failed in all", mpr_doc_count(doc, r->count));
+    if (r->count > 1) mpr_doc_add_plain(doc, "; %s failed in total", mpr_doc_count(doc, r->count));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -115,8 +115,7 @@ static void asleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *l
     for (size_t i = 0; i < log->devices; i++) {
         const struct mpr_device *d = &log->device[i];
         if (d->peak.valid && d->peak.torch_asleep)
-            mpr_doc_line(doc,
-                         "gpu%u/torch: %s of it asleep at gpu%u's peak, without memory behind it",
+            mpr_doc_line(doc, "gpu%u/torch: %s of it was asleep (unmapped) at gpu%u's peak",
                          d->index, mpr_doc_size(doc, d->peak.torch_asleep), d->index);
     }
 }
@@ -315,7 +314,7 @@ static void findings(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_report_finding_fields(doc, in);
     if (!in->findings) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "findings: what each could save, at most");
+    mpr_doc_line(doc, "findings (at most this much less at the peak)");
     mpr_report_findings(doc, in, FINDINGS);
 }
 

@@ -111,9 +111,7 @@ static void lifetimes_line(struct mpr_document *doc, const struct mpr_temporary 
         if (t->heap[i].heap < MPF_HEAP_NVTX) soon += t->heap[i].all.soon;
     if (!soon || t->options.within_ns >= CLOCK_NS) return;
     mpr_doc_gap(doc);
-    mpr_doc_add_plain(doc,
-                      "host blocks: lives may be told up to 0.1 s too short where one thread alone "
-                      "recorded, with a pause before the free");
+    mpr_doc_add_plain(doc, "host blocks: lifetimes may be up to 0.1 s short");
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -135,8 +133,7 @@ static void no_lifetimes(struct mpr_document *doc, const struct mpr_log_peaks *l
     mpr_doc_gap(doc);
     if (sampled) mpr_doc_line(doc, "only samples of its blocks were recorded");
     else if (log->heaps)
-        mpr_doc_line(doc, "%s: counted by pages, so no lives of blocks are known",
-                     heaps_of(doc, log));
+        mpr_doc_line(doc, "%s: counted by pages, so lifetimes are not known", heaps_of(doc, log));
     else mpr_doc_line(doc, "no blocks were recorded");
 }
 
@@ -156,7 +153,7 @@ void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *
     if (hint) {
         mpr_doc_gap(doc);
         mpr_doc_line(doc,
-                     "for the names of the others, run again with a call stack for each block:");
+                     "for the names of the others, record again with a call stack for each block:");
         mpr_report_run(doc, &log->summary, "memprof run --stacks=all");
     }
     if (!t->heaps) no_lifetimes(doc, log);

@@ -129,7 +129,8 @@ static void heading(struct mpr_document *doc, const struct mpr_live_look *look)
         mpr_doc_add_plain(doc, "; RSS %s",
                           mpr_doc_size(doc, mpr_reading_resident_bytes(&look->rss)));
     if (look->span_ns)
-        mpr_doc_add_plain(doc, "; grew: in the last %s", mpr_doc_duration(doc, look->span_ns));
+        mpr_doc_add_plain(doc, "; growth is over the last %s",
+                          mpr_doc_duration(doc, look->span_ns));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -228,6 +229,6 @@ void mpr_report_top(struct mpr_document *doc, const struct mpr_top *top)
     for (size_t i = 0; i < top->processes; i++) process(doc, top->process[i], i == top->shown);
     mpr_doc_close(doc);
     if (!top->processes)
-        mpr_doc_line(doc, "no process runs; %s ended before", mpr_doc_count(doc, top->gone));
+        mpr_doc_line(doc, "no process is running; %s ended earlier", mpr_doc_count(doc, top->gone));
     mpr_doc_csv(doc, heap_columns);
 }

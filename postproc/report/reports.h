@@ -119,7 +119,7 @@ const char *mpr_report_utc(struct mpr_document *doc, uint64_t ns);
 /* How the process ended, in a word or two, in the arena: "exit", "OOM-killed". */
 const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary *s);
 /* The same in full, if its log does not say it, else "": "OOM-killed by the kernel", "SIGTERM",
- * "exit status 1", "killed, or left by exit_group". */
+ * "exit status 1", "killed, or ended by exit_group". */
 const char *mpr_report_fate(struct mpr_arena *arena, const struct mpr_summary *s);
 /* For people: which blocks of malloc were recorded, if not all were. */
 void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *r);

@@ -90,7 +90,7 @@ def main(kind):
     check(device["total_bytes"] == SLICE, f"{device['total_bytes']} total bytes")
     check(SLICE > device["used_bytes"] >= device["tracked_bytes"] > 0, f"used {device['used_bytes']}, tracked {device['tracked_bytes']}")
     check(device.get("shared_with_host", False) == shared, "shared_with_host")
-    check(("host and device share one pool" in text) == shared, text)
+    check(("host and device share their memory" in text) == shared, text)
     check(not shared or (counts.get("SAMPLE_GPU") and mapped.get("SAMPLE_GPU")), f"no samples of the device: {counts}, {mapped}")
 
 

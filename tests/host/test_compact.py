@@ -106,7 +106,7 @@ def test_compacted_log_gives_the_same_report():
         mp.check(os.stat(path).st_blocks < room // 2, "no room was given back")
         same(path, before)
         mp.equal(state(path), "folded", "state")
-        mp.check("log: folded until" in report("peaks", path), "the report does not mention thinning")
+        mp.check("log: thinned until" in report("peaks", path), "the report does not mention thinning")
         mp.equal(sorted(f for f in os.listdir(os.path.dirname(path)) if ".fold" in f), [os.path.basename(path) + ".fold"], "files")
         mp.check("not worth" in compact(path), "folded again without need")
 

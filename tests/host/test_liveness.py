@@ -192,7 +192,7 @@ def in_a_namespace(hide_lock):
         there(victim.journal)
         victim.kill()                       # kills unshare; the program dies a moment later
         mp.wait_for(lambda: "still running" not in memprof_report("peaks", victim.log).stdout)
-        reports(victim.log, "nothing is missing; the process ended: killed, or left by exit_group")
+        reports(victim.log, "nothing is missing; the process ended: killed, or ended by exit_group")
         recovered(victim.log)
         missing(victim.journal)
 
@@ -225,7 +225,7 @@ def test_process_invisible_from_this_namespace_is_not_called_dead():
         reports(victim.log, "still running", around=OTHER_NAMESPACE)
         refused(victim.log, "still runs", "--dead", around=OTHER_NAMESPACE)
         without_lock(victim.journal)
-        reports(victim.log, "whether its process still runs cannot be told from here", around=OTHER_NAMESPACE)
+        reports(victim.log, "it is not known whether its process still runs", around=OTHER_NAMESPACE)
         refused(victim.log, "may still run (", around=OTHER_NAMESPACE)
         there(victim.journal)
         victim.kill()
@@ -237,7 +237,7 @@ def test_process_invisible_from_this_namespace_is_not_called_dead():
 def test_ended_process_is_detected_without_a_journal_lock():
     log, journal = killed()
     without_lock(journal)
-    reports(log, "nothing is missing; the process ended: killed, or left by exit_group")
+    reports(log, "nothing is missing; the process ended: killed, or ended by exit_group")
     recovered(log)
     missing(journal)
 
@@ -281,7 +281,7 @@ def may_miss(log):
     """The text and the JSON report warn that the copy may miss events. They do not claim that it is complete or how the
     process ended."""
     text, json_text = memprof_report("peaks", log), memprof_report("peaks", "--format=json", log)
-    mp.check("INCOMPLETE, a copy: it may miss events after the copy" in text.stdout, f"{text}")
+    mp.check("INCOMPLETE, a copy: events after it was copied may be missing" in text.stdout, f"{text}")
     mp.check("nothing is missing" not in text.stdout and "the process ended: killed, or" not in text.stdout, f"{text}")
     log_json = json.loads(json_text.stdout)["logs"][0]
     mp.equal((log_json["incomplete"], log_json["complete"], log_json.get("copied")), (True, False, True), "fields of the JSON report")
@@ -422,11 +422,11 @@ def test_recover_does_not_wait_for_locks_of_other_processes():
         fcntl.flock(f, fcntl.LOCK_EX)
         with open(journal, "r+b") as j:
             fcntl.lockf(j, fcntl.LOCK_EX)
-            reports(log, "the process ended: killed, or left by exit_group")
+            reports(log, "the process ended: killed, or ended by exit_group")
             refused(log, f"process {os.getpid()} has locked this file")
             fcntl.lockf(j, fcntl.LOCK_UN)
             fcntl.fcntl(j, F_OFD_SETLK, FLOCK.pack(fcntl.F_WRLCK, 0, 0, 2, 0))
-            reports(log, "the process ended: killed, or left by exit_group")
+            reports(log, "the process ended: killed, or ended by exit_group")
             refused(log, "another memprof-report log recover, or another process, has locked this file")
         recovered(log)
     missing(journal)
@@ -437,7 +437,7 @@ def test_recover_refuses_logs_of_other_users_that_reports_can_read():
     log, journal = killed()
     for file in (log, journal):
         os.chown(file, NOBODY, -1)
-    reports(log, "the process ended: killed, or left by exit_group")
+    reports(log, "the process ended: killed, or ended by exit_group")
     refused(log, f"belongs to another user ({NOBODY})")
     there(journal)
 

@@ -120,7 +120,7 @@ def test_top_counts_processes_that_ended_earlier():
         mp.equal(look["ended_before"], 1, "processes that ended before")
         mp.equal([p["process"]["pid"] for p in look["processes"]], [program.process.pid], "processes that run")
     status, out, err = mp.bare([os.environ["MEMPROF_REPORT"], "top", logs])
-    mp.equal((status, b"no process runs" in out, err), (0, True, b""), "status, and what is said where nothing runs")
+    mp.equal((status, b"no process is running" in out, err), (0, True, b""), "status, and what is said where nothing runs")
 
 
 def test_top_notices_started_and_killed_processes():

@@ -141,7 +141,7 @@ def test_program_with_its_own_malloc_is_warned_about():
     mp.check("own_malloc provides malloc instead of libmemprof.so: its blocks are not recorded, everything else is" in result.stderr, result.stderr)
     mp.check("1 log in logs" in result.stderr, result.stderr)
     report = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
-    mp.check("host/heap is not recorded: the malloc of own_malloc serves the program; what it maps is in host/mmap\n" in report, report)
+    mp.check("host/heap is not recorded: the program uses the malloc of own_malloc; memory that it maps is in host/mmap\n" in report, report)
     mp.check("serves malloc" not in memprof("run", "--", "true").stderr, "true(1) has no malloc")
 
 
@@ -157,8 +157,8 @@ def test_mappings_of_a_linked_allocator_are_recorded():
     mp.within(heap["peak_bytes"], GIB * 10 + MIB * 64, GIB * 10 + MIB * 128, "mapped bytes")
     mp.within(heap["touched_at_most_bytes"], MIB * 68, MIB * 128, "touched bytes")
     report = subprocess.run([os.environ["MEMPROF_REPORT"], path("logs")], stdout=subprocess.PIPE, text=True, timeout=mp.TIMEOUT).stdout
-    mp.check("the malloc of own_jemalloc serves the program; what it maps is in host/mmap\n" in report, report)
-    mp.check(re.search(r"host/mmap: of 10\.\d+ GiB at most \d+\.\d+ MiB was in memory or swap", report), report)
+    mp.check("the program uses the malloc of own_jemalloc; memory that it maps is in host/mmap\n" in report, report)
+    mp.check(re.search(r"host/mmap: at most \d+\.\d+ MiB of 10\.\d+ GiB was resident or in swap", report), report)
 
 
 def chromium(*before):
@@ -481,7 +481,7 @@ def has_a_process_of_60_mib(text):
 def test_processes_report_shows_runs_separately():
     two_runs()
     text = report_of("processes", "logs")
-    mp.check(text.startswith("2 runs: each is shown by itself\n"), text)
+    mp.check(text.startswith("2 runs, shown separately\n"), text)
     runs = re.split(r"^run (\w+), began at .*$", text, flags=re.M)[1:]
     mp.equal(runs[::2], ["first", "second"], "runs")
     for part in runs[1::2]:
@@ -521,7 +521,7 @@ def test_oom_compares_the_processes_of_one_run():
     mp.equal(report["first_failure"]["failed_processes"], 1, "processes that failed, of one run")
     mp.equal({runs[process["path"]] for process in report["first_failure"]["processes"]}, {"second"}, "runs of what is compared")
     text = report_of("oom", "logs")
-    mp.check(text.startswith("logs of 2 runs, of which one is compared: the newest that failed\nrun second, began at "), text)
+    mp.check(text.startswith("logs of 2 runs; only the processes of the newest one that failed are compared\nrun second, began at "), text)
     mp.check("1 of 3 processes failed" in text, text)
 
 

@@ -21,7 +21,7 @@ REPORTS = [
 ]
 AMOUNT = re.compile(r"[≥~+-]*[\d:.,]+( ([KMGT]i)?B| %| [mun]?s)?$|-$")
 TREES = "steps", "log", "processes", "timeline", "graphs"     # lines of these differ by their position, a number or a time
-COMMAND = re.compile(r"(who held it:|next:|     | +see:|  run again:)? +(DEBUGINFOD_URLS=\S+ )?memprof(-report)? ")     # kept in full, so that it can be copied
+COMMAND = re.compile(r"(next:|     | +see:|  run again:)? +(DEBUGINFOD_URLS=\S+ )?memprof(-report)? ")     # kept in full, so that it can be copied
 LONG = 40                       # such a word may also be wider than the line: a path, a setting
 MADE = {
     "MAKE_LOG": [

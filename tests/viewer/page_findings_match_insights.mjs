@@ -17,7 +17,7 @@ const golden = (name) => `${FOLDER}${name}.zst`;
 function told(...logs) {
   const text = execFileSync(process.env.REPORT, ['summary', '--all', ...logs], { encoding: 'utf8', stdio: 'pipe' }),
     lines = text.split('\n').filter(Boolean),
-    from = lines.findIndex((line) => /^(findings:|nothing that stands out)/.test(line));
+    from = lines.findIndex((line) => /^(findings \(|no findings)/.test(line));
   return lines.slice(from).map((line) => line.trim());
 }
 

@@ -111,7 +111,7 @@ test('of a log with a sample of malloc the peak has the estimates of the report;
 
 test('of a folded log the page says what the reports say of it', async () => {
   const golden = fileURLToPath(new URL('../golden/host-folded.zst', import.meta.url)),
-    told = execFileSync(process.env.REPORT, ['log', 'info', golden], { encoding: 'utf8' }).match(/folded until .*/)[0],
+    told = execFileSync(process.env.REPORT, ['log', 'info', golden], { encoding: 'utf8' }).match(/thinned until .*/)[0],
     page = await shop.show(shop.html('folded.html', golden));
   assert.ok((await page.locator('.runs').textContent()).includes(told), told);
   await page.context().close();

@@ -11,7 +11,7 @@ const SIGNALS = (
 /** Describes the end of a process in the words of the reports. @param {import('./data.js').Death} death */
 function deathText({ signal, exit_status: status, oom }) {
   if (oom === 'kernel') return 'OOM-killed by the kernel';
-  if (oom === 'cgroup') return 'SIGKILL as its cgroup counted an OOM kill';
+  if (oom === 'cgroup') return 'SIGKILL while its cgroup counted an OOM kill';
   return signal === undefined ? `exit status ${status}` : (SIGNALS[signal] ?? `signal ${signal}`);
 }
 
@@ -19,6 +19,6 @@ function deathText({ signal, exit_status: status, oom }) {
 export function ending(log) {
   if (log.running) return { text: 'still running' };
   if (log.death) return { text: `ended: ${deathText(log.death)}`, bad: log.death.exit_status !== 0 };
-  if (log.end === 'recovered') return { text: 'killed, or left by exit_group', bad: true };
+  if (log.end === 'recovered') return { text: 'killed, or ended by exit_group', bad: true };
   return log.end ? { text: `ended by ${log.end}` } : { text: 'the log has no end', bad: true };
 }

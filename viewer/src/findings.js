@@ -72,7 +72,7 @@ const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app,
 /** @param {Log} log */
 function headingOf({ findings }) {
   if (!findings) return 'nobody asked for its findings: memprof-report summary --all LOG tells them';
-  return findings.length ? 'findings: what each could save, at most' : 'nothing that stands out';
+  return findings.length ? 'findings (at most this much less at the peak)' : 'no findings';
 }
 
 /** Returns the list of events: how the process ended, failures and graphs. @param {App} app @param {Log} log */

@@ -53,7 +53,7 @@ export function runList(app) {
           ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
           log.alikeAs && `, ${log.alikeAs}`,
           log.foldedUntil > 0 &&
-            `, folded until ${time(log.foldedUntil, 1e6)}: short-lived blocks of that time are only counted`,
+            `, thinned until ${time(log.foldedUntil, 1e6)}: short-lived blocks before that are only counted`,
           log.incomplete && ', the log is incomplete',
           log.lost > 0 && `, ${count(log.lost)} lost`,
         ),
