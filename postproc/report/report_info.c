@@ -113,6 +113,9 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
                  info->names, ending(info->names), info->domains, ending(info->domains),
                  info->paths, ending(info->paths));
     mpr_doc_line(doc, "order    %" PRIu64 " repair%s", s->order_repairs, ending(s->order_repairs));
+    if (s->inherited_frees)
+        mpr_doc_line(doc, "frees    %s of blocks inherited from the parent process",
+                     mpr_doc_count(doc, s->inherited_frees));
 }
 
 /* Pools that libraries described to NVTX. */

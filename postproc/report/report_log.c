@@ -383,9 +383,6 @@ static void notes_on_recording(struct mpr_document *doc, const struct mpr_summar
             "host/heap is not recorded: the program uses the malloc of %s; memory that it maps is in host/mmap",
             s->unseen_malloc);
     mpr_report_recording(doc, &s->recording);
-    if (s->inherited_frees)
-        mpr_doc_line(doc, "%" PRIu64 " free%s of blocks inherited from the parent process",
-                     s->inherited_frees, plural(s->inherited_frees, "", "s"));
     if (s->unmatched_frees || s->missed_frees)
         mpr_doc_line(doc,
                      "%" PRIu64 " free%s of blocks never seen, %" PRIu64
