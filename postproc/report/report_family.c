@@ -44,8 +44,7 @@ static size_t telling_argument(const struct mpr_process_info *p, bool *named)
     return first < p->argc ? first : p->argc;
 }
 
-/* Returns the program and what it runs: "python3 train.py", "python3 -m trainer". */
-static const char *title_of(struct mpr_document *doc, const struct mpr_process_info *p)
+const char *mpr_report_program(struct mpr_document *doc, const struct mpr_process_info *p)
 {
     bool named;
     if (!p->argc) return "unknown program";
@@ -97,8 +96,9 @@ static const char *words(struct mpr_document *doc, const struct mpr_family_line 
 {
     const struct mpr_process_info *p = &l->last->summary.process;
     const bool forked = root && strcmp(l->last->title, root->last->title) == 0;
-    const char *title = forked ? "forked" : title_of(doc, p), *size = held(doc, l->largest, heap),
-               *died = death(doc, l->last), *comma = *died ? ", " : "";
+    const char *title = forked ? "forked" : mpr_report_program(doc, p),
+               *size = held(doc, l->largest, heap), *died = death(doc, l->last),
+               *comma = *died ? ", " : "";
     if (l->processes == 1)
         return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
                                 *p->rank ? "rank " : "", p->rank, *p->rank ? ", " : "", p->pid,

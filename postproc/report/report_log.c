@@ -11,7 +11,7 @@
 #include "summary.h"
 #include "utf8.h"
 
-enum { ARGUMENTS = 16, ARGUMENT = 60 }; /* in a title; bytes of an argument */
+enum { MAX_COLUMNS = 100, ARGUMENT = 60 }; /* of a command in a title; bytes of an argument */
 
 void mpr_report_schema(struct mpr_document *doc, const char *schema)
 {
@@ -181,10 +181,13 @@ void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const struct mpr_process_info *p = &s->process;
-    for (size_t i = 0; i < p->argc && i < ARGUMENTS; i++)
-        mpr_doc_add(doc, MPR_STRONG, "%s%s", i ? " " : "",
-                    mpr_utf8_shortened(&doc->arena, p->argv[i], ARGUMENT));
-    if (p->argc > ARGUMENTS) mpr_doc_add(doc, MPR_STRONG, " ...");
+    size_t shown = 0;
+    for (size_t columns = 0; shown < p->argc && columns < MAX_COLUMNS; shown++) {
+        const char *word = mpr_utf8_shortened(&doc->arena, p->argv[shown], ARGUMENT);
+        mpr_doc_add(doc, MPR_STRONG, "%s%s", shown ? " " : "", word);
+        columns += mpr_utf8_columns(word) + 1;
+    }
+    if (shown < p->argc) mpr_doc_add(doc, MPR_STRONG, " ...");
     if (!p->argc) mpr_doc_add(doc, MPR_STRONG, "unknown program");
     if (*p->rank) mpr_doc_add_plain(doc, "  rank %s", p->rank);
     if (*p->host) mpr_doc_add_plain(doc, "  %s", p->host);

@@ -42,7 +42,7 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_ooms
 {
     const struct mpr_process_info *p = &log->summary.process;
     const struct mpr_failure_state *t = &log->at_failure;
-    const char *const name[] = { p->argc ? p->argv[0] : "unknown program",
+    const char *const name[] = { mpr_report_program(doc, p),
                                  mpr_report_oom_process(doc, &log->summary) };
     struct process row = { .name = mpr_frame_labels(&doc->arena, name, 2),
                            .rss = mpr_reading_resident_bytes(&t->rss),

@@ -356,7 +356,8 @@ static struct process process_of(struct mpr_document *doc, const struct mpr_log_
     const struct mpr_summary *s = &log->summary;
     struct process p = { .rss = log->process_rss,
                          .peak = log->process_peak,
-                         .program = s->process.argc ? s->process.argv[0] : s->path };
+                         .program =
+                             s->process.argc ? mpr_report_program(doc, &s->process) : s->path };
     p.pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, (depth < DEEPEST ? depth : DEEPEST) * 2,
                              "", s->process.pid);
     return p;

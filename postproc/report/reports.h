@@ -22,6 +22,7 @@ struct mpr_leaks;
 struct mpr_insights;
 struct mpr_ooms;
 struct mpr_peaks;
+struct mpr_process_info;
 struct mpr_processes;
 struct mpr_ranks;
 struct mpr_recording;
@@ -87,6 +88,8 @@ const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_
                                      const struct mpr_verdict *verdict);
 const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *change);
 const char *mpr_report_change_advice(const struct mpr_change *change);
+/* The program and what it runs, in a few words: "python3 train.py", "python3 -m trainer". */
+const char *mpr_report_program(struct mpr_document *doc, const struct mpr_process_info *process);
 /* The processes of a run, for people in two lines.  @reported: the log of the rest of the report.
  * @only_fields: nothing for people. */
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
