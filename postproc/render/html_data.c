@@ -9,6 +9,7 @@
 #include "alloc.h"
 #include "insights.h"
 #include "mpf/sample.h"
+#include "outlier.h"
 #include "page.def"
 #include "stable_frame.h"
 #include "timeline.h"
@@ -342,8 +343,39 @@ static void matching(struct mpr_json *j, const struct mpr_timeline *t, bool pair
     mpr_arena_free(&arena);
 }
 
+/* The place of each log among the outliers by each heap of the page. */
+enum { HEAPS = UINT8_MAX + 1 };
+struct places {
+    size_t *of[HEAPS]; /* by log, or NULL if no log has the heap */
+};
+
+static void find_places(struct places *places, const struct mpr_page *page)
+{
+    for (size_t i = 0; i < page->count; i++)
+        for (size_t k = 0; k < page->timeline[i].heaps; k++) {
+            const uint8_t heap = page->timeline[i].heap[k].heap;
+            if (places->of[heap]) continue;
+            places->of[heap] = mpr_alloc(page->count, sizeof *places->of[heap]);
+            mpr_outlier_places(page->timeline, page->count, page->alike, heap, places->of[heap]);
+        }
+}
+
+static void places_of(struct mpr_json *j, const struct places *places, size_t log)
+{
+    mpr_json_open(j, "outlier_places", '[');
+    for (unsigned i = 0; i < HEAPS; i++) {
+        if (!places->of[i] || !places->of[i][log]) continue;
+        mpr_json_open(j, NULL, '[');
+        mpr_json_text(j, NULL, mpr_heap_name((uint8_t)i));
+        mpr_json_number(j, NULL, places->of[i][log]);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+}
+
 static void log_data(struct mpr_json *j, const struct mpr_page *page,
-                     const struct mpr_page_segments *segments, size_t log)
+                     const struct mpr_page_segments *segments, const struct places *places,
+                     size_t log)
 {
     const struct mpr_timeline *t = &page->timeline[log];
     const struct mpr_insights *in = page->insights[log];
@@ -368,6 +400,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_json_known(j, "differs_from", differs ? page->base : UINT64_MAX, UINT64_MAX);
     mpr_json_text(j, "differs_in", differs ? mpr_heap_name(page->differs_in) : "");
     mpr_json_flag(j, "alike", page->alike[log]);
+    places_of(j, places, log);
     mpr_json_open(j, "captures_held_until_ns", '[');
     for (size_t i = 0; i < t->captures; i++) mpr_json_known(j, NULL, t->held_until[i], UINT64_MAX);
     mpr_json_close(j, ']');
@@ -384,15 +417,18 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
 
 void mpr_html_data(FILE *out, const struct mpr_page *page)
 {
+    struct places places = { { NULL } };
+    find_places(&places, page);
     for (size_t i = 0; i < page->count; i++) {
         struct mpr_json j = { .out = out, .first = true, .in_html = true };
         struct mpr_page_segments segments;
         mpr_page_segments_fill(&segments, &page->timeline[i], page->naming);
         fprintf(out, "<script type=\"application/json\" id=\"b%zu\">", i);
-        log_data(&j, page, &segments, i);
+        log_data(&j, page, &segments, &places, i);
         fputs("</script>\n", out);
         mpr_html_levels(out, &page->timeline[i], i);
         mpr_html_details(out, &page->timeline[i], &segments, i);
         mpr_page_segments_free(&segments);
     }
+    for (unsigned i = 0; i < HEAPS; i++) free(places.of[i]);
 }

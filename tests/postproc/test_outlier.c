@@ -79,12 +79,32 @@ static void workers_are_compared_without_their_parent(void **state)
     assert_int_equal(out.outlier, 3);
 }
 
+static void outliers_by_a_heap_have_places(void **state)
+{
+    static const uint64_t mib[RUNS] = { 110, 100, 101, 140, 60, 100 };
+    static const size_t expected[RUNS] = { 3, 0, 0, 2, 1, 0 };
+    bool alike[RUNS] = { true, true, true, true, true, true };
+    size_t place[RUNS];
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) heap[i][0].peak_bytes = mib[i] * MIB;
+    mpr_outlier_places(run, RUNS, alike, MPF_HEAP_HOST, place);
+    assert_memory_equal(place, expected, sizeof place);
+    alike[4] = false;
+    run[3].heaps = 0; /* holds nothing */
+    mpr_outlier_places(run, RUNS, alike, MPF_HEAP_HOST, place);
+    assert_int_equal(place[3], 1);
+    assert_int_equal(place[4], 0);
+    mpr_outlier_places(run, RUNS, alike, MPF_HEAP_MMAP, place);
+    assert_int_equal(place[0], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_farthest_in_any_heap_is_found, alone),
         cmocka_unit_test_setup(a_fork_in_one_of_several_runs_hides_no_outlier, alone),
         cmocka_unit_test_setup(workers_are_compared_without_their_parent, alone),
+        cmocka_unit_test_setup(outliers_by_a_heap_have_places, alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

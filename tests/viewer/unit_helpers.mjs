@@ -1,11 +1,10 @@
-// Colours, numbers, alignment, the URL's hash, places of blocks, and outliers.
+// Colours, numbers, alignment, the URL's hash and places of blocks.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { commonRanges, instance, origin } from '../../viewer/src/align.js';
 import { address, place } from '../../viewer/src/blocks.js';
 import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, sizeTick, time, timeTicks } from '../../viewer/src/format.js';
-import { outliers } from '../../viewer/src/ranks.js';
 import { STATES, segmentsAt } from '../../viewer/src/segments.js';
 import { figures, figuresIn } from '../../viewer/src/context.js';
 import { fromHash, initial, repaired, toHash } from '../../viewer/src/state.js';
@@ -233,13 +232,6 @@ test('addresses above 2^53 are exact', () => {
   const at = (high, low) => ({ high: Float64Array.of(high), low: Float64Array.of(low) });
   assert.equal(address(at(0xff00007f, 0x12), 0), '0xff00007f00000012');
   assert.equal(address(at(0, 0x1000), 0), '0x1000');
-});
-
-test('the ranks that differ are found, farthest first, and none among equals', () => {
-  assert.deepEqual(outliers([100, 101, 99, 140, 100]), [3]);
-  assert.deepEqual(outliers([100, 60, 99]), [1]);
-  assert.deepEqual(outliers([110, 100, 101, 140, 60, 100, 99]), [3, 4, 0]);
-  assert.deepEqual(outliers([100, 101, 99, 100]), []);
 });
 
 const base = 0x7f0000000000;

@@ -52,7 +52,7 @@
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
  *   string, sampled: boolean, hostSampled: boolean, foldedUntil: number, matching: Map<string, string>, functions:
  *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], verdict:
- *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, source: string,
+ *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, outlierPlaces: Map<string, number>, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts:
  *   import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments:
@@ -62,7 +62,7 @@
  *   itself is only a sample; foldedUntil: short-lived blocks before this time are only counted; matching: the part of a
  *   name that is the same in other runs, if shorter; renamed: names as in the other shown run; differences: from the
  *   log with the index differsFrom (or -1); verdict: on these two logs, or null; differsIn: the heap in which more than
- *   two logs differ most; alike: one of the logs that are compared if there are more than two; alikeAs: a text that
+ *   two logs differ most; alike: one of the logs that are compared if there are more than two; outlierPlaces: by heap, its place among the logs whose peaks differ, 1 for the farthest; alikeAs: a text that
  *   lists the devices shown under other numbers; findings: null if not computed, because there are many logs;
  *   heldUntil: by capture - 1, when the last graph released the memory of this capture; lanes and the points of tracks
  *   exist once the log is opened; stacks: frames, outermost first, and an empty stack at index 0; best: the grouping
@@ -389,6 +389,7 @@ async function readLog(index, page, levels) {
     differsFrom: raw.differs_from ?? -1,
     differsIn: raw.differs_in,
     alike: raw.alike,
+    outlierPlaces: new Map(raw.outlier_places),
     source: raw.ranges_from,
     events: raw.events,
     lost: raw.lost_events,

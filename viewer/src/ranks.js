@@ -13,14 +13,6 @@ import * as paint from './paint.js';
 
 /** @typedef {import('./app.js').App} App */
 
-/** Returns the logs whose peaks are more than a twentieth away from the median, the farthest first. Only logs that are
- *  alike are compared. @param {number[]} peaks @param {boolean[]} [alike] */
-export function outliers(peaks, alike = peaks.map(() => true)) {
-  const middle = median(peaks.filter((_, i) => alike[i])),
-    away = peaks.map((peak, i) => (alike[i] ? Math.abs(peak - middle) : 0));
-  return [...peaks.keys()].filter((i) => away[i] > middle * 0.05).sort((a, b) => away[b] - away[a] || a - b);
-}
-
 /** Returns the logs that differ, in their order, then the others by rank, and last the logs that are not compared.
  *  @param {import('./data.js').Log[]} logs @param {number[]} odd */
 const inOrder = (logs, odd) => {
@@ -86,7 +78,11 @@ export function ranksPanel(app) {
   if (app.logs.length <= 2 || !name) return null;
   const peaks = app.logs.map((log) => heapOf(log, name)?.peakBytes ?? 0);
   const alike = app.logs.map((log) => log.alike),
-    odd = alike.filter(Boolean).length > 2 ? outliers(peaks, alike) : [],
+    placeOf = (/** @type {import('./data.js').Log} */ { outlierPlaces }) => outlierPlaces.get(name) ?? 0,
+    odd = app.logs
+      .filter(placeOf)
+      .sort((a, b) => placeOf(a) - placeOf(b))
+      .map(({ index }) => index),
     middle = median(peaks.filter((_, i) => alike[i])),
     most = Math.max(...peaks, 1),
     span = app.extent(app.logs),

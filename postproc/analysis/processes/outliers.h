@@ -1,5 +1,5 @@
 /* Outliers among values that should be alike, such as the peaks of a job's ranks: one rule for all
- * reports.  viewer/src/ranks.js has the rule of mpr_outliers_find again. */
+ * reports and the page. */
 #ifndef MPR_OUTLIERS_H
 #define MPR_OUTLIERS_H
 

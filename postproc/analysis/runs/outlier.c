@@ -74,6 +74,30 @@ void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike)
     if (!ranked) choose_siblings(run, runs, alike);
 }
 
+/* ---- outliers by one heap */
+
+void mpr_outlier_places(const struct mpr_timeline *run, size_t runs, const bool *alike,
+                        uint8_t heap, size_t *place)
+{
+    uint64_t *peak = mpr_alloc(runs, sizeof *peak);
+    size_t *which = mpr_alloc(runs, sizeof *which), *apart = mpr_alloc(runs, sizeof *apart);
+    size_t count = 0;
+    for (size_t i = 0; i < runs; i++) {
+        size_t own = 0;
+        while (own < run[i].heaps && run[i].heap[own].heap != heap) own++;
+        place[i] = 0;
+        if (!alike[i]) continue;
+        which[count] = i;
+        peak[count++] = own < run[i].heaps ? run[i].heap[own].peak_bytes
+                                           : peak_of(&run[i], mpf_heap_code(heap));
+    }
+    const size_t outliers = mpr_outliers_find(peak, count, apart);
+    for (size_t i = 0; i < outliers; i++) place[which[apart[i]]] = i + 1;
+    free(peak);
+    free(which);
+    free(apart);
+}
+
 /* ---- the outlier */
 
 /* Returns the outlier's distance from the median in bytes, by heaps of that kind, or 0 without an

@@ -13,6 +13,12 @@ struct mpr_outlier {
  * children of one run, or the runs without a parent among them, whichever are more. */
 void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike);
 
+/* Sets the place of each run among the outliers by the peaks of a heap, from 1, the farthest, or 0
+ * if it is none.  Only the runs of mpr_outlier_peers are compared.  A run without that heap counts
+ * with its largest heap of the same kind. */
+void mpr_outlier_places(const struct mpr_timeline *run, size_t runs, const bool *alike,
+                        uint8_t heap, size_t *place);
+
 /* Finds the outlier among these, by the heap in which one is farthest from the median in bytes.
  * Returns false if there are fewer than three, or none differs by more than a twentieth. */
 bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out);
