@@ -24,7 +24,7 @@ struct mpr_row {
     uint64_t bytes, blocks; /* at the peak */
     uint64_t own_peak, allocations;
     uint64_t end_bytes; /* when the log ends */
-    uint64_t all_bytes; /* of all its blocks, including freed ones; UINT64_MAX if that is unknown, 0
+    uint64_t all_bytes; /* the sum of its blocks, including freed ones; UINT64_MAX if unknown, 0
                            without mpr_peaks_options.all_bytes */
     uint64_t live_bytes, live_blocks; /* when a growing row's growth ends (leaks.h), or 0 for other
                                          rows */

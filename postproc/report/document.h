@@ -243,8 +243,8 @@ struct mpr_lines {
     /* Sets members of a line that no column's rule covers; the line is a copy of the first of its
      * two or more rows, merged by the columns' rules. */
     void (*join)(struct mpr_arena *arena, void *line, const void *const *row, size_t rows);
-    int (*compare)(const void *left, const void *right); /* of lines, or of rows that are not
-                                                            merged; NULL for their order */
+    int (*compare)(const void *left, const void *right); /* the order of lines, or of rows
+                                                            that are not merged, or NULL */
     const char *bytes_title; /* replaces the title of a `titled` column */
     bool empty;              /* rows without bytes also merge if only a number differs */
     bool siblings;  /* a note says how large the other lines are that an outlier stands out from */

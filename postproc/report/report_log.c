@@ -11,7 +11,7 @@
 #include "summary.h"
 #include "utf8.h"
 
-enum { MAX_COLUMNS = 100, ARGUMENT = 60 }; /* of a command in a title; bytes of an argument */
+enum { MAX_COLUMNS = 100, ARGUMENT = 60 }; /* limits of a command in a title */
 
 void mpr_report_schema(struct mpr_document *doc, const char *schema)
 {

@@ -153,7 +153,7 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
     where(doc, s);
     mpr_doc_add_plain(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
     if (known) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
-    if (!s->attempts) mpr_doc_add_plain(doc, "; no request to the driver: %s", own_limit);
+    if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not called: %s", own_limit);
     mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1)
         mpr_doc_line(doc, "  tried   %s (%s) and retried",

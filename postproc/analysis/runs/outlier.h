@@ -13,9 +13,9 @@ struct mpr_outlier {
  * children of one run, or the runs without a parent among them, whichever are more. */
 void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike);
 
-/* Sets the place of each run among the outliers by the peaks of a heap, from 1, the farthest, or 0
- * if it is none.  Only the runs of mpr_outlier_peers are compared.  A run without that heap counts
- * with its largest heap of the same kind. */
+/* Sets the place of each run among the outliers by the peaks of a heap: 1 for the farthest, 0 for a
+ * run that is not an outlier.  Only the runs of mpr_outlier_peers are compared.  A run without that
+ * heap counts with its largest heap of the same kind. */
 void mpr_outlier_places(const struct mpr_timeline *run, size_t runs, const bool *alike,
                         uint8_t heap, size_t *place);
 
