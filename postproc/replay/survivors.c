@@ -116,25 +116,46 @@ static void look_for_pulse(struct mpr_survivor *f, uint64_t live)
     }
 }
 
+/* A realloc removes a block and adds the new one in one event. */
+static bool is_realloc(const struct mpr_survivor *f, uint64_t now)
+{
+    return f && f->dropped && f->dropped_ns == now;
+}
+
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 {
     const uint32_t number = mpr_survivors_place_of(s, cell);
     struct mpr_survivors_place *place = &s->place[number];
     struct mpr_survivor *f =
         place->followed ? &s->followed[place->followed - 1] : follow(s, number, bytes);
+    const bool replaced = is_realloc(f, s->replay->now);
     s->last_ns[place->heap] = s->replay->now;
     place->allocations++;
-    if (f) note(f, place->bytes, bytes, s->replay->now);
+    if (f && f->dropped && !replaced) look_for_pulse(f, place->bytes);
+    if (f && !replaced) note(f, place->bytes, bytes, s->replay->now);
     place->bytes += bytes;
-    if (f) look_for_pulse(f, place->bytes);
+    if (!f) return;
+    f->dropped = false;
+    look_for_pulse(f, place->bytes);
 }
 
 void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 {
     struct mpr_survivors_place *place = &s->place[mpr_survivors_place_of(s, cell)];
+    struct mpr_survivor *f = place->followed ? &s->followed[place->followed - 1] : NULL;
+    if (f && f->dropped) look_for_pulse(f, place->bytes);
     place->bytes -= bytes;
-    if (!place->followed) return;
-    struct mpr_survivor *f = &s->followed[place->followed - 1];
-    look_for_pulse(f, place->bytes);
+    if (!f) return;
+    f->dropped = true;
+    f->dropped_ns = s->replay->now;
     if (f->freed_ns == UINT64_MAX && place->bytes < f->kept / 2) f->freed_ns = s->replay->now;
+}
+
+void mpr_survivors_settle(struct mpr_survivors *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        struct mpr_survivor *f = &s->followed[i];
+        if (f->dropped) look_for_pulse(f, s->place[f->place].bytes);
+        f->dropped = false;
+    }
 }

@@ -12,7 +12,8 @@
  *
  * A place that is used again and again has pulses: its live bytes rise, and fall to less than half
  * of that before they rise again.  A pulse is what one use of the place needs, in one block or in
- * many. */
+ * many.  A block that realloc replaces stays: it is neither an allocation nor the end of a pulse.
+ */
 #ifndef MPR_SURVIVORS_H
 #define MPR_SURVIVORS_H
 
@@ -39,6 +40,8 @@ struct mpr_survivor {
     struct {
         uint64_t low, ns; /* least live bytes before an allocation; time of the last one */
     } point[MPR_SURVIVORS_POINTS];
+    bool dropped; /* blocks were removed at dropped_ns, which may belong to a realloc */
+    uint64_t dropped_ns;
     bool falls;         /* the newest pulse is over */
     uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
                          */
@@ -70,6 +73,8 @@ void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r);
 void mpr_survivors_free(struct mpr_survivors *s);
 /* Returns the place of a cell. */
 uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell);
+/* Call it after the last event, before the pulses are used. */
+void mpr_survivors_settle(struct mpr_survivors *s);
 /* Called by the accounts before blocks are added to a cell, or removed from it. */
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);
 void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);

@@ -22,8 +22,8 @@
 #define CREDIT_NS   INT64_C(10000000)
 #define READING_NS  UINT64_C(100000000)
 /* Reports show the reading with the most memory.  So one is due when memory has grown by a
- * sixteenth since that reading, by a 64th at the end, and by a quarter whatever it costs: at most 60
- * times up to 16 TiB. */
+ * sixteenth since that reading, by a 64th at the end, and by a quarter whatever it costs: at most
+ * 60 times up to 16 TiB. */
 enum { GROWN = 16, GROWN_AT_END = 64, GROWN_MUCH = 4 };
 /* glibc's arenas begin at multiples of this, and may follow an inaccessible mapping as stacks do.
  */

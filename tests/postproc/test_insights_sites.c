@@ -93,7 +93,7 @@ static void look_at_holder(struct fixture *f, uint64_t bytes, uint64_t touched)
 static void a_place_that_holds_much_of_the_host_is_a_weak_finding(void **state)
 {
     struct fixture *f = *state;
-    look_at_holder(f, 128 * MIB, UINT64_MAX);
+    look_at_holder(f, 160 * MIB, UINT64_MAX);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_HOLDER);
     assert_true(f->out.finding[0].weak);
@@ -102,7 +102,7 @@ static void a_place_that_holds_much_of_the_host_is_a_weak_finding(void **state)
 static void small_holders_and_untouched_memory_are_fine(void **state)
 {
     struct fixture *f = *state;
-    look_at_holder(f, 127 * MIB, UINT64_MAX);
+    look_at_holder(f, 159 * MIB, UINT64_MAX);
     look_at_holder(f, 300 * MIB, 100 * MIB);
     assert_int_equal(f->out.findings, 0);
 }

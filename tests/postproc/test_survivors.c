@@ -125,12 +125,13 @@ static void each_use_of_a_site_is_a_pulse(void **state)
 {
     struct world *w = *state;
     const uint32_t site = cell(w, 1);
-    for (int i = 0; i < 10; i++) use(w, site, i == 5 ? 40 : 4);
+    for (int i = 0; i < 10; i++) use(w, site, i == 5 ? 40 : 1);
+    mpr_survivors_settle(&w->survivors);
     const struct mpr_survivor *f = w->survivors.followed;
     assert_int_equal(f->pulses, 10);
     assert_int_equal(f->largest, 40 * SIZE);
-    assert_int_equal(f->second, 4 * SIZE);
-    assert_int_equal(f->all, 76 * SIZE);
+    assert_int_equal(f->second, SIZE);
+    assert_int_equal(f->all, 49 * SIZE);
     assert_int_equal(f->floor, 0);
 }
 
@@ -140,6 +141,7 @@ static void pulses_stand_on_what_the_site_keeps(void **state)
     const uint32_t site = cell(w, 1);
     allocate(w, site);
     for (int i = 0; i < 5; i++) use(w, site, 9);
+    mpr_survivors_settle(&w->survivors);
     const struct mpr_survivor *f = w->survivors.followed;
     assert_int_equal(f->pulses, 5);
     assert_int_equal(f->largest, 10 * SIZE);
@@ -159,6 +161,22 @@ static void a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse(void **
     assert_int_equal(w->survivors.followed->pulses, 0);
 }
 
+static void a_block_that_realloc_replaces_stays(void **state)
+{
+    struct world *w = *state;
+    const uint32_t site = cell(w, 1);
+    allocate(w, site);
+    for (uint64_t i = 1; i < 9; i++) {
+        w->replay.now++; /* both are one event */
+        mpr_accounts_remove(&w->replay.accounts, site, i * SIZE);
+        mpr_accounts_add(&w->replay.accounts, site, (i + 1) * SIZE, w->replay.now);
+    }
+    const struct mpr_survivor *f = w->survivors.followed;
+    assert_int_equal(f->pulses, 0);
+    assert_int_equal(f->points, 1);
+    assert_int_equal(f->high, 9 * SIZE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +187,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_cells_are_not_measured, begin, end),
         cmocka_unit_test_setup_teardown(each_use_of_a_site_is_a_pulse, begin, end),
         cmocka_unit_test_setup_teardown(pulses_stand_on_what_the_site_keeps, begin, end),
+        cmocka_unit_test_setup_teardown(a_block_that_realloc_replaces_stays, begin, end),
         cmocka_unit_test_setup_teardown(
             a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse, begin, end),
     };

@@ -135,6 +135,21 @@ static void add_activations(struct mpr_insights *out, const struct mpr_breakdown
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
+/* Returns the outer calls that all rows of at least that many bytes share. */
+static struct mpr_path common_path(const struct mpr_row *row, size_t rows, uint64_t least)
+{
+    struct mpr_path path = row[0].path;
+    for (size_t i = 1; i < rows; i++) {
+        size_t depth = 0;
+        if (row[i].bytes < least) continue;
+        while (depth < path.depth && depth < row[i].path.depth &&
+               path.frame[depth] == row[i].path.frame[depth])
+            depth++;
+        path.depth = depth;
+    }
+    return path;
+}
+
 /* A forward pass recorded a graph, and no backward pass followed.  Many call sites of it had live
  * blocks at its end.  Returns true if there is a finding. */
 static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
@@ -152,7 +167,9 @@ static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap
     if (share->blocks < LEAST_BLOCKS || places < 2 || largest > share->bytes / 4 * 3 ||
         !share->row[0].path.depth)
         return false;
-    add_activations(out, h, MPR_VARIANT_EVALUATION, share->bytes, share->bytes, share->row[0].path);
+    const struct mpr_path path = common_path(share->row, share->rows, share->bytes / 64);
+    add_activations(out, h, MPR_VARIANT_EVALUATION, share->bytes, share->bytes,
+                    path.depth ? path : share->row[0].path);
     return true;
 }
 

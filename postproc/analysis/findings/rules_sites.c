@@ -3,7 +3,8 @@
 #include "amount.h"
 #include "evidence.h"
 
-enum { LEAST_ON_HOST = 2 * MPR_WORTH_BYTES };
+/* An array or a table of a hundred MiB is common in programs that need it. */
+enum { LEAST_ON_HOST = 2 * MPR_WORTH_BYTES, LEAST_HELD = 5 * MPR_WORTH_BYTES / 2 };
 
 static bool has_gpu(const struct mpr_evidence *e)
 {
@@ -122,7 +123,7 @@ static void holder(struct mpr_insights *out, const struct mpr_evidence *e)
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
     const struct mpr_row *row = whole ? largest_named(whole) : NULL;
     if (!row || has_gpu(e) || is_explained(out, MPF_HEAP_HOST) || !is_in_memory(e, whole)) return;
-    if (row->bytes < LEAST_ON_HOST || row->bytes < whole->peak_bytes / 5 * 2) return;
+    if (row->bytes < LEAST_HELD || row->bytes < whole->peak_bytes / 5 * 2) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_HOLDER, MPF_HEAP_HOST, whole->peak_time, row->bytes);
     f->variant = MPR_VARIANT_HELD_HOST;

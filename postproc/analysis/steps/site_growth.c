@@ -1,7 +1,9 @@
 #include "site_growth.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "heap_names.h"
 #include "labels.h"
@@ -256,33 +258,66 @@ static bool stands_out(const struct mpr_survivor *f)
     return f->pulses >= MANY_USES && f->second <= f->largest / TIMES_LARGER;
 }
 
+/* The temporaries of a line of Python, or of a site without one. */
+struct line {
+    uint8_t heap;
+    uint32_t node, python;
+    const struct mpr_survivors_place *place;
+    uint64_t bytes;
+};
+
+static int by_line(const void *left, const void *right)
+{
+    const struct line *a = left, *b = right;
+    if (a->heap != b->heap) return mpr_compare(a->heap, b->heap);
+    if (a->node != b->node) return mpr_compare(a->node, b->node);
+    if (a->python != b->python) return mpr_compare(a->python, b->python);
+    return a->python ? 0 : mpr_compare(a->place->site, b->place->site);
+}
+
+static size_t find_lines(struct line *line, struct mpr_arena *arena,
+                         struct mpr_survivors *survivors, const struct mpr_reader *reader)
+{
+    const uint64_t *at_peak = bytes_at_peak(arena, survivors);
+    size_t lines = 0;
+    mpr_survivors_settle(survivors);
+    for (uint32_t i = 0; i < survivors->count; i++) {
+        const struct mpr_survivor *f = &survivors->followed[i];
+        const struct mpr_survivors_place *place = &survivors->place[f->place];
+        const uint64_t bytes = mpr_saturating_sub(at_peak[f->place], base_bytes(f));
+        if (!bytes || stands_out(f)) continue;
+        line[lines++] =
+            (struct line){ .heap = place->heap,
+                           .node = place->node,
+                           .python = mpr_sites_of(&reader->replay.sites, place->site).python,
+                           .place = place,
+                           .bytes = bytes };
+    }
+    return lines;
+}
+
 struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
                                                      struct mpr_survivors *survivors,
                                                      const struct mpr_reader *reader, size_t *count)
 {
     struct mpr_site_temporary *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
-    const uint64_t *at_peak = bytes_at_peak(arena, survivors);
+    struct line *line = mpr_alloc(survivors->count, sizeof *line);
+    const size_t lines = find_lines(line, arena, survivors, reader);
     *count = 0;
-    for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
-        const struct mpr_survivors_place *largest = NULL;
-        uint64_t bytes = 0;
-        for (uint32_t i = 0; i < survivors->count; i++) {
-            const struct mpr_survivor *f = &survivors->followed[i];
-            const struct mpr_survivors_place *place = &survivors->place[f->place];
-            const uint64_t temporary = mpr_saturating_sub(at_peak[f->place], base_bytes(f));
-            if (place->heap != heap || temporary <= bytes || stands_out(f)) continue;
-            bytes = temporary;
-            largest = place;
+    if (lines) qsort(line, lines, sizeof *line, by_line);
+    for (size_t i = 0, to; i < lines; i = to) {
+        struct mpr_site_temporary t = { .heap = line[i].heap };
+        for (to = i; to < lines && by_line(&line[i], &line[to]) == 0; to++) {
+            t.bytes += line[to].bytes;
+            t.times += line[to].place->allocations;
         }
-        if (!largest) continue;
-        out[(*count)++] = (struct mpr_site_temporary){
-            .heap = (uint8_t)heap,
-            .path = path_of(arena, reader, largest),
-            .bytes = bytes,
-            .times = largest->allocations,
-            .estimated = mpr_replay_extrapolates(&reader->replay, (uint8_t)heap),
-        };
+        if (!*count || out[*count - 1].heap != t.heap) out[(*count)++].bytes = 0;
+        else if (out[*count - 1].bytes >= t.bytes) continue;
+        t.path = path_of(arena, reader, line[i].place);
+        t.estimated = mpr_replay_extrapolates(&reader->replay, t.heap);
+        out[*count - 1] = t;
     }
+    free(line);
     return out;
 }
 
@@ -293,6 +328,7 @@ struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena, struct mpr_surv
 {
     struct mpr_site_use *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
     const uint64_t *at_peak = bytes_at_peak(arena, survivors);
+    mpr_survivors_settle(survivors);
     *count = 0;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
         struct mpr_site_use use = { .heap = (uint8_t)heap };
@@ -331,6 +367,7 @@ struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
                                                  const struct mpr_reader *reader, size_t *count)
 {
     struct mpr_segment_churn *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    mpr_survivors_settle(survivors);
     *count = 0;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
         const struct mpr_survivors_place *owner = NULL;
