@@ -37,7 +37,7 @@ static const struct mpr_cmdline cmdline = {
         "  memprof-report ranks --format json digests/*.digest\n"
         "  memprof-report ranks --tables=job17 digests/",
     .exit =
-        "0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or there twice",
+        "0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete, or a rank is missing or duplicated",
     .options = options,
 };
 

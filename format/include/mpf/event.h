@@ -112,13 +112,13 @@ static inline unsigned mpf_heap_device(unsigned heap) { return heap >> 4; }
 // clang-format off
 #define MPF_LOSSES(X)                                                   \
     X(1, STALLED, "the encoder did not keep up")                        \
-    X(2, TORN,    "a thread never finished writing them")               \
+    X(2, TORN,    "a thread did not finish writing them")               \
     X(3, WRITE,   "the log could not be written")                       \
     X(4, MEMORY,  "no memory for a thread's buffer")                    \
     X(5, NAMES,   "more range names than the limit")                    \
-    X(6, THREADS, "more threads at once than there is room for")        \
-    X(7, SAMPLES, "more sampled blocks than there is room for")         \
-    X(8, HANDLERS, "signal handlers could not be held back")
+    X(6, THREADS, "more threads at once than the limit")                \
+    X(7, SAMPLES, "more sampled blocks than the limit")                 \
+    X(8, HANDLERS, "signals could not be blocked")
 
 enum mpf_loss {
 #define X(code, name, text) MPF_LOSS_##name = code,
