@@ -58,7 +58,7 @@ test('of two runs each has its own; of the processes of a run the one that was k
     page = await shop.show(shop.html('run.html', run)),
     { a } = await page.evaluate(() => memprof.state),
     lines = told(run);
-  assert.match(lines[1], /forked workers hold about as much each/);
+  assert.match(lines[1], /forked workers hold about the same memory each/);
   assert.deepEqual((await shown(page, a)).slice(0, 2), lines.slice(0, 2));
 });
 
