@@ -319,6 +319,6 @@ void mpr_report_accounts(struct mpr_document *doc, const struct mpr_device *devi
     mpr_doc_close(doc);
     if (!omitted) return;
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%zu more GPU%s, on which this process allocated nothing: see peaks", omitted,
-                 omitted == 1 ? "" : "s");
+    mpr_doc_line(doc, "%s, on which this process allocated nothing: see peaks",
+                 mpr_doc_counted(doc, omitted, "more GPU", "more GPUs"));
 }

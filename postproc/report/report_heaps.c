@@ -123,13 +123,12 @@ static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
         mpr_doc_end(doc);
     }
     if (h->huge_failures)
-        mpr_doc_line(doc, "%s: %s failed allocation%s of huge pages, the largest %s at %s (%s)",
-                     mpr_heap_name(h->heap), mpr_doc_count(doc, h->huge_failures),
-                     h->huge_failures == 1 ? "" : "s", mpr_doc_size(doc, h->huge_failure_bytes),
-                     mpr_doc_time(doc, h->huge_failure_time),
-                     h->huge_failure_errno == ENOMEM
-                         ? "the kernel's pool of huge pages was too small"
-                         : strerror((int)h->huge_failure_errno));
+        mpr_doc_line(
+            doc, "%s: %s of huge pages, the largest %s at %s (%s)", mpr_heap_name(h->heap),
+            mpr_doc_counted(doc, h->huge_failures, "failed allocation", "failed allocations"),
+            mpr_doc_size(doc, h->huge_failure_bytes), mpr_doc_time(doc, h->huge_failure_time),
+            h->huge_failure_errno == ENOMEM ? "the kernel's pool of huge pages was too small"
+                                            : strerror((int)h->huge_failure_errno));
 }
 
 /* Says of Python's small objects that they are estimated and part of another heap. */

@@ -1,6 +1,4 @@
 /* The contents of a log: counts of events, threads, the header. */
-#include <inttypes.h>
-
 #include "info.h"
 #include "mpf/sample.h"
 #include "reports.h"
@@ -84,8 +82,6 @@ static const struct mpr_column header_columns[] = {
 
 /* ---- lines */
 
-static const char *ending(uint64_t count) { return count == 1 ? "" : "s"; }
-
 static void frames(struct mpr_document *doc, const struct mpr_summary *s)
 {
     mpr_doc_add_plain(doc, "log      %s in %s, format %u.%u", mpr_doc_size(doc, s->bytes),
@@ -109,10 +105,10 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
     if (info->own_memory != MPF_UNKNOWN)
         mpr_doc_line(doc, "memprof  %s of resident memory at most, journal included",
                      mpr_doc_size(doc, info->own_memory));
-    mpr_doc_line(doc, "ranges   %" PRIu64 " name%s, %" PRIu64 " domain%s, %" PRIu64 " path%s",
-                 info->names, ending(info->names), info->domains, ending(info->domains),
-                 info->paths, ending(info->paths));
-    mpr_doc_line(doc, "order    %" PRIu64 " repair%s", s->order_repairs, ending(s->order_repairs));
+    mpr_doc_line(doc, "ranges   %s, %s, %s", mpr_doc_counted(doc, info->names, "name", "names"),
+                 mpr_doc_counted(doc, info->domains, "domain", "domains"),
+                 mpr_doc_counted(doc, info->paths, "path", "paths"));
+    mpr_doc_line(doc, "order    %s", mpr_doc_counted(doc, s->order_repairs, "repair", "repairs"));
     if (s->inherited_frees)
         mpr_doc_line(doc, "frees    %s of blocks inherited from the parent process",
                      mpr_doc_count(doc, s->inherited_frees));

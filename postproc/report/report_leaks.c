@@ -221,13 +221,9 @@ static void by_call(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t
     const char *title =
         mpr_arena_format(&doc->arena, "%s, growing with each call", mpr_heap_name(heap));
     if (!g) return;
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .key = "growing_by_call",
-                           .title = mpr_report_heading(doc, title, l->peaks.log[0].choice.by),
-                           .only = MPR_FOR_PEOPLE | MPR_IN_JSON,
-                           MPR_COLUMNS(growth_columns),
-                           MPR_ROWS(g, 1),
-                           .by = l->peaks.log[0].choice.by });
+    mpr_doc_rows(doc, growth_columns, g, 1, .key = "growing_by_call",
+                 .title = mpr_report_heading(doc, title, l->peaks.log[0].choice.by),
+                 .only = MPR_FOR_PEOPLE | MPR_IN_JSON, .by = l->peaks.log[0].choice.by);
 }
 
 /* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
