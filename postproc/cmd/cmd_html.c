@@ -152,7 +152,12 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
                                                  h->is_approximate };
         }
         mpr_processes_add_read(processes, &t->summary, heap, t->heaps);
-        processes->at[i].used_gpu = t->accounts && runs->count <= SHARED_LOGS;
+        struct mpr_process *p = &processes->at[i];
+        p->uuid = mpr_arena_alloc(&processes->arena, t->accounts * sizeof *p->uuid);
+        while (runs->count <= SHARED_LOGS && p->uuids < t->accounts) {
+            p->uuid[p->uuids] = t->account[p->uuids].uuid;
+            p->uuids++;
+        }
         free(heap);
     }
     mpr_processes_finish(processes);

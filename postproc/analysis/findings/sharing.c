@@ -15,7 +15,8 @@ struct look {
     const struct mpr_summary *log;
     const struct mpr_shared_account *account;
     uint64_t *time; /* by account: ns since the start of the process; UINT64_MAX: not needed */
-    size_t accounts, left;
+    size_t accounts;
+    uint64_t next; /* the earliest of these times */
 };
 
 /* Returns true if processes other than the account's own can have memory of the GPU.  The driver
@@ -28,13 +29,22 @@ static bool is_shared(const struct mpr_device_state *s)
     return s->valid && (s->used == MPF_UNKNOWN || rest >= least);
 }
 
-/* Returns the time of the account since the start of the log's process; UINT64_MAX if the process
- * did not run then, or it is the account's own. */
-static uint64_t time_in(const struct mpr_summary *log, const struct mpr_shared_account *a)
+static bool uses_gpu(const struct mpr_process *p, const char *uuid)
 {
+    for (size_t i = 0; *uuid && i < p->uuids; i++)
+        if (strcmp(p->uuid[i], uuid) == 0) return true;
+    return false;
+}
+
+/* Returns the time of the account since the start of the process; UINT64_MAX if it did not run
+ * then, does not use the GPU, or is the account's own. */
+static uint64_t time_in(const struct mpr_process *process, const struct mpr_shared_account *a)
+{
+    const struct mpr_summary *log = &process->summary;
     const uint64_t start = log->process.start_ns, own_start = a->own->process.start_ns,
                    at = own_start + a->state->time;
     if (strcmp(log->path, a->own->path) == 0 || !is_shared(a->state)) return UINT64_MAX;
+    if (!uses_gpu(process, a->uuid)) return UINT64_MAX;
     if (!start || !own_start || at < start || at - start > log->duration_ns) return UINT64_MAX;
     return at - start;
 }
@@ -62,15 +72,18 @@ static void take(struct look *l, const struct mpr_replay *r, size_t i)
             break;
         }
     l->time[i] = UINT64_MAX;
-    l->left--;
 }
 
 /* Events at an instant belong to it. */
 static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
     struct look *l = arg;
-    for (size_t i = 0; l->left && i < l->accounts; i++)
-        if (l->time[i] != UINT64_MAX && l->time[i] < time) take(l, r, i);
+    if (time <= l->next) return;
+    l->next = UINT64_MAX;
+    for (size_t i = 0; i < l->accounts; i++) {
+        if (l->time[i] < time) take(l, r, i);
+        if (l->time[i] < l->next) l->next = l->time[i];
+    }
 }
 
 static void read_log(struct look *l, const struct mpr_progress *progress)
@@ -80,7 +93,8 @@ static void read_log(struct look *l, const struct mpr_progress *progress)
     const char *path = l->log->path;
     if (mpr_reader_open(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, &none) != 0) return;
     reader.replay.options.without_malloc = true;
-    mpr_clock_begin(&reader.replay, &(struct mpr_clock){ .tick = tick, .arg = l, .every = 1 });
+    mpr_clock_begin(&reader.replay,
+                    &(struct mpr_clock){ .tick = tick, .arg = l, .every = 1, .next = l->next + 1 });
     if (mpr_reader_replay(&reader, path, progress, &none) != 0) return;
     tick(l, &reader.replay, UINT64_MAX);
     mpr_reader_close(&reader);
@@ -101,7 +115,7 @@ static void cut_hidden(struct mpr_device_state *s, struct mpr_device_part *unkno
         const int64_t cut = p->bytes < excess ? p->bytes : excess;
         p->bytes -= cut;
         unknown->bytes += cut;
-        p->note = "at most: other processes grew meanwhile";
+        p->note = "at most, because other processes grew meanwhile";
     }
 }
 
@@ -145,12 +159,12 @@ void mpr_sharing_add(struct mpr_arena *arena, const struct mpr_shared_account *a
     for (size_t i = 0; i < accounts; i++)
         account[i].state->share = mpr_arena_alloc(arena, logs * sizeof(struct mpr_device_share));
     for (size_t k = 0; k < logs; k++) {
-        struct look look = { &all->at[k].summary, account, time, accounts, 0 };
-        for (size_t i = 0; all->at[k].used_gpu && i < accounts; i++) {
-            time[i] = time_in(look.log, &account[i]);
-            look.left += time[i] != UINT64_MAX;
+        struct look look = { &all->at[k].summary, account, time, accounts, UINT64_MAX };
+        for (size_t i = 0; i < accounts; i++) {
+            time[i] = time_in(&all->at[k], &account[i]);
+            if (time[i] < look.next) look.next = time[i];
         }
-        if (look.left) read_log(&look, progress);
+        if (look.next != UINT64_MAX) read_log(&look, progress);
     }
     for (size_t i = 0; i < accounts; i++) {
         struct mpr_device_state *s = account[i].state;

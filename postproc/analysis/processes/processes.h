@@ -31,12 +31,13 @@ struct mpr_process {
     uint64_t peak_bytes;               /* the largest heap's */
     bool is_approximate;               /* that is approximate */
     struct mpr_process_heap host, gpu; /* host/heap; the largest gpuN/device, or 0 bytes */
-    bool used_gpu;                     /* it made a context, or used memory of a GPU */
-    uint64_t rss_high;                 /* high-water RSS; MPF_UNKNOWN */
-    size_t parent;                     /* the process that started it; it precedes this one */
-    size_t above;    /* the same; if that left no log, the process that the user started */
-    size_t executed; /* the next program of the same process; it follows this one */
-    size_t image_of; /* the previous program of the same process */
+    const char **uuid;                 /* UUIDs of the GPUs on which it has contexts or memory */
+    size_t uuids;
+    uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
+    size_t parent;     /* the process that started it; it precedes this one */
+    size_t above;      /* the same; if that left no log, the process that the user started */
+    size_t executed;   /* the next program of the same process; it follows this one */
+    size_t image_of;   /* the previous program of the same process */
 };
 
 /* Processes of a run without a log, as the launcher saw them. */
