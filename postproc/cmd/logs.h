@@ -25,7 +25,7 @@ bool mpr_path_ends_with(const char *text, const char *end);
 /* All zeros at first. */
 struct mpr_logs {
     struct mpr_paths paths;
-    struct mpr_paths given; /* all logs, of which options chose `paths` */
+    struct mpr_paths given;       /* all logs, of which options chose `paths` */
     const char *pid, *rank, *run; /* restrict to this process, rank or run, or NULL for all */
     uint8_t heap;            /* at least one log must have this heap; MPF_HEAP_NONE for any log */
     bool heap_may_be_absent; /* the logs of the other side may have the heap instead */

@@ -135,7 +135,7 @@ static const struct {
         "<one place holds {holder_bytes} of {heap}'s {heap_bytes}; memory ran out"
         "|is it needed on the GPU? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
         "{holder_blocks} {holder_blocks?block:blocks}, besides the model and its passes"
-        "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak>",
+        "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak[, of which at most {resident_bytes} was resident]>",
         "<keep it on the CPU and load parts on demand, or free it before this point"
         "|keep it on the CPU (map_location=\"cpu\", .cpu(); an EMA copy too), or del it after its last use"
         "|stream or iterate over it in chunks, bound the cache, or free it before the peak>",

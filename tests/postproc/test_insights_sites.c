@@ -104,7 +104,10 @@ static void small_holders_and_untouched_memory_are_fine(void **state)
     struct fixture *f = *state;
     look_at_holder(f, 159 * MIB, UINT64_MAX);
     look_at_holder(f, 300 * MIB, 100 * MIB);
+    look_at_holder(f, 165 * MIB, 222 * MIB);
     assert_int_equal(f->out.findings, 0);
+    look_at_holder(f, 166 * MIB, 221 * MIB); /* three quarters of the resident part */
+    assert_int_equal(f->out.findings, 1);
 }
 
 static void look_at_pinned(struct fixture *f, uint64_t bytes, uint64_t rss)

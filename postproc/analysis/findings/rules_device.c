@@ -48,7 +48,7 @@ static void cache(struct mpr_insights *out, const struct mpr_evidence *e, unsign
 {
     const struct mpr_device_state *s = &e->state[device];
     if (!s->valid || !mpr_worth(s->releasable, s->torch_segments)) return;
-    if (has_room(e, device)) return;
+    if (!e->at_oom[device] && s->used < s->total / 8 * 7) return;
     struct mpr_finding *f = mpr_finding_add(
         out, MPR_FINDING_CACHE, mpf_heap_gpu(MPF_HEAP_TORCH, device), s->time, s->releasable);
     f->weak = true; /* it explains no peak: PyTorch kept what something else needed before */

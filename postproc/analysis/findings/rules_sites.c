@@ -13,11 +13,17 @@ static bool has_gpu(const struct mpr_evidence *e)
     return false;
 }
 
-/* Returns false if samples show that less than three quarters of the heap was ever in memory. */
+/* Returns the most bytes of the heap that can have been in memory. */
+static uint64_t most_in_memory(const struct mpr_evidence *e, const struct mpr_heap_peak *heap)
+{
+    uint64_t bytes = heap->peak_bytes;
+    if (heap->touched.bytes < bytes) bytes = heap->touched.bytes; /* MPF_UNKNOWN is larger */
+    return e->log->rss_high && e->log->rss_high < bytes ? e->log->rss_high : bytes;
+}
+
 static bool is_in_memory(const struct mpr_evidence *e, const struct mpr_heap_peak *heap)
 {
-    const uint64_t least = heap->peak_bytes / 4 * 3, rss = e->log->rss_high;
-    return heap->touched.bytes >= least && (!rss || rss >= least); /* MPF_UNKNOWN is larger */
+    return most_in_memory(e, heap) >= heap->peak_bytes / 4 * 3;
 }
 
 /* ---- uses */
@@ -99,12 +105,13 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
 
 /* ---- holders of host memory */
 
-/* Returns the largest row with a name, or NULL. */
-static const struct mpr_row *largest_named(const struct mpr_heap_peak *heap)
+/* Returns the largest row with a name that can have been in memory, or NULL. */
+static const struct mpr_row *largest_named(const struct mpr_heap_peak *heap, uint64_t in_memory)
 {
     const struct mpr_row *largest = NULL;
     for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].path.depth && (!largest || heap->row[i].bytes > largest->bytes))
+        if (heap->row[i].path.depth && heap->row[i].bytes <= in_memory &&
+            (!largest || heap->row[i].bytes > largest->bytes))
             largest = &heap->row[i];
     return largest;
 }
@@ -121,9 +128,13 @@ static bool is_explained(const struct mpr_insights *out, uint8_t heap)
 static void holder(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
-    const struct mpr_row *row = whole ? largest_named(whole) : NULL;
-    if (!row || has_gpu(e) || is_explained(out, MPF_HEAP_HOST) || !is_in_memory(e, whole)) return;
-    if (row->bytes < LEAST_HELD || row->bytes < whole->peak_bytes / 5 * 2) return;
+    if (!whole || has_gpu(e) || is_explained(out, MPF_HEAP_HOST)) return;
+    const uint64_t in_memory = most_in_memory(e, whole);
+    const bool all = in_memory >= whole->peak_bytes / 4 * 3;
+    const struct mpr_row *row = largest_named(whole, in_memory);
+    if (!row || row->bytes < LEAST_HELD) return;
+    /* if only a part was in memory, the row is most of that part */
+    if (row->bytes < (all ? in_memory / 5 * 2 : in_memory / 4 * 3)) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_HOLDER, MPF_HEAP_HOST, whole->peak_time, row->bytes);
     f->variant = MPR_VARIANT_HELD_HOST;
@@ -133,6 +144,7 @@ static void holder(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_estimate(f, "holder_bytes", row->bytes, row->estimated);
     mpr_finding_count(f, "holder_blocks", row->blocks);
     mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+    if (!all) mpr_finding_bytes(f, "resident_bytes", in_memory);
 }
 
 /* The kernel cannot swap pinned memory, and PyTorch keeps what it has pinned.  Data loaders and
