@@ -117,7 +117,11 @@ static const char *advice(const struct mpr_change *c)
                    : "the sizes and the number of blocks of this call site: the bound of a cache, a "
                      "pool, copies";
     case MPR_CHANGE_CACHE: return "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()";
-    case MPR_CHANGE_DEVICE: return "versions and settings of the libraries that use the device";
+    case MPR_CHANGE_DEVICE:
+        return c->use == MPR_USE_OTHER_PROCESSES ? "the other processes that use this GPU"
+               : c->use == MPR_USE_NCCL
+                   ? "process groups and NCCL's settings"
+                   : "versions and settings of the libraries that use the device";
     case MPR_CHANGE_ELEMENT_SIZE:
         return "element types (dtype): parameters, and what is computed with them, have another "
                "size";

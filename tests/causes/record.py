@@ -11,7 +11,7 @@ A program in C, a script, or one with the comment "host: yes" needs no GPU: its 
 calls. The host's blocks of the others are not recorded. A comment "record: NAME=VALUE ..." sets variables.
 
 A program of pairs/ (PROGRAM is pairs/NAME.py) runs twice, with the argument "before" and with "after", and leaves the logs
-OUT/NAME.before.zst and OUT/NAME.after.zst. If it printed its peak, NAME.json has the peaks of both runs."""
+OUT/NAME.before.zst and OUT/NAME.after.zst; files NAME.logs are skipped. If it printed its peak, NAME.json has the peaks of both runs."""
 import json
 import os
 import re
@@ -131,6 +131,8 @@ def main():
     shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)
     os.chdir(COPY)
     for program in programs or sorted(os.listdir(os.path.join(HERE, "programs"))):
+        if program.endswith(".logs"):
+            continue
         try:
             (recorder.record_job if is_job(program) else recorder.record)(program)
         except (OSError, subprocess.SubprocessError) as error:

@@ -14,7 +14,7 @@ is right:
 A finding is right if its key, its owner and its bytes are: one of its numbers is within 2 % of one of the program's. The first
 finding of `memprof-report -f json LOG` is scored, then the best of all. A finding in a healthy program is a false alarm.
 
-A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. Its findings are those of `memprof-report diff`
+A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. A file NAME.logs names two logs of logs/ instead. Its findings are those of `memprof-report diff`
 on both logs. The comment "larger" states which run holds more. The bytes may also be the difference between the two peaks.
 
 --check compares the cases that pass with FILE, which lists them: a case that passed and no longer does is an error. With
@@ -28,15 +28,15 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS, LOGS = [os.path.join(HERE, folder) for folder in ("programs", "ranks")], os.path.join(HERE, "logs")
 PAIRS, PAIRS_LOGS = os.path.join(HERE, "pairs"), os.path.join(HERE, "pairs_logs")
-FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger): (.*)$", re.M)
+FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs): (.*)$", re.M)
 TOLERANCE = 0.02
 
 
 class Case:
-    def __init__(self, program, logs=LOGS):
+    def __init__(self, program, truth=None):
         self.name = self.listed = os.path.splitext(os.path.basename(program))[0]
         self.right = fields(program)
-        with open(truth_of(program, logs), encoding="utf-8") as f:
+        with open(truth or truth_of(program), encoding="utf-8") as f:
             self.truth = json.load(f)
         self.bytes = self.truth.get("bytes", [])
         self.healthy = self.right["cause"] == "none"
@@ -70,13 +70,15 @@ class Case:
 
 class Pair(Case):
     def __init__(self, program):
-        super().__init__(os.path.join(PAIRS, program), PAIRS_LOGS)
+        path, named = os.path.join(PAIRS, program), program.endswith(".logs")
+        self.logs = [os.path.join(LOGS, log) for log in fields(path)["logs"].split()] if named else sides(program)
+        super().__init__(path, f"{os.path.dirname(self.logs[0])}.json" if named else truth_of(program, PAIRS_LOGS))
         self.listed = f"pairs/{self.name}"
         if peaks := self.truth.get("peaks"):
             self.bytes = [*self.bytes, abs(peaks[1] - peaks[0])]
 
     def read(self):
-        return findings("diff", *(os.path.join(PAIRS_LOGS, f"{self.name}.{side}.zst") for side in ("before", "after")))
+        return findings("diff", *self.logs)
 
     def sizes(self, finding):
         peaks = finding["numbers"]
@@ -86,6 +88,11 @@ class Pair(Case):
         parts = super().parts(finding)
         parts["kind"] &= finding["more"] == {"before": "base", "after": "new"}[self.right["larger"]]
         return parts
+
+
+def sides(pair):
+    """The two logs of a pair's program."""
+    return [os.path.join(PAIRS_LOGS, f"{os.path.splitext(pair)[0]}.{side}.zst") for side in ("before", "after")]
 
 
 def fields(program):

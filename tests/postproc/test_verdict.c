@@ -31,7 +31,7 @@ struct fixture {
     struct mpr_insights insights[SIDES];
     struct mpr_breakdown_heap roles[SIDES];
     struct mpr_finding finding[SIDES];
-    struct mpr_row site[SIDES];
+    struct mpr_row site[MPR_ROLES][SIDES];
     uint64_t step[SIDES][STEPS + 1];
     struct mpr_document doc;
 };
@@ -75,11 +75,11 @@ static void set_role(struct fixture *f, enum mpr_role role, struct mpr_sides byt
     for (size_t i = 0; i < SIDES; i++) {
         struct mpr_insights *in = &f->insights[i];
         const char *name = "Block.forward (net.py:12)";
-        f->site[i] =
+        f->site[role][i] =
             (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name, 1), .bytes = of[i] };
         f->roles[i].heap = MPF_HEAP_TORCH;
         f->roles[i].role[role] = (struct mpr_role_share){
-            .role = role, .bytes = of[i], .blocks = n[i], .row = &f->site[i], .rows = 1
+            .role = role, .bytes = of[i], .blocks = n[i], .row = &f->site[role][i], .rows = 1
         };
         in->has_breakdown = true;
         in->breakdown.heap = &f->roles[i];
@@ -265,6 +265,36 @@ static void without_the_roles_of_a_side_call_sites_are_compared(void **state)
     assert_string_equal(change->key, "blocks");
 }
 
+/* The heap peaks earlier in a backward pass, when there are fewer gradients. */
+static void a_small_change_in_the_other_direction_is_left_out(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 3000 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 2300 * MIB },
+             (struct mpr_sides){ 40, 80 });
+    set_role(f, MPR_ROLE_GRADIENTS, (struct mpr_sides){ 600 * MIB, 300 * MIB },
+             (struct mpr_sides){ 40, 20 });
+    assert_string_equal(compare(f)->key, "activations");
+    assert_int_equal(f->verdict.changes, 1);
+}
+
+static void roles_are_those_of_the_run_s_own_device(void **state)
+{
+    struct fixture *f = *state;
+    const uint8_t second = mpf_heap_gpu(MPF_HEAP_TORCH, 1);
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 3000 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 2000 * MIB },
+             (struct mpr_sides){ 40, 80 });
+    set_part(f, MPR_USE_TORCH_LIVE, 2000 * MIB, 3000 * MIB);
+    f->device[0].name = f->device[1].name = "GPU";
+    f->device[1].index = 1;
+    f->heap[1].heap = f->roles[1].heap = second;
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "activations");
+    assert_int_equal(change->bytes.now, 2000 * MIB);
+}
+
 /* ---- growth */
 
 static void growth_of_one_side_replaces_the_role_of_what_it_keeps(void **state)
@@ -373,6 +403,29 @@ static void a_part_of_the_device_is_named(void **state)
                         "the part: 100.00 MiB -> 1.07 GiB");
 }
 
+static void free_memory_is_named_if_live_blocks_explain_less(void **state)
+{
+    struct fixture *f = *state;
+    set_part(f, MPR_USE_TORCH_RELEASABLE, 100 * MIB, 900 * MIB);
+    assert_string_equal(compare(f)->key, "cache");
+}
+
+static void free_memory_that_follows_live_blocks_is_left_out(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_device_part part[SIDES][2];
+    set_part(f, MPR_USE_TORCH_RELEASABLE, 100 * MIB, 300 * MIB);
+    for (size_t i = 0; i < SIDES; i++) {
+        part[i][0] = f->part[i];
+        part[i][1] = f->part[i];
+        part[i][1].use = MPR_USE_TORCH_LIVE;
+        f->device[i].peak.part = part[i];
+        f->device[i].peak.parts = 2;
+    }
+    compare(f);
+    assert_int_equal(f->verdict.changes, 0);
+}
+
 static void pools_of_graphs_are_named(void **state)
 {
     struct fixture *f = *state;
@@ -415,6 +468,8 @@ int main(void)
         TEST(half_the_bytes_of_as_many_parameters_are_another_type),
         TEST(fewer_parameters_are_no_other_type),
         TEST(without_the_roles_of_a_side_call_sites_are_compared),
+        TEST(a_small_change_in_the_other_direction_is_left_out),
+        TEST(roles_are_those_of_the_run_s_own_device),
         TEST(growth_of_one_side_replaces_the_role_of_what_it_keeps),
         TEST(equal_growth_is_no_difference),
         TEST(steps_that_differ_as_much_make_a_difference_noise),
@@ -423,6 +478,8 @@ int main(void)
         TEST(steps_that_are_all_larger_leave_a_difference),
         TEST(optimizer_state_is_not_noise),
         TEST(a_part_of_the_device_is_named),
+        TEST(free_memory_is_named_if_live_blocks_explain_less),
+        TEST(free_memory_that_follows_live_blocks_is_left_out),
         TEST(pools_of_graphs_are_named),
         TEST(anonymous_memory_without_live_blocks_is_named),
     };

@@ -143,10 +143,13 @@ static void match_devices(struct mpr_diff *diff, size_t run)
 
 uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
 {
+    const struct mpr_log_peaks *log = &diff->peaks.log[run];
     if (!mpf_heap_is_gpu(heap)) return heap;
-    for (unsigned own = 0; own < MPF_GPUS; own++)
+    for (size_t i = 0; i < log->devices; i++) {
+        const unsigned own = log->device[i].index;
         if (diff->devices[run].number[own] == mpf_heap_device(heap))
             return (uint8_t)(mpf_heap_code(heap) | own << 4);
+    }
     return heap;
 }
 

@@ -460,6 +460,7 @@ static void compare_parts(struct comparison *c, const struct mpr_diff_account *a
         if (!counts(c, bytes, peak) || (of_heap && !with_torch)) continue;
         const struct mpr_device *more = d[bytes.now > bytes.base];
         struct mpr_change *change = add(c, MPR_CHANGE_DEVICE, "device", heap, bytes, peak);
+        change->use = (enum mpr_use)use;
         for (size_t i = 0; i < more->peak.parts; i++)
             if (more->peak.part[i].use == (enum mpr_use)use) change->part = more->peak.part[i].name;
     }

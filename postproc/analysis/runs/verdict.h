@@ -37,6 +37,7 @@ struct mpr_change {
     struct mpr_sides parameters; /* ELEMENT_SIZE: their bytes */
     enum mpr_role role;          /* ROLE */
     bool in_optimizer;           /* ROLE: the larger side peaks in a step of the optimizer */
+    enum mpr_use use;            /* DEVICE */
     const char *part;            /* DEVICE: its name */
     struct mpr_path path;        /* the call site or range that changed most; depth 0: unknown */
     const char *caller;          /* as in struct mpr_line, or "" */
