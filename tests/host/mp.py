@@ -241,6 +241,6 @@ def main():
         shutil.rmtree(folder)
         sys.exit(SKIPPED)
     except BaseException:
-        print(f"what is left is in {folder}", file=sys.stderr)
+        print(f"the test files are in {folder}", file=sys.stderr)
         raise
     shutil.rmtree(folder)
