@@ -230,7 +230,7 @@ def frameworks():
     equal(parts(report("peaks", "h100-jax.zst")["devices"][0])["xla"], 63763906560, "XLA's pool")
     equal(parts(report("peaks", "h100-cupy.zst")["devices"][0])["cupy"], 2952790016, "CuPy's pool")
     hint = "XLA_PYTHON_CLIENT_PREALLOCATE=false and XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"
-    equal([hint in text("peaks", f"h100-{name}.zst") for name in ("jax", "jax-async", "cupy")], [True, False, False], "how to see more of XLA's pool")
+    equal([hint in text("peaks", f"h100-{name}.zst") for name in ("jax", "jax-async", "cupy")], [True, False, False], "logs whose report names the settings that show the buffers in XLA's pool")
     pooled = report("peaks", "h100-cupy-async.zst")
     equal(parts(pooled["devices"][0])["pools"], 2952790016, "the driver's pool that CuPy uses")
     equal("2.75 GiB   82.1 %  of CuPy" in text("peaks", "h100-cupy-async.zst"), True, "the owner of the pool")
