@@ -206,11 +206,11 @@ static const struct mpr_cmdline cmdline = {
         "profile of allocated and live memory for pprof, or a trace of heaps and ranges over time for ui.perfetto.dev."
         "\vExamples:\n"
         "  memprof-report export --to sqlite -o run.sqlite memprof.n03.4242.zst\n"
+        "  sqlite3 run.sqlite 'SELECT heap, peak_bytes, peak_ns FROM heaps'\n"
         "  memprof-report export --to sqlite --min 64KiB -o ranks.sqlite logs/\n"
-        "  sqlite3 run.sqlite 'SELECT path, sum(peak_bytes) FROM uses JOIN ranges USING (process_id, range_id) "
-        "WHERE heap = \"gpu0/torch\" GROUP BY range_id ORDER BY 2 DESC LIMIT 10'\n"
-        "  memprof-report export --to torch-snapshot --from step:7 --until step:7.end logs/\n"
-        "  memprof-report export --to pprof -o run.pb.gz logs/; go tool pprof -http=: run.pb.gz\n"
+        "  memprof-report export --to torch-snapshot --until step:7.end logs/\n"
+        "  memprof-report export --to pprof -o run.pb.gz logs/\n"
+        "  go tool pprof -http=: run.pb.gz\n"
         "  memprof-report export --to perfetto -o run.pftrace logs/",
     .options = options,
     .no_output = true,

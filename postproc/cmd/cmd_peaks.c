@@ -73,15 +73,14 @@ static void check(void *args, struct argp_state *state)
 }
 
 static const struct mpr_cmdline cmdline = {
-    .doc =
-        "Shows the peak of each heap, and the owners of the memory at the peak."
-        "\vExamples:\n"
-        "  memprof-report peaks memprof.n03.4242.zst\n"
-        "  memprof-report peaks --by thread --heap host/heap LOG\n"
-        "  memprof-report peaks --at 00:01:30.250 LOG\n"
-        "  memprof-report peaks --all --format json -o peaks.json logs/\n"
-        "  memprof-report peaks --tree --bottom-up --at step:12.end LOG\n"
-        "  memprof-report peaks --tree --folded LOG | flamegraph.pl --countname bytes >peaks.svg",
+    .doc = "Shows the peak of each heap, and the owners of the memory at the peak."
+           "\vExamples:\n"
+           "  memprof-report peaks memprof.n03.4242.zst\n"
+           "  memprof-report peaks --by thread --heap host/heap LOG\n"
+           "  memprof-report peaks --at 00:01:30.250 LOG\n"
+           "  memprof-report peaks --all --format json -o peaks.json logs/\n"
+           "  memprof-report peaks --tree --bottom-up --at step:12.end LOG\n"
+           "  memprof-report peaks --tree --folded LOG | flamegraph.pl >peaks.svg",
     .options = options,
     .check = check,
     .has_stacks = true,

@@ -70,6 +70,15 @@ def test_manual_has_the_options_of_each_command():
         mp.equal(sorted(own - options.get(section, set())), [], f"options that the manual does not have in {section}")
 
 
+def test_examples_in_help_fit_on_their_lines():
+    """A command that wraps cannot be copied."""
+    for command in [], ["log"], *commands():
+        text = subprocess.run([os.environ["MEMPROF_REPORT"], *command, "--help"], text=True, stdout=subprocess.PIPE, timeout=mp.TIMEOUT, check=True,
+                              env={name: value for name, value in os.environ.items() if name != "ARGP_HELP_FMT"}).stdout
+        examples = re.search(r"^Examples?:\n(.*?)(?=^$|\Z)", text, re.M | re.S)
+        mp.check(examples and all(line.startswith("  ") for line in examples[1].splitlines()), f"{command}: {examples and examples[1]}")
+
+
 def test_texts_and_programs_name_no_command_by_its_old_name():
     with open(os.path.join(TREE, "postproc", "cmd", "main.c"), encoding="utf-8") as f:
         old = re.findall(r'\{ "([a-z]+)", "[^"]*", true \}', f.read())
