@@ -6,10 +6,18 @@
 #include "alloc_context.h"
 #include "hash.h"
 
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
+{
+    (void)t;
+    if (e->op == MPF_OP_PUSH) ((struct mpr_survivors *)arg)->pushed_ns = r->now;
+}
+
 void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r)
 {
     *s = (struct mpr_survivors){ .replay = r };
     r->accounts.survivors = s;
+    mpr_watch_begin(r, (struct mpr_watch){ see, s });
 }
 
 void mpr_survivors_free(struct mpr_survivors *s)

@@ -66,6 +66,7 @@ struct mpr_survivors {
     uint32_t *of_cell;       /* the place of a cell + 1, or 0 */
     uint32_t cells;
     uint64_t last_ns[MPR_HEAPS]; /* by heap: of its last allocation */
+    uint64_t pushed_ns;          /* the last begin of a range */
 };
 
 /* Observes a replay by MPR_GROUP_PLACE or MPR_GROUP_ALL from before its first event. */

@@ -45,7 +45,6 @@ struct mpr_insights_reading {
     struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
     struct mpr_refusals refusals;
     struct mpr_survivors survivors;
-    uint64_t pushed_ns; /* the last begin of a range */
     uint64_t taken, peak, others;
     struct {
         uint64_t kept_at_most, heap; /* bytes; heap: live in host/heap */
@@ -134,7 +133,6 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     struct mpr_insights_reading *g = arg;
     const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
-    if (e->op == MPF_OP_PUSH) g->pushed_ns = r->now;
     if (e->op != MPF_OP_SAMPLE_RSS) return;
     look_at_peak(g, r);
     const struct mpr_retained now = sampled(g, r);
@@ -565,8 +563,7 @@ static void find_sites(struct mpr_insights_reading *g, const struct mpr_reader *
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     struct mpr_evidence *e = &g->evidence;
-    e->site_growth = mpr_site_growth_find(&g->out->arena, &g->survivors, reader, g->pushed_ns,
-                                          oom ? oom->time : reader->replay.now, &e->site_growths);
+    e->site_growth = mpr_site_growth_find(&g->out->arena, &g->survivors, reader, &e->site_growths);
     e->site_temporary =
         mpr_site_temporaries_find(&g->out->arena, &g->survivors, reader, &e->site_temporaries);
     e->site_use = mpr_site_uses_find(&g->out->arena, &g->survivors, reader, &e->site_uses);

@@ -7,7 +7,6 @@
 #include "amount.h"
 #include "bisect.h"
 #include "error.h"
-#include "gpu.h"
 #include "history.h"
 #include "leaks_sites.h"
 #include "mpf/event.h"
@@ -29,7 +28,6 @@ struct reading {
     struct mpr_named_ranges named;
     struct mpr_follow follow;
     struct mpr_survivors survivors;
-    uint64_t pushed_ns; /* the last begin of a range */
 };
 
 /* The sources of sites by one grouping. */
@@ -51,13 +49,6 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     mpr_history_take(&g->history, r->now);
     MPR_GROW(g->ended, g->endings, g->cap);
     g->ended[g->endings++] = r->now;
-}
-
-static void note_push(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                      const struct mpf_event *e)
-{
-    (void)t;
-    if (e->op == MPF_OP_PUSH) ((struct reading *)arg)->pushed_ns = r->now;
 }
 
 static void begin(struct reading *g, struct mpr_reader *reader)
@@ -366,16 +357,6 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
 
 /* ---- reading */
 
-/* Before a projection, as the cells are those that the observer has seen. */
-static void fill_site_growth(struct mpr_leaks *out, struct reading *g,
-                             const struct mpr_reader *reader)
-{
-    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    out->site_growth =
-        mpr_site_growth_find(&out->arena, &g->survivors, reader, g->pushed_ns,
-                             oom ? oom->time : reader->replay.now, &out->site_growths);
-}
-
 /* Returns true if the log has blocks whose call sites may grow by their own clocks.  An analysis
  * that knows the log's peaks already has looked for them itself. */
 static bool has_sites(const struct mpr_leaks *out, const struct mpr_prescan *known)
@@ -404,15 +385,14 @@ static int read_log(struct mpr_leaks *out, const struct mpr_prescan *known, cons
         return -1;
     begin(&g, &reader);
     if (by_place) mpr_own_peaks_begin(&own, &reader.replay, choice->by);
-    if (sites) {
-        mpr_survivors_begin(&g.survivors, &reader.replay);
-        mpr_watch_begin(&reader.replay, (struct mpr_watch){ note_push, &g });
-    }
+    if (sites) mpr_survivors_begin(&g.survivors, &reader.replay);
     reader.repeats = mpr_repeats_watch(&reader.replay);
     int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
         mpr_history_end(&g.history);
-        if (sites) fill_site_growth(out, &g, &reader);
+        if (sites)
+            out->site_growth =
+                mpr_site_growth_find(&out->arena, &g.survivors, &reader, &out->site_growths);
         if (out->options.range && !g.history.taken) status = no_instance(out, &g, path, error);
         else fill(out, &g, &reader, path, choice);
         if (status == 0 && by_calls) fill_calls(out, &g, &reader, known->choice.calls);

@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "gpu.h"
 #include "heap_names.h"
 #include "labels.h"
 #include "peaks.h"
@@ -162,10 +163,11 @@ static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
                     : shared_path(arena, site, sites, out->kept_bytes);
 }
 
-/* Returns the time of the last allocation in device memory and in pinned memory. */
-static uint64_t last_allocation(const struct mpr_survivors *survivors)
+/* Returns the time of the last begin of a range, or allocation in device or pinned memory. */
+static uint64_t last_activity(const struct mpr_survivors *survivors)
 {
     uint64_t last = survivors->last_ns[MPF_HEAP_PINNED];
+    if (survivors->pushed_ns > last) last = survivors->pushed_ns;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++)
         if (mpf_heap_is_gpu((uint8_t)heap) && survivors->last_ns[heap] > last)
             last = survivors->last_ns[heap];
@@ -174,11 +176,10 @@ static uint64_t last_allocation(const struct mpr_survivors *survivors)
 
 struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
                                              struct mpr_survivors *survivors,
-                                             const struct mpr_reader *reader, uint64_t active_ns,
-                                             uint64_t end_ns, size_t *count)
+                                             const struct mpr_reader *reader, size_t *count)
 {
-    const uint64_t last = last_allocation(survivors),
-                   end = ending(last > active_ns ? last : active_ns, end_ns);
+    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
+    const uint64_t end = ending(last_activity(survivors), oom ? oom->time : reader->replay.now);
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
     struct mpr_site_growth *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
     *count = 0;

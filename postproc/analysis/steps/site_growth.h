@@ -26,14 +26,11 @@ struct mpr_site_growth {
     uint64_t last_ns;    /* of the last allocation */
 };
 
-/* Call it after the last event.  Returns the heaps with growing sites; the array and the paths are
- * in the arena.
- * @active_ns: when the program last began something, a range for example.
- * @end_ns: when memory ran out, or the end of the log. */
+/* Call it after the last event, before a projection: the cells are those that the survivors have
+ * seen.  Returns the heaps with growing sites; the array and the paths are in the arena. */
 struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
                                              struct mpr_survivors *survivors,
-                                             const struct mpr_reader *reader, uint64_t active_ns,
-                                             uint64_t end_ns, size_t *count);
+                                             const struct mpr_reader *reader, size_t *count);
 
 /* Returns the growth of the heap, or NULL if it has none that counts.  A device's own blocks are
  * PyTorch's segments if the program uses PyTorch.  Growth of host memory is measured over time
