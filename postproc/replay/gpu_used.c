@@ -162,22 +162,26 @@ static int64_t median_of_recent(const struct mpr_gpu_device *d)
 
 /* A sample has the bytes of an allocation before its event, and no longer those of a block that is
  * being freed.  If no sample followed, nothing changed since.  Otherwise the median of three
- * samples has neither error. */
+ * samples has neither error.  Samples omit some MiB that belong to the process, so a small
+ * difference from the growth around its calls does not count. */
 uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
 {
+    const int64_t slack = INT64_C(16) << 20;
     const struct mpr_gpu_device *d = &r->gpu.device[device];
     const uint64_t tracked = mpr_gpu_tracked(r, device);
-    int64_t part[MPR_PARTS];
+    const bool quiet = d->own_known && r->now - d->own_time > MPR_IN_FLIGHT_NS;
+    int64_t part[MPR_PARTS], sampled;
     memcpy(part, d->part, sizeof part);
     mpr_hidden_cut(d, part);
     int64_t hidden = sum_of(part);
-    if (d->own_known && r->now - d->own_time > MPR_IN_FLIGHT_NS)
-        return d->own > tracked ? d->own : tracked;
-    if (d->own_samples >= MPR_OWN_SAMPLES) {
-        const int64_t later = mpr_signed_sub(sum_of(d->part), d->parts_then),
-                      limit = mpr_signed_add(median_of_recent(d), later > 0 ? later : 0);
-        if (hidden > limit) hidden = limit;
+    if (quiet) sampled = mpr_signed_difference(tracked, d->own);
+    else {
+        const int64_t later = mpr_signed_sub(sum_of(d->part), d->parts_then);
+        sampled = mpr_signed_add(median_of_recent(d), later > 0 ? later : 0);
     }
+    const bool known = quiet || d->own_samples >= MPR_OWN_SAMPLES;
+    if (known && (hidden > sampled + slack || (quiet && hidden < sampled - slack)))
+        hidden = sampled;
     return tracked + (hidden > 0 ? (uint64_t)hidden : 0);
 }
 

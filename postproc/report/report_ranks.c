@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "amount.h"
+#include "insights.h"
 #include "report_ranks.h"
 #include "reports.h"
 #include "units.h"
@@ -446,7 +447,18 @@ static void shown_rank(struct mpr_document *doc, const struct mpr_ranks *r, cons
     }
 }
 
-void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r, const char *rank)
+/* Memory on another rank's GPU explains a difference between the two. */
+static void foreign(struct mpr_document *doc, const struct mpr_insights *in)
+{
+    for (size_t i = 0; i < in->findings; i++) {
+        if (in->finding[i].kind != MPR_FINDING_FOREIGN_GPU) continue;
+        mpr_doc_add_plain(doc, "%s", mpr_finding_text(&doc->arena, &in->finding[i]).what);
+        mpr_doc_end_wrapped(doc, 2);
+    }
+}
+
+void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r,
+                    const struct mpr_insights *in)
 {
     mpr_doc_open(doc, "job");
     mpr_doc_set_epoch(doc, r->heat_width ? r->heat_from : 0);
@@ -458,9 +470,10 @@ void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r, const c
     incomplete(doc, r);
     failures(doc, r);
     endings(doc, r);
+    foreign(doc, in);
     mpr_report_ranks_differences(doc, r);
     common(doc, r);
-    shown_rank(doc, r, rank);
+    shown_rank(doc, r, in->peaks.log[0].summary.process.rank);
     mpr_doc_close(doc);
 }
 

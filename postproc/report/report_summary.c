@@ -323,7 +323,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     mpr_report_schema(doc, "memprof.summary/1");
-    if (ranks) mpr_report_job(doc, ranks, log->summary.process.rank);
+    if (ranks) mpr_report_job(doc, ranks, in);
     mpr_report_log(doc, &log->summary);
     if (in->family) mpr_report_family(doc, in->family, log->summary.path, ranks != NULL);
     ran_out(doc, &in->oom);

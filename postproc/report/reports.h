@@ -96,7 +96,8 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                        const char *reported, bool only_fields);
 /* A job in a few lines: failures, differences, what all ranks have in common, and the rank that the
  * rest of the report is about. */
-void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *ranks, const char *rank);
+void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                    const struct mpr_insights *insights);
 /* Returns the folder of a log, which commands on all logs in it take. */
 const char *mpr_report_folder(struct mpr_document *doc, const char *path);
 /* The pass of training in which the heap's instant is: "in backward, 2 of 4 steps done". */
