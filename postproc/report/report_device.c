@@ -14,6 +14,8 @@
 
 /* ---- the account */
 
+enum { TWENTIETH = 20, HUNDREDTH = 100 };
+
 #define OF_PART(member) MPR_FIELD(mpr_device_part, member)
 
 // clang-format off
@@ -21,7 +23,7 @@ static const struct mpr_column part_columns[] = {
     { .key = "part", .title = "part", .type = MPR_TEXT, OF_PART(key),
       MPR_SHOWN_FIELD(MPR_TEXT, mpr_device_part, name), .width = 28 },
     { .key = "bytes", .title = "bytes", .type = MPR_SIGNED, OF_PART(bytes),
-      .share = MPR_SHARE_FIRST },
+      .share = MPR_SHARE_FIRST, .estimate = true },
     { .title = "", .type = MPR_TEXT, OF_PART(note) },
 };
 
@@ -50,11 +52,24 @@ static uint64_t whole_of(const struct mpr_device_state *s)
     return s->used != MPF_UNKNOWN ? s->used : s->tracked;
 }
 
+static bool is_small(const struct mpr_device_part *p, uint64_t whole)
+{
+    const uint64_t limit = whole / (p->use == MPR_USE_UNKNOWN ? HUNDREDTH : TWENTIETH);
+    return (p->bytes < 0 ? mpr_signed_sub(0, p->bytes) : p->bytes) < mpr_saturating_signed(limit);
+}
+
+/* Returns true for a small remainder (mpr_report_device). */
+static bool is_rounded(const void *row)
+{
+    const struct mpr_device_part *p = row;
+    return p->use == MPR_USE_UNKNOWN && !p->bytes;
+}
+
 static void part_lines(struct mpr_document *doc, const struct mpr_device_part *part, size_t parts,
                        uint64_t whole)
 {
     mpr_doc_rows(doc, part_columns, part, parts, .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
-                 .whole = whole);
+                 .whole = whole, .estimated = is_rounded);
 }
 
 /* ---- other recorded processes */
@@ -221,7 +236,12 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
     if (at) {
         heading(doc, d, s, at);
         size_t count;
-        const struct mpr_device_part *shown = named_parts(doc, s, &count);
+        struct mpr_device_part *shown = named_parts(doc, s, &count);
+        /* If a little more is tracked than measured, people see that as about 0 unknown bytes. */
+        for (size_t i = 0; i < count; i++)
+            if (shown[i].use == MPR_USE_UNKNOWN && shown[i].bytes < 0 &&
+                is_small(&shown[i], whole_of(s)))
+                shown[i].bytes = 0;
         part_lines(doc, shown, count, whole_of(s));
         asleep(doc, s);
         if (s->xla_arena)
@@ -245,19 +265,11 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 
 /* ---- in short */
 
-enum { TWENTIETH = 20, HUNDREDTH = 100 };
-
 /* A part is negative if less was measured than tracked. */
 static int by_bytes(const void *left, const void *right)
 {
     const struct mpr_device_part *a = left, *b = right;
     return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
-}
-
-static bool is_small(const struct mpr_device_part *p, uint64_t whole)
-{
-    const uint64_t limit = whole / (p->use == MPR_USE_UNKNOWN ? HUNDREDTH : TWENTIETH);
-    return (p->bytes < 0 ? mpr_signed_sub(0, p->bytes) : p->bytes) < mpr_saturating_signed(limit);
 }
 
 /* Returns the parts of at least a twentieth, the largest first, and one part for all others.
