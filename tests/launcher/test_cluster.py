@@ -11,7 +11,7 @@ import slurm
 RANKS = 4
 MIB = 1 << 20
 # the last rank has more memory
-PROGRAM = "import os\nblock = bytearray((60 if os.environ[{rank!r}] == '3' else 20) << 20)\n"
+PROGRAM = "import os\nblock = bytearray((120 if os.environ[{rank!r}] == '3' else 20) << 20)\n"
 
 
 def works(*launcher, env):
@@ -47,7 +47,7 @@ def one_answer(ranks):
     mp.equal(sorted(rank["rank"] for rank in ranks["ranks"]), list(range(RANKS)), "ranks")
     mp.equal(ranks["missing_ranks"], 0, "missing ranks")
     mp.equal([outlier["rank"] for outlier in ranks["outliers"]], [3], "outliers")
-    mp.within(ranks["outliers"][0]["change_bytes"], 40 * MIB - 4096, 40 * MIB + 4096, "by which it differs")
+    mp.within(ranks["outliers"][0]["change_bytes"], 100 * MIB - 4096, 100 * MIB + 4096, "by which it differs")
 
 
 def test_ranks_of_an_mpirun_job_are_compared():
