@@ -147,6 +147,37 @@ static void graph_pools_that_exist_together_are_separate(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
+static void look_at_cache(struct fixture *f, uint64_t used, bool at_oom)
+{
+    const struct mpr_segments none = { .devices = 0 };
+    f->state[0].torch_segments = 4000 * (uint64_t)MIB;
+    f->state[0].releasable = 200 * MIB;
+    f->state[0].used = used;
+    f->state[0].total = 8000 * (uint64_t)MIB;
+    mpr_insights_torch(
+        &f->out, &(struct mpr_evidence){
+                     .log = &f->log, .state = f->state, .segments = &none, .at_oom = { at_oom } });
+}
+
+static void segments_without_blocks_count_on_a_full_device(void **state)
+{
+    struct fixture *f = *state;
+    look_at_cache(f, 7000 * (uint64_t)MIB, false);
+    look_at_cache(f, 1000 * (uint64_t)MIB, true);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_CACHE);
+    assert_true(f->out.finding[0].weak); /* it is never the first one */
+    assert_string_equal(text(f, 1).what, "PyTorch kept 200.00 MiB in segments without a live block "
+                                         "when memory ran out");
+}
+
+static void segments_without_blocks_are_fine_on_a_device_with_room(void **state)
+{
+    struct fixture *f = *state;
+    look_at_cache(f, 6999 * (uint64_t)MIB, false);
+    assert_int_equal(f->out.findings, 0);
+}
+
 /* ---- origins of a device's blocks */
 
 static void look_at_device(struct fixture *f, const struct mpr_device_evidence *device, bool at_oom)
@@ -295,6 +326,9 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(free_memory_of_graph_pools_is_fine_otherwise, begin, end),
         cmocka_unit_test_setup_teardown(graph_pools_that_exist_together_are_separate, begin, end),
+        cmocka_unit_test_setup_teardown(segments_without_blocks_count_on_a_full_device, begin, end),
+        cmocka_unit_test_setup_teardown(segments_without_blocks_are_fine_on_a_device_with_room,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_pool_that_keeps_freed_memory_is_named, begin, end),
         cmocka_unit_test_setup_teardown(a_pool_in_use_is_fine, begin, end),
         cmocka_unit_test_setup_teardown(workspaces_of_many_streams_are_named, begin, end),

@@ -191,12 +191,12 @@ const struct mpr_row *mpr_row_inside(const struct mpr_row *row, size_t rows, con
  * backward pass do not count, so activation checkpointing did not recompute them. */
 static void one_module(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
 {
-    enum { TIMES_LARGER = 4 };
+    enum { TIMES_LARGER = 4, SIBLINGS = 4 };
     const struct mpr_role_share *share = &h->role[MPR_ROLE_ACTIVATIONS];
     size_t count;
     const struct mpr_module_outlier *o =
         mpr_module_outliers(&out->arena, share->row, share->rows, h->bytes, &count);
-    if (!count || o->sibling_least == UINT64_MAX || o->bytes / TIMES_LARGER < o->sibling_most ||
+    if (!count || o->siblings < SIBLINGS || o->bytes / TIMES_LARGER < o->sibling_most ||
         !mpr_worth(o->bytes - o->sibling_most, h->bytes / 2))
         return;
     const struct mpr_row *row = mpr_row_inside(share->row, share->rows, o->module);
