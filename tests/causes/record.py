@@ -127,6 +127,7 @@ def main():
     recorder = Recorder(build, os.path.abspath(out))
     shutil.copytree(os.path.join(HERE, "programs"), COPY, dirs_exist_ok=True)
     shutil.copytree(os.path.join(HERE, "ranks"), COPY, dirs_exist_ok=True)
+    shutil.copytree(os.path.join(HERE, "kept"), COPY, dirs_exist_ok=True)
     shutil.copytree(os.path.join(HERE, "pairs"), os.path.join(COPY, "pairs"), dirs_exist_ok=True)
     shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)
     os.chdir(COPY)

@@ -4,8 +4,9 @@
 score.py [--check FILE]     with MEMPROF_REPORT set
 
 A case is a program (programs/NAME.*), the log that it left (logs/NAME.zst) and its own byte counts (logs/NAME.json). A program of
-ranks/ starts several processes, whose logs are in the folder logs/NAME. The comment at the top of a program states the verdict that
-is right:
+ranks/ starts several processes, whose logs are in the folder logs/NAME. The programs of kept/ were written by somebody who did not
+know the rules. They were scored once before anybody read them, and docs/VALIDATION.md has that score. The comment at the top of a
+program states the verdict that is right:
 
     # cause: the key of the finding, or "none" for a healthy program
     # owner: a regular expression that matches the path or the sentence of the finding
@@ -26,7 +27,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAMS, LOGS = [os.path.join(HERE, folder) for folder in ("programs", "ranks")], os.path.join(HERE, "logs")
+LOGS = os.path.join(HERE, "logs")
 PAIRS, PAIRS_LOGS = os.path.join(HERE, "pairs"), os.path.join(HERE, "pairs_logs")
 FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs): (.*)$", re.M)
 TOLERANCE = 0.02
@@ -100,9 +101,9 @@ def fields(program):
         return dict(FIELD.findall(f.read()))
 
 
-def programs():
-    """All programs with a verdict that were recorded: a module that they import has no verdict."""
-    paths = [os.path.join(folder, name) for folder in PROGRAMS for name in sorted(os.listdir(folder))]
+def programs(*folders):
+    """All programs of folders with a verdict that were recorded: a module that they import has no verdict."""
+    paths = [os.path.join(HERE, folder, name) for folder in folders for name in sorted(os.listdir(os.path.join(HERE, folder)))]
     return [path for path in paths if os.path.isfile(path) and "cause" in fields(path) and os.path.exists(truth_of(path))]
 
 
@@ -162,13 +163,14 @@ def check(cases, path):
 
 
 def main():
-    cases = [Case(program) for program in programs()]
+    cases = [Case(program) for program in programs("programs", "ranks")]
+    kept = [Case(program) for program in programs("kept")]
     pairs = [Pair(program) for program in sorted(os.listdir(PAIRS))]
-    for of, scored in (("programs", cases), ("pairs", pairs)):
+    for of, scored in (("programs", cases), ("kept apart", kept), ("pairs", pairs)):
         print_table(scored)
         print_rates(scored, of)
     if sys.argv[1:2] == ["--check"]:
-        check([*cases, *pairs], sys.argv[2])
+        check([*cases, *kept, *pairs], sys.argv[2])
 
 
 if __name__ == "__main__":
