@@ -204,11 +204,12 @@ static uint64_t peak_of(const struct mpr_ranks *r, size_t rank)
 
 bool mpr_ranks_differ(const struct mpr_ranks *r, size_t measure, size_t a, size_t b)
 {
-    enum { LEAST_BYTES = 64 << 20, HUNDREDTH = 100 };
+    enum { LARGE_BYTES = 64 << 20, TENTH = 10, HUNDREDTH = 100 };
     const struct mpr_ranks_measure *m = &r->measure[measure];
     const uint64_t x = m->value[a], y = m->value[b], difference = x > y ? x - y : y - x,
-                   p = peak_of(r, a), q = peak_of(r, b);
-    return difference >= LEAST_BYTES && difference >= (p > q ? p : q) / HUNDREDTH;
+                   p = peak_of(r, a), q = peak_of(r, b), peak = p > q ? p : q;
+    return difference >= peak / HUNDREDTH &&
+           (difference >= LARGE_BYTES || difference >= peak / TENTH);
 }
 
 static void find_apart(struct mpr_ranks *r, size_t measure, const struct class *c)
