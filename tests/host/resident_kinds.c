@@ -1,11 +1,15 @@
 /* Touches memory of one kind, which the argument names, prints its bytes, and exits while it is
  * still resident. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { THREADS = 16, FRAME = 64 << 10, DEPTH = 64 };
@@ -32,6 +36,31 @@ static void *run(void *arg)
     return arg;
 }
 
+static bool sleeps(const char *tid)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", tid);
+    const int fd = open(path, O_RDONLY);
+    if (fd < 0 || read(fd, text, sizeof text - 1) < 0) text[0] = 0;
+    if (fd >= 0) close(fd);
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] == ' ' && name_end[2] == 'S';
+}
+
+/* Waits until all threads but this one sleep: the kernel gives only their stack pointers. */
+static void wait_for_sleep(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    const long self = syscall(SYS_gettid);
+    for (int awake = 1; tasks && awake; sched_yield()) {
+        awake = 0;
+        rewinddir(tasks);
+        for (struct dirent *task; (task = readdir(tasks));)
+            awake += atol(task->d_name) && atol(task->d_name) != self && !sleeps(task->d_name);
+    }
+    if (tasks) closedir(tasks);
+}
+
 static size_t touch_stacks(void)
 {
     pthread_t thread;
@@ -39,6 +68,7 @@ static size_t touch_stacks(void)
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&thread, NULL, run, NULL)) return 0;
     pthread_barrier_wait(&ready);
+    wait_for_sleep();
     return (size_t)THREADS * DEPTH * FRAME;
 }
 
