@@ -265,9 +265,9 @@ void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks 
     }
     if (!count) {
         mpr_doc_line(doc, "%s",
-                     r->ranks < 3 ? "too few to tell who lies apart"
-                     : staged     ? "nobody's peak lies more than 5 % from its stage's median"
-                                  : "nobody's peak lies more than 5 % from the median");
+                     r->ranks < 3 ? "too few ranks to name an outlier"
+                     : staged     ? "no rank is an outlier in its stage"
+                                  : "no rank is an outlier");
         return;
     }
     mpr_doc_line(doc, "more than 5 %% from the median%s, the farthest first:",

@@ -43,7 +43,7 @@ function saidOf({ bytes, least, median: middle }, row, about) {
   const held = bytes[row],
     bounded = about || least.some(Boolean),
     from = `the median ${amount(middle, false, bounded)}`;
-  if (held === null) return `not told apart; ${from}`;
+  if (held === null) return `not listed separately; ${from}`;
   return `${amount(held, least[row], about)}, ${amount(held - middle, false, bounded, true)} from ${from}`;
 }
 
