@@ -43,7 +43,7 @@ static const struct {
         "PyTorch kept {releasable_bytes} in segments without a live block when <the device was "
         "fullest|memory ran out>",
         "torch.cuda.empty_cache() before the peak, or garbage_collection_threshold:0.8 in "
-        "PYTORCH_CUDA_ALLOC_CONF",
+        "PYTORCH_CUDA_ALLOC_CONF together with torch.cuda.set_per_process_memory_fraction(1.0)",
         "segments --at <peak|oom>" },
     [MPR_FINDING_COPIED_PAGES] = {
         "{workers} forked workers<| at a time> copied memory of their parent by writing to it, "
@@ -54,19 +54,19 @@ static const struct {
     [MPR_FINDING_DOUBLED_COMMUNICATORS] = {
         "{communicators} communicators of {ranks} ranks hold {communicator_bytes} together, the "
         "largest {largest_communicator_bytes}",
-        "use one process group for both if their ranks are the same, or fewer channels for the second "
+        "use one process group for all of them if their ranks are the same, or fewer channels "
         "(NCCL_MAX_CTAS, or max_ctas in its config)",
         "peaks --by comm" },
     [MPR_FINDING_FILE_MAPPINGS] = {
         "mapped files hold {resident_bytes} of the process's {rss_bytes} of resident memory[, "
         "{largest_bytes} of it in {largest}]",
-        "map only the part that is needed, or madvise(MADV_DONTNEED) after use: the pages are page "
-        "cache, and the kernel can drop those that were not written to",
+        "map only the part that is needed; or, for a mapping that is only read, "
+        "madvise(MADV_DONTNEED) after use (it discards changes of a private mapping)",
         "peaks" },
     [MPR_FINDING_FOREIGN_GPU] = {
         "{who} {ranks?holds:hold} {bytes} of {gpu}, although {ranks?it works:they work} on "
         "{ranks?another GPU:other GPUs}: "
-        "<{block_bytes} allocated in {place}, {context_bytes} of contexts and modules"
+        "<{block_bytes} of blocks, the largest part from {place}, and {context_bytes} of contexts and modules"
         "|{context_bytes} of contexts and modules>[; likewise on {more_gpus} more {more_gpus?GPU:GPUs}]",
         "torch.cuda.set_device(local_rank) before the first CUDA call, or CUDA_VISIBLE_DEVICES for "
         "each rank<; for a checkpoint torch.load(path, map_location='cpu')|>",
@@ -74,7 +74,7 @@ static const struct {
     [MPR_FINDING_EMPTY_CACHE] = {
         "PyTorch's segments were released to the driver and allocated again {times} times, "
         "{each_bytes} each time: this takes time, and the peak stays the same",
-        "remove torch.cuda.empty_cache() from this loop",
+        "remove torch.cuda.empty_cache() from this loop, or raise garbage_collection_threshold",
         "timeline --heap {heap}" },
     [MPR_FINDING_FAILED_ATTEMPT] = {
         "blocks of an attempt that ran out of memory at {failed_ns} hold {attempt_bytes} of the "
@@ -87,8 +87,8 @@ static const struct {
         "{pinning_blocks?block:blocks} ({pinning_bytes}) of one place "
         "{pinning_blocks?keeps:keep} {segments} {segments?segment:segments} with {pinned_bytes} of it",
         "allocate long-lived tensors before temporary ones; "
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may help (not computed: a piece with a "
-        "live block stays)",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may help; memprof cannot tell how much, because "
+        "pages with a live block stay",
         "segments --at <peak|oom>" },
     [MPR_FINDING_GRADIENT_COPIES] = {
         "{gradient_bytes} of gradients are live in addition to their copies in the buckets of "
@@ -113,8 +113,8 @@ static const struct {
         "or capture fewer graphs",
         "graphs" },
     [MPR_FINDING_GROWTH] = {
-        "<{instances} instances of {range} keep {kept_bytes} of {heap} each at the median, "
-        "{bytes} in half of them[, {place_bytes%sites_bytes} of it in one place]"
+        "<the median instance of {range} keeps {kept_bytes} of {heap}; half of the {instances} "
+        "instances keep {bytes} together[, {place_bytes%sites_bytes} of it in one place]"
         "|{heap} grew by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in {grown_in_ns} of a "
         "short run[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
         "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
@@ -141,8 +141,8 @@ static const struct {
         "|stream or iterate over it in chunks, bound the cache, or free it before the peak>",
         "<peaks --at oom|breakdown|peaks>" },
     [MPR_FINDING_IDLE_COMMUNICATORS] = {
-        "{communicators} {communicators?communicator:communicators} ran no collective and "
-        "{communicators?holds:hold} {communicator_bytes}, most of it NCCL {largest}",
+        "{communicators} {communicators?communicator:communicators} ran no NCCL operation and "
+        "{communicators?holds:hold} {communicator_bytes}; the largest is NCCL {largest}",
         "create this process group when it is first used, or not at all",
         "peaks --by comm" },
     [MPR_FINDING_IDLE_GRADIENTS] = {
@@ -169,7 +169,7 @@ static const struct {
         "8 bits (bitsandbytes, torchao)<|, or shard it over ranks (ZeroRedundancyOptimizer, FSDP)>",
         "breakdown" },
     [MPR_FINDING_OTHER_POOL] = {
-        "<CuPy's|XLA's> pool holds {pool_bytes} of the {used_bytes} in use, and PyTorch cannot use "
+        "<CuPy's|XLA's> pool holds {pool_bytes} of the {used_bytes} in use; other allocators cannot use "
         "the free part of it",
         "<cupy.get_default_memory_pool().free_all_blocks() after use, or one allocator for both "
         "(cupy.cuda.set_allocator)|XLA_PYTHON_CLIENT_PREALLOCATE=false or "
@@ -185,7 +185,7 @@ static const struct {
         "same directory records them too>",
         "oom" },
     [MPR_FINDING_PAGE_TABLES] = {
-        "page tables take {resident_bytes}, in addition to {rss_bytes} of resident memory",
+        "page tables take {page_table_bytes}, in addition to {rss_bytes} of resident memory",
         "touch memory densely, because each touched 2 MiB need a page table of 4 KiB; or use huge "
         "pages",
         "peaks" },
@@ -234,8 +234,8 @@ static const struct {
         "{times} times"
         "|{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "
         "{times} times"
-        "|does a batch use all rows of this embedding? Its gradient has all of them and holds "
-        "{gradient_bytes} of {heap}'s {heap_bytes}>",
+        "|the gradient of this embedding has a row for each entry and holds {gradient_bytes} of {heap}'s "
+        "{heap_bytes}; does a batch use all of them?>",
         "<a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
         "|a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
         "|foreach=False or fused=True in the optimizer"
@@ -271,7 +271,8 @@ static const struct {
     [MPR_FINDING_WORKSPACES] = {
         "{workspaces} blocks of {each_bytes}, the size of a cuBLAS workspace, hold {workspace_bytes} "
         "of {heap}'s {heap_bytes}: PyTorch keeps one for each stream that runs a matmul",
-        "use fewer streams for matmuls, or smaller workspaces (CUBLAS_WORKSPACE_CONFIG=:4096:2)",
+        "use fewer streams for matmuls, or smaller workspaces: CUBLAS_WORKSPACE_CONFIG=:4096:2 takes 8 "
+        "MiB each, :16:8 128 KiB, which can be slower",
         "peaks" },
 };
 // clang-format on

@@ -15,9 +15,9 @@
 #define MIN_BYTES  (UINT64_C(16) << 20)
 #define FILE_BYTES (UINT64_C(1) << 20) /* smaller files are not named */
 /* Readings take at most 0.2 % of the time, and 10 ms of a processor in advance, so that a program
- * whose memory grows at its start is read several times.  A reading is given up after 100 ms: the
- * encoder waits for it.  The kernel holds the lock of the process's mappings only within each
- * read(2). */
+ * whose memory grows at its start is read several times.  A reading is given up after 100 ms of a
+ * processor.  That bounds its work, not its waits for the lock of the process's mappings, which the
+ * kernel holds only within each read(2). */
 #define COST_FACTOR 500
 #define CREDIT_NS   INT64_C(10000000)
 #define READING_NS  UINT64_C(100000000)
@@ -153,7 +153,8 @@ static uint64_t end_of_object(const struct mapping *m)
     Elf64_Ehdr header;
     Elf64_Phdr part[HEADERS];
     uint64_t end = 0;
-    if (m->offset || !m->can_read || !mp_sys_peek(mp_process->pid, m->from, &header, sizeof header))
+    if (m->offset || !m->can_read || !m->rss ||
+        !mp_sys_peek(mp_process->pid, m->from, &header, sizeof header))
         return 0;
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phnum > HEADERS ||
         header.e_phentsize != sizeof *part || header.e_type == ET_CORE ||
@@ -195,8 +196,9 @@ static void count_file(const struct mapping *m)
         add_file(m, MPF_RESIDENT_DATA, m->anonymous);
     } else {
         const unsigned kind = is_shared_memory(m) ? MPF_RESIDENT_SHMEM : MPF_RESIDENT_FILES;
-        r.value[kind] += m->rss;
-        add_file(m, kind, m->rss);
+        r.value[MPF_RESIDENT_ANON] += m->anonymous; /* changed pages of a private mapping */
+        r.value[kind] += m->rss - m->anonymous;
+        add_file(m, kind, m->rss - m->anonymous);
     }
 }
 

@@ -39,13 +39,15 @@ static void one_and_several_use_singular_and_plural(void **state)
 {
     struct mpr_finding f = communicators(1);
     (void)state;
-    assert_string_equal(mpr_finding_text(&arena, &f).what,
-                        "1 communicator ran no collective and holds 100.00 MiB, most of it NCCL "
-                        "0x{9f}");
+    assert_string_equal(
+        mpr_finding_text(&arena, &f).what,
+        "1 communicator ran no NCCL operation and holds 100.00 MiB; the largest is NCCL "
+        "0x{9f}");
     f = communicators(2);
-    assert_string_equal(mpr_finding_text(&arena, &f).what,
-                        "2 communicators ran no collective and hold 100.00 MiB, most of it NCCL "
-                        "0x{9f}");
+    assert_string_equal(
+        mpr_finding_text(&arena, &f).what,
+        "2 communicators ran no NCCL operation and hold 100.00 MiB; the largest is NCCL "
+        "0x{9f}");
     assert_string_equal(mpr_finding_text(&arena, &f).where, "gpu1");
 }
 
@@ -95,13 +97,13 @@ static void a_part_without_its_value_is_left_out(void **state)
         .details = 3,
     };
     (void)state;
-    assert_string_equal(mpr_finding_text(&arena, &f).what,
-                        "80 instances of step [1] keep 1.00 MiB of host/heap each at the median, "
-                        "40.00 MiB in half of them, ~75 % of it in one place");
+    assert_string_equal(
+        mpr_finding_text(&arena, &f).what,
+        "the median instance of step [1] keeps 1.00 MiB of host/heap; half of the 80 instances keep 40.00 MiB together, ~75 % of it in one place");
     f.details = 2;
-    assert_string_equal(mpr_finding_text(&arena, &f).what,
-                        "80 instances of step [1] keep 1.00 MiB of host/heap each at the median, "
-                        "40.00 MiB in half of them");
+    assert_string_equal(
+        mpr_finding_text(&arena, &f).what,
+        "the median instance of step [1] keeps 1.00 MiB of host/heap; half of the 80 instances keep 40.00 MiB together");
 }
 
 /* A variant number beyond the last alternative of a sentence selects the last one. */

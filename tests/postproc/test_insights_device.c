@@ -23,8 +23,8 @@ static void communicators_without_a_collective_are_idle(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_IDLE_COMMUNICATORS);
     assert_string_equal(text(f, 0).where, "gpu0");
     assert_int_equal(f->out.finding[0].bytes, 400 * MIB);
-    assert_string_equal(text(f, 0).what, "2 communicators ran no collective and hold "
-                                         "400.00 MiB, most of it NCCL 0x9f");
+    assert_string_equal(text(f, 0).what, "2 communicators ran no NCCL operation and hold "
+                                         "400.00 MiB; the largest is NCCL 0x9f");
 }
 
 static void communicators_over_all_ranks_are_doubled(void **state)

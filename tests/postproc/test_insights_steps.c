@@ -86,9 +86,9 @@ static void memory_that_each_instance_keeps_is_growth(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GROWTH);
     assert_int_equal(f->out.finding[0].bytes, 100 * MIB); /* in 2 of 5 */
-    assert_string_equal(text(f, 0).what,
-                        "5 instances of step keep 50.00 MiB of host/heap each at the median, "
-                        "100.00 MiB in half of them");
+    assert_string_equal(
+        text(f, 0).what,
+        "the median instance of step keeps 50.00 MiB of host/heap; half of the 5 instances keep 100.00 MiB together");
 }
 
 /* An allocation that happens once, such as the optimizer's state, does not happen with each
@@ -137,9 +137,9 @@ static void kept_memory_is_reported_per_instance(void **state)
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
-    assert_string_equal(text(f, 0).what,
-                        "400 instances of request keep 1.00 MiB of host/heap each at the median, "
-                        "200.00 MiB in half of them");
+    assert_string_equal(
+        text(f, 0).what,
+        "the median instance of request keeps 1.00 MiB of host/heap; half of the 400 instances keep 200.00 MiB together");
 }
 
 /* The limits are 64 MiB on a device and a twentieth of the peak on the host. Two of five instances

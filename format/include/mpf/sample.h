@@ -39,7 +39,7 @@ enum mpf_sample_resident {
     MPF_RESIDENT_STACKS, /* of the main thread, and of the threads whose stack was found */
     MPF_RESIDENT_DATA,   /* data of the program and its libraries that was written to, and .bss */
     MPF_RESIDENT_CODE,   /* other pages of the program and its libraries */
-    MPF_RESIDENT_FILES,  /* other mapped files */
+    MPF_RESIDENT_FILES,  /* other mapped files, without changed pages of private mappings */
     MPF_RESIDENT_SHMEM,  /* shared memory: tmpfs, memfd, System V */
     MPF_RESIDENT_MEMPROF,
     MPF_RESIDENT_HUGE,        /* the part of the above in anonymous huge pages */

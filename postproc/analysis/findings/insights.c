@@ -439,6 +439,15 @@ static void read_sharing(struct mpr_insights *out, const struct mpr_progress *pr
                 1, out->family, progress);
 }
 
+/* Takes the accounts of devices again that mpr_sharing_of_peaks and mpr_sharing_add corrected. */
+static void take_shared_states(struct mpr_insights_reading *g)
+{
+    const struct mpr_log_peaks *log = g->evidence.log;
+    const struct mpr_insights_oom *oom = &g->out->oom;
+    for (size_t i = 0; i < log->devices; i++) g->state[log->device[i].index] = log->device[i].peak;
+    if (oom->told) g->state[oom->device] = oom->state;
+}
+
 /* Returns the growth that steps found, which has no owner yet, or NULL. */
 static struct mpr_finding *nameless_growth(struct mpr_insights *out)
 {
@@ -604,6 +613,7 @@ void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_proces
     read_breakdown(out, g->path, g->alone, progress);
     if (out->has_breakdown) g->evidence.breakdown = &out->breakdown;
     read_sharing(out, progress);
+    take_shared_states(g);
     apply_rules(out, &g->evidence);
     read_growth(out, &g->look, g->path, progress);
     mpr_insights_end(g);

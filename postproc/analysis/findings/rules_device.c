@@ -252,7 +252,9 @@ static void other_pool(struct mpr_insights *out, const struct mpr_evidence *e,
         return;
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_OTHER_POOL, heap, s->time, bytes);
     f->variant = cupy > xla ? MPR_VARIANT_CUPY : MPR_VARIANT_XLA;
-    if (whole && whole->rows) f->path = whole->row[0].path;
+    /* The largest owner is the pool's if the pool has most of the heap. */
+    if (whole && whole->rows && whole->row[0].bytes <= bytes && bytes > whole->peak_bytes / 2)
+        f->path = whole->row[0].path;
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "used_bytes", s->used);
 }

@@ -155,9 +155,9 @@ static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
     out->sites = sites;
     for (size_t i = 0; i < sites; i++) {
         out->kept_bytes += site[i].kept;
+        out->times += survivors->place[site[i].of->place].allocations;
         if (site[i].of->last_ns > out->last_ns) out->last_ns = site[i].of->last_ns;
     }
-    out->times = survivors->place[largest->of->place].allocations;
     out->path = largest->kept / LARGE_OF_FIVE >= out->kept_bytes / 5
                     ? largest->path
                     : shared_path(arena, site, sites, out->kept_bytes);
