@@ -93,10 +93,13 @@ static bool overlap(const struct step_peaks *a, const struct step_peaks *b)
  * three standard errors of the Mann-Whitney statistic. */
 static bool is_shifted(const struct step_peaks *a, const struct step_peaks *b)
 {
-    double larger_pairs = 0;
-    for (size_t i = 0; i < a->count; i++)
-        for (size_t k = 0; k < b->count; k++)
-            larger_pairs += a->peak[i] == b->peak[k] ? 0.5 : a->peak[i] > b->peak[k];
+    double larger_pairs = 0; /* an equal pair counts as a half */
+    size_t less = 0, upto = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        while (less < b->count && b->peak[less] < a->peak[i]) less++;
+        while (upto < b->count && b->peak[upto] <= a->peak[i]) upto++;
+        larger_pairs += (double)(less + upto) / 2;
+    }
     const double pairs = (double)a->count * (double)b->count,
                  error = sqrt(pairs * (double)(a->count + b->count + 1) / 12);
     return fabs(larger_pairs - pairs / 2) > 3 * error;
