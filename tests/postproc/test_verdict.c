@@ -16,23 +16,27 @@
 
 #define MIB UINT64_C(1048576)
 
-enum { SIDES = 2, STEPS = 8 };
+enum { SIDES = 2, STEPS = 8, HEAPS = 2, MORE_RUNS = 2 };
 
 static const struct mpr_naming naming;
 
-/* Two runs with one heap.  A test sets their bytes, then compares them. */
+/* Two runs with one or two heaps.  A test sets their bytes, then compares them. */
 struct fixture {
     struct mpr_diff diff;
     struct mpr_verdict verdict;
-    struct mpr_heap_peak heap[SIDES];
-    struct mpr_row row[SIDES];
+    size_t heaps;
+    struct mpr_heap_peak heap[SIDES][HEAPS];
+    struct mpr_row row[SIDES][HEAPS];
     struct mpr_device device[SIDES];
     struct mpr_device_part part[SIDES];
     struct mpr_insights insights[SIDES];
-    struct mpr_breakdown_heap roles[SIDES];
+    struct mpr_breakdown_heap roles[SIDES][HEAPS];
     struct mpr_finding finding[SIDES];
-    struct mpr_row site[MPR_ROLES][SIDES];
-    uint64_t step[SIDES][STEPS + 1];
+    struct mpr_row site[MPR_ROLES][SIDES][HEAPS];
+    uint64_t step[SIDES][HEAPS][STEPS + 1];
+    bool has_more_runs; /* one log before the base, one after it */
+    struct mpr_heap_peak more_heap[MORE_RUNS];
+    struct mpr_row more_row[MORE_RUNS];
     struct mpr_document doc;
 };
 
@@ -53,46 +57,53 @@ static int end(void **state)
     return 0;
 }
 
-/* Sets the bytes of the heap, all in one row. */
-static void set_heap(struct fixture *f, uint8_t heap, uint64_t base, uint64_t now)
+static void set_peak(struct fixture *f, struct mpr_heap_peak *h, struct mpr_row *row, uint8_t heap,
+                     uint64_t bytes)
 {
-    const uint64_t bytes[SIDES] = { base, now };
-    for (size_t i = 0; i < SIDES; i++) {
-        const char *name = "train > step";
-        f->row[i] = (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name, 1),
-                                      .bytes = bytes[i] };
-        f->heap[i] = (struct mpr_heap_peak){
-            .heap = heap, .peak_bytes = bytes[i], .row = &f->row[i], .rows = 1
-        };
-    }
+    const char *name = "train > step";
+    *row = (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name, 1), .bytes = bytes };
+    *h = (struct mpr_heap_peak){ .heap = heap, .peak_bytes = bytes, .row = row, .rows = 1 };
 }
 
-/* Sets PyTorch's heap, and a role of its blocks. */
+/* Adds a heap with bytes that are all in one row. */
+static void set_heap(struct fixture *f, uint8_t heap, uint64_t base, uint64_t now)
+{
+    const size_t n = f->heaps++;
+    set_peak(f, &f->heap[0][n], &f->row[0][n], heap, base);
+    set_peak(f, &f->heap[1][n], &f->row[1][n], heap, now);
+}
+
+static size_t last_heap(const struct fixture *f) { return f->heaps ? f->heaps - 1 : 0; }
+
+/* Sets a role of the blocks of the last heap, which is PyTorch's. */
 static void set_role(struct fixture *f, enum mpr_role role, struct mpr_sides bytes,
                      struct mpr_sides blocks)
 {
     const uint64_t of[SIDES] = { bytes.base, bytes.now }, n[SIDES] = { blocks.base, blocks.now };
+    const size_t k = last_heap(f);
     for (size_t i = 0; i < SIDES; i++) {
         struct mpr_insights *in = &f->insights[i];
         const char *name = "Block.forward (net.py:12)";
-        f->site[role][i] =
+        f->site[role][i][k] =
             (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name, 1), .bytes = of[i] };
-        f->roles[i].heap = MPF_HEAP_TORCH;
-        f->roles[i].role[role] = (struct mpr_role_share){
-            .role = role, .bytes = of[i], .blocks = n[i], .row = &f->site[role][i], .rows = 1
+        f->roles[i][k].heap = f->heaps ? f->heap[i][k].heap : MPF_HEAP_TORCH;
+        f->roles[i][k].role[role] = (struct mpr_role_share){
+            .role = role, .bytes = of[i], .blocks = n[i], .row = &f->site[role][i][k], .rows = 1
         };
         in->has_breakdown = true;
-        in->breakdown.heap = &f->roles[i];
-        in->breakdown.heaps = 1;
+        in->breakdown.heap = f->roles[i];
+        in->breakdown.heaps = k + 1;
     }
 }
 
-/* Sets the peaks of the training steps: @least, and @apart more in every second one. */
+/* Sets the peaks of the last heap in the training steps: @least, and @apart more in every second
+ * one. */
 static void set_steps(struct fixture *f, size_t side, uint64_t least, uint64_t apart)
 {
-    for (size_t i = 0; i <= STEPS; i++) f->step[side][i] = least + i % 2 * apart;
-    f->roles[side].step_peak = f->step[side];
-    f->roles[side].step_peaks = STEPS + 1;
+    const size_t k = last_heap(f);
+    for (size_t i = 0; i <= STEPS; i++) f->step[side][k][i] = least + i % 2 * apart;
+    f->roles[side][k].step_peak = f->step[side][k];
+    f->roles[side][k].step_peaks = STEPS + 1;
     f->insights[side].breakdown.steps = STEPS;
 }
 
@@ -125,18 +136,26 @@ static void set_part(struct fixture *f, enum mpr_use use, uint64_t base, uint64_
 
 static const struct mpr_change *compare(struct fixture *f)
 {
+    const size_t more = f->has_more_runs ? MORE_RUNS : 0, runs = SIDES + more;
     struct mpr_diff *d = &f->diff;
     mpr_diff_init(d, &(struct mpr_peaks_options){ .at = MPR_INSTANT_PEAK });
-    d->peaks.log = mpr_alloc(SIDES, sizeof *d->peaks.log);
-    d->graphs = mpr_alloc(SIDES, sizeof *d->graphs);
-    d->peaks.logs = SIDES;
-    d->base = 1;
+    d->peaks.log = mpr_alloc(runs, sizeof *d->peaks.log);
+    d->graphs = mpr_alloc(runs, sizeof *d->graphs);
+    d->peaks.logs = runs;
+    d->base = 1 + more;
     for (size_t i = 0; i < SIDES; i++)
-        d->peaks.log[i] = (struct mpr_log_peaks){ .at = MPR_INSTANT_PEAK,
-                                                  .heap = &f->heap[i],
-                                                  .heaps = f->heap[i].heap != 0,
-                                                  .device = &f->device[i],
-                                                  .devices = f->device[i].peak.valid };
+        d->peaks.log[i ? runs - 1 : more / 2] =
+            (struct mpr_log_peaks){ .at = MPR_INSTANT_PEAK,
+                                    .summary.path = i ? "new.zst" : "base.zst",
+                                    .heap = f->heap[i],
+                                    .heaps = f->heaps,
+                                    .device = &f->device[i],
+                                    .devices = f->device[i].peak.valid };
+    for (size_t i = 0; i < more; i++)
+        d->peaks.log[2 * i] = (struct mpr_log_peaks){ .at = MPR_INSTANT_PEAK,
+                                                      .summary.path = "other.zst",
+                                                      .heap = &f->more_heap[i],
+                                                      .heaps = 1 };
     mpr_diff_finish(d, NULL);
     mpr_verdict_find(&f->verdict, d, &naming, &f->insights[0], &f->insights[1]);
     return f->verdict.change;
@@ -288,7 +307,7 @@ static void roles_are_those_of_the_run_s_own_device(void **state)
     set_part(f, MPR_USE_TORCH_LIVE, 2000 * MIB, 3000 * MIB);
     f->device[0].name = f->device[1].name = "GPU";
     f->device[1].index = 1;
-    f->heap[1].heap = f->roles[1].heap = second;
+    f->heap[1][0].heap = f->roles[1][0].heap = second;
     const struct mpr_change *change = compare(f);
     assert_int_equal(f->verdict.changes, 1);
     assert_string_equal(change->key, "activations");
@@ -358,8 +377,8 @@ static void one_step_that_validates_leaves_a_difference(void **state)
              (struct mpr_sides){ 40, 40 });
     set_steps(f, 0, 1500 * MIB, 0);
     set_steps(f, 1, 1500 * MIB, 0);
-    f->step[0][3] = 2000 * MIB;
-    f->step[1][3] = 2100 * MIB;
+    f->step[0][0][3] = 2000 * MIB;
+    f->step[1][0][3] = 2100 * MIB;
     compare(f);
     assert_int_equal(f->verdict.changes, 1);
 }
@@ -386,6 +405,54 @@ static void optimizer_state_is_not_noise(void **state)
     set_steps(f, 0, 1500 * MIB, 500 * MIB);
     set_steps(f, 1, 1500 * MIB, 600 * MIB);
     assert_string_equal(compare(f)->key, "optimizer_state");
+}
+
+static void the_spread_of_steps_is_that_of_the_stated_heap(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2800 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1800 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 1980 * MIB, 20 * MIB);
+    set_steps(f, 1, 2770 * MIB, 30 * MIB);
+    set_heap(f, mpf_heap_gpu(MPF_HEAP_TORCH, 1), 900 * MIB, 900 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 500 * MIB, 500 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 500 * MIB, 400 * MIB);
+    set_steps(f, 1, 500 * MIB, 400 * MIB);
+    compare(f);
+    assert_string_equal(f->verdict.of, "gpu0/torch");
+    assert_int_equal(f->verdict.step_spread.base, 20 * MIB);
+    assert_int_equal(f->verdict.step_spread.now, 30 * MIB);
+}
+
+/* 0.5 % of a large heap does not count, although it is more than the noise of a small one. */
+static void noise_is_stated_of_the_heap_that_has_it(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 2100 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1100 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 1500 * MIB, 500 * MIB);
+    set_steps(f, 1, 1500 * MIB, 600 * MIB);
+    set_heap(f, MPF_HEAP_HOST, 40000 * MIB, 40200 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.outcome, MPR_OUTCOME_NOISE);
+    assert_string_equal(f->verdict.of, "gpu0/torch");
+}
+
+static void noise_of_a_heap_does_not_hide_free_memory_of_another_device(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, mpf_heap_gpu(MPF_HEAP_TORCH, 1), 2000 * MIB, 2100 * MIB);
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 1000 * MIB, 1100 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    set_steps(f, 0, 1500 * MIB, 500 * MIB);
+    set_steps(f, 1, 1500 * MIB, 600 * MIB);
+    set_part(f, MPR_USE_TORCH_RELEASABLE, 100 * MIB, 900 * MIB);
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "cache");
 }
 
 /* ---- devices and malloc */
@@ -477,6 +544,9 @@ int main(void)
         TEST(one_step_that_validates_leaves_a_difference),
         TEST(steps_that_are_all_larger_leave_a_difference),
         TEST(optimizer_state_is_not_noise),
+        TEST(the_spread_of_steps_is_that_of_the_stated_heap),
+        TEST(noise_is_stated_of_the_heap_that_has_it),
+        TEST(noise_of_a_heap_does_not_hide_free_memory_of_another_device),
         TEST(a_part_of_the_device_is_named),
         TEST(free_memory_is_named_if_live_blocks_explain_less),
         TEST(free_memory_that_follows_live_blocks_is_left_out),

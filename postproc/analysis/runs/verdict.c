@@ -16,6 +16,12 @@ enum { WORTH_BYTES = 64 << 20, WORTH_SHARE = 10, SMALL_BYTES = 4 << 20 };
 /* A device's memory is compared first, unless it changed by less than this share of its peak. */
 enum { MAIN_SHARE = 10 };
 
+/* The noise of a heap. */
+struct noise {
+    bool is_noise;                /* the difference counts, but is noise */
+    struct mpr_sides step_spread; /* as in struct mpr_verdict */
+};
+
 /* The two runs. */
 struct comparison {
     struct mpr_verdict *out;
@@ -26,6 +32,7 @@ struct comparison {
     const struct mpr_insights *insights[2];
     uint64_t largest_peak; /* of all heaps */
     bool is_noise;         /* a difference that counts was noise */
+    struct noise of_heap[UINT8_MAX + 1];
 };
 
 /* ---- sides */
@@ -121,10 +128,11 @@ static struct step_peaks steps_of(struct mpr_arena *arena, const struct mpr_brea
 
 /* Returns true if the training steps of each run vary by at least as much as the two peaks differ,
  * and the steps of one run are not larger than those of the other one. */
-static bool is_noise_of_steps(struct comparison *c, const struct mpr_breakdown_heap *const *h,
-                              struct mpr_sides peak)
+static bool is_noise_of_steps(struct comparison *c, const struct mpr_diff_account *a,
+                              const struct mpr_breakdown_heap *const *h)
 {
     enum { LEAST = 4 };
+    const struct mpr_sides peak = totals(a);
     struct step_peaks of[2];
     for (size_t i = 0; i < 2; i++) {
         if (!h[i]) return false;
@@ -132,7 +140,7 @@ static bool is_noise_of_steps(struct comparison *c, const struct mpr_breakdown_h
         if (of[i].count < LEAST) return false;
     }
     const struct mpr_sides spread = { spread_of(&of[0]), spread_of(&of[1]) };
-    c->out->step_spread = spread;
+    c->of_heap[a->which].step_spread = spread;
     return overlap(&of[0], &of[1]) && distance(peak) <= spread.base &&
            distance(peak) <= spread.now && !is_shifted(&of[0], &of[1]);
 }
@@ -311,7 +319,7 @@ static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a
 {
     const uint8_t heap = a->which;
     const struct mpr_sides growth = compare_growth(c, a, peak);
-    const bool noise = !larger(growth) && is_noise_of_steps(c, h, peak);
+    const bool noise = !larger(growth) && is_noise_of_steps(c, a, h);
     const struct mpr_role_share *parameters[2] = { h[0] ? &h[0]->role[MPR_ROLE_PARAMETERS] : NULL,
                                                    h[1] ? &h[1]->role[MPR_ROLE_PARAMETERS] : NULL };
     const bool other_size = compare_element_size(c, a, peak, parameters);
@@ -363,7 +371,8 @@ static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
     bool noise = a->noise;
     if (!noise && has_roles) noise = compare_roles(c, a, peak, h);
     else if (!noise) compare_growth(c, a, peak);
-    c->is_noise |= noise && counts(c, peak, peak);
+    c->of_heap[a->which].is_noise = noise && counts(c, peak, peak);
+    c->is_noise |= c->of_heap[a->which].is_noise;
     if (c->out->changes > before || noise || !counts(c, peak, peak)) return;
     struct mpr_change *change = add(c, MPR_CHANGE_BLOCKS, "blocks", a->which, peak, peak);
     change->estimated = a->variance > 0 || a->is_approximate;
@@ -475,7 +484,8 @@ static void compare_device(struct comparison *c, const struct mpr_diff_account *
     const struct mpr_sides peak = totals(a);
     if (!d[0] || !d[1] || !d[0]->peak.valid || !d[1]->peak.valid || a->noise) return;
     compare_pools(c, a->which, d, peak);
-    if (!c->is_noise) compare_cache(c, a->which, d, peak);
+    if (!c->of_heap[mpf_heap_gpu(MPF_HEAP_TORCH, a->which)].is_noise)
+        compare_cache(c, a->which, d, peak);
     compare_parts(c, a, d, peak);
 }
 
@@ -545,13 +555,14 @@ static const struct mpr_diff_account *account_of(const struct mpr_diff *diff,
     return NULL;
 }
 
-/* Returns the heap whose peaks the verdict states if nothing changed: that with the largest
- * difference, of equal ones the largest. */
+/* Returns the heap whose peaks the verdict states if nothing changed: the one with the largest
+ * difference, of equal ones the largest.  If a difference was noise, only such heaps are taken. */
 static const struct mpr_diff_account *foremost(const struct comparison *c)
 {
     const struct mpr_diff_account *found = NULL;
     for (size_t i = 0; i < c->diff->accounts; i++) {
         const struct mpr_diff_account *a = &c->diff->account[i];
+        if (c->is_noise && !(a->of == MPR_DIFF_HEAP && c->of_heap[a->which].is_noise)) continue;
         if (is_compared(c, a) && (!found || llabs(a->change) > llabs(found->change))) found = a;
     }
     return found;
@@ -580,6 +591,7 @@ static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
     if (a) {
         out->of = a->name;
         out->peak = totals(a);
+        if (a->of == MPR_DIFF_HEAP) out->step_spread = c->of_heap[a->which].step_spread;
         out->run_spread = (struct mpr_sides){ positive(mpr_signed_sub(a->base.most, a->base.least)),
                                               positive(mpr_signed_sub(a->now.most, a->now.least)) };
     } else if (out->changes) {
