@@ -306,6 +306,7 @@ static const char *owner_words(const struct mpr_change *c)
                    place = (uint64_t)llabs(mpr_sides_change(c->place));
     if (c->kind == MPR_CHANGE_RETENTION) return "the largest owner of live blocks is";
     if (c->kind == MPR_CHANGE_ELEMENT_SIZE) return "the largest difference is in";
+    if (c->kind == MPR_CHANGE_GRAPH_POOLS) return "the largest difference of live blocks is in";
     return c->kind == MPR_CHANGE_GROWTH || place >= whole / 2 ? "most of it in"
                                                               : "the largest part in";
 }

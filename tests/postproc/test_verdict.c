@@ -503,6 +503,21 @@ static void pools_of_graphs_are_named(void **state)
     assert_int_equal(change->bytes.now, 960 * MIB);
 }
 
+static void the_owner_of_pools_is_that_of_the_blocks_of_graphs(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_DEVICE, 100 * MIB, 2000 * MIB);
+    set_heap(f, MPF_HEAP_TORCH, 100 * MIB, 100 * MIB);
+    f->heap[0][1].nested = f->heap[1][1].nested = true;
+    set_part(f, MPR_USE_TORCH_GRAPH_POOLS, 0, 900 * MIB);
+    set_role(f, MPR_ROLE_GRAPHS, (struct mpr_sides){ 0, 60 * MIB }, (struct mpr_sides){ 0, 4 });
+    const struct mpr_change *change = compare(f);
+    assert_string_equal(change->key, "graph_pools");
+    assert_string_equal(mpr_report_change_words(&f->doc, change),
+                        "memory pools of graphs: 0 B -> 960.00 MiB, the largest difference of live "
+                        "blocks is in Block.forward (net.py:12): 0 B -> 60.00 MiB");
+}
+
 static void anonymous_memory_without_live_blocks_is_named(void **state)
 {
     struct fixture *f = *state;
@@ -551,6 +566,7 @@ int main(void)
         TEST(free_memory_is_named_if_live_blocks_explain_less),
         TEST(free_memory_that_follows_live_blocks_is_left_out),
         TEST(pools_of_graphs_are_named),
+        TEST(the_owner_of_pools_is_that_of_the_blocks_of_graphs),
         TEST(anonymous_memory_without_live_blocks_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -435,12 +435,8 @@ static void compare_pools(struct comparison *c, unsigned number, const struct mp
     const uint8_t heap = mpf_heap_gpu(MPF_HEAP_TORCH, number);
     const struct mpr_sides bytes = { pool_bytes(c, 0, heap, d[0]), pool_bytes(c, 1, heap, d[1]) };
     if (!counts(c, bytes, peak)) return;
-    struct mpr_change *change = add(c, MPR_CHANGE_GRAPH_POOLS, "graph_pools", heap, bytes, peak);
-    for (size_t i = 0; i < c->diff->accounts; i++) {
-        const struct mpr_diff_account *a = &c->diff->account[i];
-        if (a->of == MPR_DIFF_HEAP && a->which == mpf_heap_gpu(MPF_HEAP_DEVICE, number))
-            name_by_row(c, change, a); /* the segments, by the calls that made them */
-    }
+    const struct mpr_role_share *share[2] = { captured(c, 0, heap), captured(c, 1, heap) };
+    name_by_role(c, add(c, MPR_CHANGE_GRAPH_POOLS, "graph_pools", heap, bytes, peak), share);
 }
 
 /* Compares the memory that PyTorch keeps free.  It differs as a consequence if live blocks differ
