@@ -167,10 +167,9 @@ static uint64_t larger(struct mpr_sides s) { return s.base > s.now ? s.base : s.
 static uint64_t smaller(struct mpr_sides s) { return s.base < s.now ? s.base : s.now; }
 
 /* Says how much runs or steps differ by themselves, if that is known. */
-static const char *spread_words(struct mpr_document *doc, const struct mpr_diff *diff,
-                                const struct mpr_verdict *v)
+static const char *spread_words(struct mpr_document *doc, const struct mpr_verdict *v)
 {
-    if (diff->peaks.logs > 2)
+    if (v->has_run_spread)
         return mpr_arena_format(&doc->arena, "; runs of one side differ by up to %s",
                                 mpr_doc_size(doc, larger(v->run_spread)));
     if (v->step_spread.base || v->step_spread.now)
@@ -205,7 +204,7 @@ static const char *headline(struct mpr_document *doc, const struct mpr_diff *dif
                                 noise_words(doc, diff, v));
     if (v->outcome == MPR_OUTCOME_SAME)
         return mpr_arena_format(&doc->arena, "no difference worth a change: %s, %s%s%s", v->of,
-                                sides, share, spread_words(doc, diff, v));
+                                sides, share, spread_words(doc, v));
     if (!change)
         return mpr_arena_format(&doc->arena, "%s %s the same, %s", v->of,
                                 at_peak ? "peaks at" : "holds", mpr_doc_size(doc, v->peak.now));
@@ -214,7 +213,7 @@ static const char *headline(struct mpr_document *doc, const struct mpr_diff *dif
                             at_peak      ? change > 0 ? "higher" : "lower"
                             : change > 0 ? "more"
                                          : "less",
-                            sides, share, spread_words(doc, diff, v));
+                            sides, share, spread_words(doc, v));
 }
 
 /* ---- fields */
@@ -325,12 +324,12 @@ static const char *with_owner(struct mpr_document *doc, const struct mpr_change 
                             sides_words(doc, c->place, no_blocks, c->estimated));
 }
 
-static void lines(struct mpr_document *doc, const struct mpr_diff *diff, const struct row *row,
-                  size_t rows)
+static void lines(struct mpr_document *doc, const struct mpr_diff *diff,
+                  const struct mpr_verdict *v, const struct row *row)
 {
     enum { SHOWN = 3, HANG = 21 }; /* HANG: columns before the sentence */
     struct mpr_number n;
-    for (size_t i = 0; i < rows && i < SHOWN; i++) {
+    for (size_t i = 0; i < v->changes && i < SHOWN; i++) {
         mpr_doc_add(doc, MPR_STRONG, "%13s",
                     mpr_arena_format(&doc->arena, "%s%s", row[i].change.estimated ? "~" : "",
                                      mpr_units_change(&n, row[i].change_bytes)));
@@ -339,8 +338,8 @@ static void lines(struct mpr_document *doc, const struct mpr_diff *diff, const s
         mpr_doc_add_plain(doc, "%*scompare: %s", HANG, "", row[i].advice);
         mpr_doc_end_wrapped(doc, HANG + 9);
     }
-    if (!rows) return;
-    const struct mpr_log_peaks *more = &diff->peaks.log[row[0].change_bytes > 0 ? diff->base : 0];
+    if (!v->changes) return;
+    const struct mpr_log_peaks *more = &diff->peaks.log[v->run[row[0].change_bytes > 0]];
     mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", row[0].report,
                     mpr_shell_word(&doc->arena, more->summary.path));
 }
@@ -367,5 +366,5 @@ void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
     fields(doc, sentence, v, row);
     mpr_doc_add(doc, MPR_STRONG, "%s", sentence);
     mpr_doc_end_wrapped(doc, 2);
-    lines(doc, diff, row, v->changes);
+    lines(doc, diff, v, row);
 }

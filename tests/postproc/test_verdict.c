@@ -73,6 +73,16 @@ static void set_heap(struct fixture *f, uint8_t heap, uint64_t base, uint64_t no
     set_peak(f, &f->heap[1][n], &f->row[1][n], heap, now);
 }
 
+/* Adds a run to the base before its run, and one after it.  @before, @after: peaks of the first
+ * heap. */
+static void set_more_runs(struct fixture *f, uint64_t before, uint64_t after)
+{
+    const uint8_t heap = f->heap[0][0].heap;
+    set_peak(f, &f->more_heap[0], &f->more_row[0], heap, before);
+    set_peak(f, &f->more_heap[1], &f->more_row[1], heap, after);
+    f->has_more_runs = true;
+}
+
 static size_t last_heap(const struct fixture *f) { return f->heaps ? f->heaps - 1 : 0; }
 
 /* Sets a role of the blocks of the last heap, which is PyTorch's. */
@@ -455,6 +465,19 @@ static void noise_of_a_heap_does_not_hide_free_memory_of_another_device(void **s
     assert_string_equal(change->key, "cache");
 }
 
+/* ---- several runs */
+
+static void the_report_to_see_is_of_the_median_run(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 2000 * MIB, 500 * MIB);
+    set_more_runs(f, 2200 * MIB, 1900 * MIB);
+    compare(f);
+    mpr_report_verdict(&f->doc, &f->diff, &f->verdict);
+    assert_non_null(strstr(words(f), "runs of one side differ by up to 300.00 MiB"));
+    assert_non_null(strstr(f->doc.last->run->text, "see: memprof-report peaks base.zst"));
+}
+
 /* ---- devices and malloc */
 
 static void a_part_of_the_device_is_named(void **state)
@@ -535,6 +558,19 @@ static void anonymous_memory_without_live_blocks_is_named(void **state)
                                   "450.00 MiB (+800.0 %)");
 }
 
+static void the_spread_of_anonymous_memory_is_not_stated(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 40 * MIB, 40 * MIB);
+    set_more_runs(f, 40 * MIB, 40 * MIB);
+    compare(f);
+    for (size_t i = 0; i < f->diff.peaks.logs; i++)
+        f->diff.peaks.log[i].summary.anonymous = (i < f->diff.base ? 50 : 450) * MIB;
+    mpr_verdict_find(&f->verdict, &f->diff, &naming, &f->insights[0], &f->insights[1]);
+    assert_string_equal(words(f), "anonymous memory peaks 400.00 MiB higher: 50.00 MiB -> "
+                                  "450.00 MiB (+800.0 %)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,12 +598,14 @@ int main(void)
         TEST(the_spread_of_steps_is_that_of_the_stated_heap),
         TEST(noise_is_stated_of_the_heap_that_has_it),
         TEST(noise_of_a_heap_does_not_hide_free_memory_of_another_device),
+        TEST(the_report_to_see_is_of_the_median_run),
         TEST(a_part_of_the_device_is_named),
         TEST(free_memory_is_named_if_live_blocks_explain_less),
         TEST(free_memory_that_follows_live_blocks_is_left_out),
         TEST(pools_of_graphs_are_named),
         TEST(the_owner_of_pools_is_that_of_the_blocks_of_graphs),
         TEST(anonymous_memory_without_live_blocks_is_named),
+        TEST(the_spread_of_anonymous_memory_is_not_stated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

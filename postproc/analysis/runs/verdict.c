@@ -573,7 +573,10 @@ static struct comparison begin(struct mpr_verdict *out, const struct mpr_diff *d
         if (diff->account[i].of == MPR_DIFF_HEAP) a = &diff->account[i];
     c.run[0] = a ? a->base_run : 0;
     c.run[1] = a ? a->now_run : diff->base;
-    for (size_t i = 0; i < 2; i++) c.log[i] = &diff->peaks.log[c.run[i]];
+    for (size_t i = 0; i < 2; i++) {
+        c.log[i] = &diff->peaks.log[c.run[i]];
+        out->run[i] = c.run[i];
+    }
     for (size_t i = 0; i < diff->accounts; i++) {
         const uint64_t peak = larger(totals(&diff->account[i]));
         if (diff->account[i].of <= MPR_DIFF_HEAP && peak > c.largest_peak) c.largest_peak = peak;
@@ -588,8 +591,13 @@ static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
         out->of = a->name;
         out->peak = totals(a);
         if (a->of == MPR_DIFF_HEAP) out->step_spread = c->of_heap[a->which].step_spread;
+        out->has_run_spread = c->diff->peaks.logs > 2;
         out->run_spread = (struct mpr_sides){ positive(mpr_signed_sub(a->base.most, a->base.least)),
                                               positive(mpr_signed_sub(a->now.most, a->now.least)) };
+        if (out->changes && out->change[0].kind == MPR_CHANGE_BLOCKS) {
+            out->run[0] = a->base_run;
+            out->run[1] = a->now_run;
+        }
     } else if (out->changes) {
         out->of = "anonymous memory";
         out->peak = out->change[0].peak;

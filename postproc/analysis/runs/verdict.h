@@ -53,9 +53,11 @@ struct mpr_verdict {
     const char *of; /* the heap, device or memory of the first change, or else the heap with the
                        largest difference.  NULL if nothing was recorded. */
     struct mpr_sides peak;        /* its peaks */
+    bool has_run_spread;          /* run_spread is known: a side has several runs */
     struct mpr_sides run_spread;  /* bytes by which its peaks differ between the runs of a side */
     struct mpr_sides step_spread; /* bytes between the quartiles of the peaks of that heap's
                                      training steps, in each run.  0: it has none. */
+    size_t run[2]; /* the runs of the sides that were compared for the first change */
     struct mpr_change *change;
     size_t changes;
     /* private */
