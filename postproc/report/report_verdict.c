@@ -85,8 +85,8 @@ static const char *advice_for_role(const struct mpr_change *c)
     case MPR_ROLE_OPTIMIZER:
         return "the optimizers, the element type of their state, and how many parameters they train";
     case MPR_ROLE_ACTIVATIONS:
-        return has_same_blocks(c) ? "the batch, the sequence length and the element type: as many "
-                                    "blocks have other sizes"
+        return has_same_blocks(c) ? "the batch, the sequence length and the element type: the "
+                                    "number of blocks is the same, their sizes differ"
                                   : "activation checkpointing, offloading, torch.no_grad() and the "
                                     "number of layers: the number of blocks differs";
     case MPR_ROLE_OUTPUTS:
@@ -101,7 +101,7 @@ static const char *advice_for_role(const struct mpr_change *c)
         return c->in_optimizer ? "foreach and fused of the optimizers"
                : has_same_blocks(c)
                    ? "element types (.float()), the batch and the sequence length: "
-                     "as many blocks have other sizes"
+                     "the number of blocks is the same, their sizes differ"
                    : "element types (.float()), pieces of the batch, and "
                      "operations in place or fused: the number of blocks differs";
     default: return "the call site in both programs";
@@ -301,13 +301,12 @@ static void fields(struct mpr_document *doc, const char *sentence, const struct 
 
 static const char *owner_words(const struct mpr_change *c)
 {
-    const uint64_t whole = (uint64_t)llabs(mpr_sides_change(c->bytes)),
-                   place = (uint64_t)llabs(mpr_sides_change(c->place));
+    const int64_t whole = mpr_sides_change(c->bytes), place = mpr_sides_change(c->place);
+    const bool is_most = whole > 0 ? place >= whole / 2 : place <= whole / 2;
     if (c->kind == MPR_CHANGE_RETENTION) return "the largest owner of live blocks is";
     if (c->kind == MPR_CHANGE_ELEMENT_SIZE) return "the largest difference is in";
     if (c->kind == MPR_CHANGE_GRAPH_POOLS) return "the largest difference of live blocks is in";
-    return c->kind == MPR_CHANGE_GROWTH || place >= whole / 2 ? "most of it in"
-                                                              : "the largest part in";
+    return is_most ? "most of it in" : "the largest part in";
 }
 
 /* Returns the sentence of a change with its owner and the owner's bytes on both sides. */

@@ -248,6 +248,7 @@ static void blocks_of_another_size_come_from_the_batch(void **state)
     assert_int_equal(change->place.now, 2000 * MIB);
     assert_non_null(strstr(mpr_report_change_words(&f->doc, change), "Block.forward"));
     assert_non_null(strstr(mpr_report_change_advice(change), "batch"));
+    assert_non_null(strstr(mpr_report_change_advice(change), "number of blocks is the same"));
     assert_null(strstr(mpr_report_change_advice(change), "checkpointing"));
 }
 
@@ -336,8 +337,20 @@ static void growth_of_one_side_replaces_the_role_of_what_it_keeps(void **state)
     assert_int_equal(f->verdict.changes, 1);
     assert_string_equal(change->key, "growth");
     assert_string_equal(mpr_report_change_words(&f->doc, change),
-                        "gpu0/torch grows by 680.00 MiB in the new side only, most of it in "
+                        "gpu0/torch grows by 680.00 MiB in the new side only, the largest part in "
                         "remember (cache.py:3)");
+}
+
+static void most_of_a_growth_is_in_the_call_site_that_has_half_of_it(void **state)
+{
+    struct fixture *f = *state;
+    const char *name = "train > step";
+    set_heap(f, MPF_HEAP_HOST, 1000 * MIB, 1700 * MIB);
+    set_growth(f, 1, MPF_HEAP_HOST, 680 * MIB);
+    f->finding[1].path = mpr_frame_labels(&f->doc.arena, &name, 1);
+    assert_string_equal(mpr_report_change_words(&f->doc, compare(f)),
+                        "host/heap grows by 680.00 MiB in the new side only, most of it in "
+                        "train > step: 1000.00 MiB -> 1.66 GiB");
 }
 
 static void equal_growth_is_no_difference(void **state)
@@ -589,6 +602,7 @@ int main(void)
         TEST(a_small_change_in_the_other_direction_is_left_out),
         TEST(roles_are_those_of_the_run_s_own_device),
         TEST(growth_of_one_side_replaces_the_role_of_what_it_keeps),
+        TEST(most_of_a_growth_is_in_the_call_site_that_has_half_of_it),
         TEST(equal_growth_is_no_difference),
         TEST(steps_that_differ_as_much_make_a_difference_noise),
         TEST(equal_steps_of_each_run_leave_a_difference),
