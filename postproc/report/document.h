@@ -149,8 +149,9 @@ typedef struct mpr_value mpr_getter(const void *row, const void *context);
 #define MPR_VALUE_IN(function, type, name, of, c, ...)                                             \
     static struct mpr_value function(const void *row, const void *context)                         \
     {                                                                                              \
-        __attribute__((unused)) const struct type *name = row;                                     \
-        __attribute__((unused)) struct of *c = (struct of *)context;                               \
+        const struct type *name = row;                                                             \
+        struct of *c = (struct of *)context;                                                       \
+        (void)name, (void)c;                                                                       \
         return __VA_ARGS__;                                                                        \
     }
 #define MPR_VALUE(function, type, name, ...)                                                       \

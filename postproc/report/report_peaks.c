@@ -66,7 +66,7 @@ static const struct mpr_column row_columns[] = {
       .ranks = MPR_ORDER_END, .if_ranked = true },
     MORE_COLUMNS,
     { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(all_bytes),
-      .unless = MPR_UNKNOWN_AT_MAX, .bound = true }, /* only by size */
+      .unless = MPR_UNKNOWN_AT_MAX, .bound = true, .spare = 2 }, /* only by size */
 };
 
 static const struct mpr_column thread_columns[] = {

@@ -31,7 +31,7 @@ def compact(path, *options, **run):
 
 def folded(path):
     out = compact(path)
-    mp.check("are folded" in out, out)
+    mp.check("thinned to" in out, out)
     return path
 
 
@@ -108,7 +108,7 @@ def test_compacted_log_gives_the_same_report():
         mp.equal(state(path), "folded", "state")
         mp.check("log: thinned until" in report("peaks", path), "the report does not mention thinning")
         mp.equal(sorted(f for f in os.listdir(os.path.dirname(path)) if ".fold" in f), [os.path.basename(path) + ".fold"], "files")
-        mp.check("not worth" in compact(path), "folded again without need")
+        mp.check("its older part is too small" in compact(path), "folded again without need")
 
 
 def test_compact_works_repeatedly_while_the_program_runs():
@@ -158,7 +158,7 @@ def test_missing_foreign_or_damaged_fold_file_is_reported():
         first = copy(folded(path))
         alone = copy(path, fold=False)
         mp.equal((state(alone), mp.Log(alone).exit), ("missing", mp.INCOMPLETE), "without LOG.fold")
-        mp.check("put it beside the log" in report("peaks", alone, status=mp.INCOMPLETE), "the report does not mention the missing file")
+        mp.check("copy it to the folder of the log" in report("peaks", alone, status=mp.INCOMPLETE), "the report does not mention the missing file")
         shutil.copy(folded(other) + ".fold", alone + ".fold")
         mp.equal((state(alone), mp.Log(alone).exit), ("foreign", mp.INCOMPLETE), "another log's")
         with open(alone + ".fold", "wb") as f:
@@ -180,7 +180,7 @@ def test_compacted_log_without_its_newest_part_is_reported():
     os.rename(whole + ".journal", whole + ".fold.journal")
     for beginning in whole + ".fold", cut:            # the events in the journal are not part of the copy
         said = report("peaks", beginning, status=mp.INCOMPLETE)
-        is_said = "this is the log's beginning, which was folded" in said or "INCOMPLETE, a copy" in said     # copied
+        is_said = "this is the beginning of a log that was thinned" in said or "INCOMPLETE, a copy" in said     # copied
                                                                                                               # while
                                                                                                               # its
                                                                                                               # process
@@ -188,9 +188,9 @@ def test_compacted_log_without_its_newest_part_is_reported():
         mp.check(is_said and "nothing is missing" not in said, said)
     for gone in whole + ".fold.journal", cut + ".journal", path + ".journal":
         os.unlink(gone)
-    mp.check("it is not there, and with it the newest part" in report("peaks", whole, status=1), "the report does not mention the missing log")
+    mp.check("the newest part of the log, does not exist" in report("peaks", whole, status=1), "the report does not mention the missing log")
     for beginning in whole + ".fold", cut:
-        mp.check("this is the log's beginning, which was folded" in report("peaks", beginning, status=mp.INCOMPLETE), beginning)
+        mp.check("this is the beginning of a log that was thinned" in report("peaks", beginning, status=mp.INCOMPLETE), beginning)
     mp.check(os.path.exists(whole + ".fold"), "the beginning is gone")
 
 
@@ -245,7 +245,7 @@ def test_refused_compact_loses_nothing():
         mp.check("File too large" in compact(path, status=1, preexec_fn=lambda: (small(), signal.signal(signal.SIGXFSZ, signal.SIG_IGN))),
                  "no room")
         same(path, before)
-        mp.check("no holes" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "no holes")
+        mp.check("cannot release room inside a file" in compact(path, status=1, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "no holes")
         os.link(path, path + ".link")
         mp.check("hard link" in compact(path, status=1), "a hard link")
         os.unlink(path + ".link")
@@ -266,7 +266,7 @@ def test_refused_compact_loses_nothing():
 def test_finished_log_is_compacted_without_hole_punching():
     path, _ = killed()
     before = mp.Log(path)
-    mp.check("are folded" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "not folded")
+    mp.check("thinned to" in compact(path, env={**os.environ, "LD_PRELOAD": mp.victim("libno_hole_punching.so")}), "not folded")
     same(path, before)
     mp.whole(mp.Log(path))
 
@@ -411,7 +411,7 @@ def test_compact_of_one_run_changes_no_other_log():
     this = killed(MEMPROF_RUN="this", MEMPROF_KEEP=KEEP)[0]
     mp.equal(report("log", "compact", "--run=this", *logs), "", "logs of other runs, and one without MEMPROF_KEEP")
     mp.equal([state(log) for log in logs], [None] * 3, "states")
-    mp.check("are folded" in report("log", "compact", "--run=this", this), "a log of the run")
+    mp.check("thinned to" in report("log", "compact", "--run=this", this), "a log of the run")
 
 
 def switches(pid):

@@ -271,7 +271,7 @@ def of_another_user(folder):
         done = run("ranks", "--format=json", log)
         check(done.returncode in (0, 3) and ("77" in re.findall(r'"rank": "?([0-9]+)', done.stdout)) == believed, "owner", owner, done)
     done = run("log", "digest", log)
-    check(done.returncode == 1 and "it belongs to neither the log's owner, nor you, nor root: it stays" in done.stderr, "it was replaced", done)
+    check(done.returncode == 1 and "it belongs to neither the log's owner, nor you, nor root; this file was not changed" in done.stderr, "it was replaced", done)
     os.chown(log, 4242, -1)
     check("77" in run("ranks", "--format=json", log).stdout, "the log's owner is not believed")
     os.unlink(log)

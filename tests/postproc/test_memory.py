@@ -88,7 +88,7 @@ def exhaustion_never_writes_a_partial_export(folder):
     log = golden("h200-graphs-oom.zst", folder)
     for form in ("torch-snapshot", "pprof", "perfetto"):
         each_failure(["export", "--to", form, log], folder)
-        if sorted(os.listdir(folder)) != ["log.zst", "count"]:
+        if sorted(os.listdir(folder)) != ["count", "log.zst"]:
             sys.exit(f"{form}: {os.listdir(folder)}")
 
 

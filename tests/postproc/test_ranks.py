@@ -374,7 +374,7 @@ def bad(base):
                          (edited("UPDATE heaps SET peak_bytes = 'many'"), "heaps.peak_bytes"), (edited("DELETE FROM processes"), "one process"),
                          (edited("INSERT INTO series SELECT 1, 'host/heap', 1, 1, 1, 1, 1 FROM series AS a, series AS b"), "too many rows"),
                          (edited("UPDATE lines SET path = zeroblob(100000)"), "damaged"), (edited("ALTER TABLE heaps DROP COLUMN peak_ns"), "damaged"),
-                         (cut, "damaged"), (replaced(b"no database at all, but long enough\n" * 100), "no digest"), (replaced(b""), "no digest")):
+                         (cut, "damaged"), (replaced(b"no database at all, but long enough\n" * 100), "not a digest"), (replaced(b""), "not a digest")):
         with Job(base, 4) as job:
             spoil(job.path[1])
             done = run("--format", "json", job.folder)

@@ -331,12 +331,13 @@ uint64_t mpr_insights_missing(const struct mpr_insights *in)
 
 /* A finding and its place in the order: those that would have made room for the request that
  * failed, those that the program can do without, and those that it may need. */
+enum rank { MAKES_ROOM, SAVES, MAY_SAVE };
 struct ranked {
     struct mpr_finding finding;
-    enum { MAKES_ROOM, SAVES, MAY_SAVE } rank;
+    enum rank rank;
 };
 
-static int rank_of(const struct mpr_insights *in, const struct mpr_finding *f)
+static enum rank rank_of(const struct mpr_insights *in, const struct mpr_finding *f)
 {
     if (f->weak) return MAY_SAVE;
     return in->oom.told && mpf_heap_is_gpu(f->heap) && mpf_heap_device(f->heap) == in->oom.device &&
