@@ -141,8 +141,8 @@ static void blocks(struct mpr_document *doc, const struct mpr_ranks *r)
         count += *own != 0;
     }
     if (count)
-        mpr_doc_line(doc, "%s log%s not each block of malloc (MEMPROF_HOST=%s)",
-                     mpr_doc_count(doc, count), count == 1 ? " has" : "s have", which);
+        mpr_doc_line(doc, "%s log%s some malloc blocks (MEMPROF_HOST=%s)",
+                     mpr_doc_count(doc, count), count == 1 ? " lacks" : "s lack", which);
 }
 
 static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)

@@ -89,8 +89,8 @@ static void outliers(struct mpr_document *doc, const struct mpr_ranks *r,
 {
     enum { SHOWN = 3 };
     if (!k->aparts) return;
-    mpr_doc_add_plain(doc, "    of %s groups %s lie apart, by their medians: ",
-                      mpr_doc_count(doc, k->groups), mpr_doc_count(doc, k->aparts));
+    mpr_doc_add_plain(doc, "    %s of %s groups differ from the others by their median: ",
+                      mpr_doc_count(doc, k->aparts), mpr_doc_count(doc, k->groups));
     for (size_t i = 0; i < k->aparts && i < SHOWN; i++) {
         const struct mpr_ranks_group *g = &r->group[k->apart[i]];
         mpr_doc_add_plain(doc, "%s%s %s", i ? ", " : "", g->members, mpr_doc_size(doc, g->median));
