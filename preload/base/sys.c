@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include "base/own_maps.h"
+#include "base/text.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -166,9 +167,7 @@ uint64_t mp_sys_kib(const char *text, const char *key)
     const char *p = strstr(text, key);
     if (!p) return UINT64_MAX;
     for (p += strlen(key); *p == ' ' || *p == '\t'; p++) {}
-    uint64_t n = 0;
-    for (; *p >= '0' && *p <= '9'; p++) n = n * 10 + (uint64_t)(*p - '0');
-    return n << 10;
+    return mp_text_decimal(p) << 10;
 }
 
 /* "pid (name) S ppid ...": the name, the second field, may contain spaces and parentheses. */
@@ -176,9 +175,7 @@ uint64_t mp_sys_stat_field(const char *text, int n)
 {
     const char *p = strrchr(text, ')');
     for (int field = 2; p && field < n; field++) p = strchr(p + 1, ' ');
-    uint64_t value = 0;
-    for (p = p ? p + 1 : ""; *p >= '0' && *p <= '9'; p++) value = value * 10 + (uint64_t)(*p - '0');
-    return value;
+    return p ? mp_text_decimal(p + 1) : 0;
 }
 
 long mp_sys_threads(char *main_state)

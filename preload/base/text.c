@@ -52,6 +52,13 @@ bool mp_text_version(const char *text, unsigned part[2])
     return true;
 }
 
+uint64_t mp_text_decimal(const char *text)
+{
+    uint64_t n = 0;
+    for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (uint64_t)(*text - '0');
+    return n;
+}
+
 static uint64_t hex(const char **p)
 {
     uint64_t n = 0;
@@ -69,3 +76,5 @@ void mp_text_range(const char *text, uint64_t *from, uint64_t *to)
     if (*text == '-') text++;
     *to = hex(&text);
 }
+
+uint64_t mp_text_hex(const char *text) { return hex(&text); }

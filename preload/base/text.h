@@ -27,6 +27,10 @@ void mp_text_size(struct mp_text *t, uint64_t bytes);
  * or with numbers of 100 or more. */
 bool mp_text_version(const char *text, unsigned part[2]);
 
+/* Return the number that the text begins with, or 0 if it begins with none. */
+uint64_t mp_text_decimal(const char *text);
+uint64_t mp_text_hex(const char *text);
+
 /* Parses the hexadecimal "from-to" at the beginning of a line of /proc/PID/maps. */
 void mp_text_range(const char *text, uint64_t *from, uint64_t *to);
 

@@ -4,12 +4,12 @@
 
 #include "base/clock.h"
 #include "core/record.h"
+#include "core/sample.h"
 #include "core/state.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 
-#define PERIOD_US   UINT64_C(90000)
-#define COST_FACTOR 500 /* so that reading takes at most 0.2 % of the time */
+#define PERIOD_US UINT64_C(90000)
 
 static uint64_t value_of(const char *name)
 {
@@ -48,7 +48,7 @@ void mp_jemalloc_read(void)
     const int saved = errno;
     const struct mp_guarded guard = mp_guard_enter();
     read_values(values);
-    const uint64_t after = mp_clock_ticks(), cost = COST_FACTOR * (after - now);
+    const uint64_t after = mp_clock_ticks(), cost = MP_SAMPLE_COST_FACTOR * (after - now);
     if (cost > period) __atomic_store_n(&next, now + cost, __ATOMIC_RELAXED);
     mp_guard_leave(guard);
     errno = saved;

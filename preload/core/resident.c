@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/epoch.h"
 #include "core/records.h"
+#include "core/sample.h"
 #include "core/state.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
@@ -14,13 +15,12 @@
 /* Smaller processes are not read, so that short programs end as fast as before. */
 #define MIN_BYTES  (UINT64_C(16) << 20)
 #define FILE_BYTES (UINT64_C(1) << 20) /* smaller files are not named */
-/* Readings take at most 0.2 % of the time, and 10 ms of a processor in advance, so that a program
- * whose memory grows at its start is read several times.  A reading is given up after 100 ms of a
- * processor.  That bounds its work, not its waits for the lock of the process's mappings, which the
- * kernel holds only within each read(2). */
-#define COST_FACTOR 500
-#define CREDIT_NS   INT64_C(10000000)
-#define READING_NS  UINT64_C(100000000)
+/* Readings may take 10 ms of a processor in advance (sample.h limits their share of the time), so
+ * that a program whose memory grows at its start is read several times.  A reading is given up
+ * after 100 ms of a processor.  That bounds its work, not its waits for the lock of the process's
+ * mappings, which the kernel holds only within each read(2). */
+#define CREDIT_NS  INT64_C(10000000)
+#define READING_NS UINT64_C(100000000)
 /* Reports show the reading with the most memory.  So one is due when memory has grown by a
  * sixteenth since that reading, by a 64th at the end, and by a quarter whatever it costs: at most
  * 60 times up to 16 TiB. */
@@ -78,11 +78,7 @@ static bool read_pointer(void *arg, int tid)
     if (mp_sys_slurp(path, text, sizeof text) <= 0) return true;
     const char *pc = strrchr(text, ' ');
     const char *sp = pc ? memrchr(text, ' ', (size_t)(pc - text)) : NULL;
-    if (sp && !strncmp(sp, " 0x", 3)) {
-        uint64_t address, none;
-        mp_text_range(sp + 3, &address, &none);
-        add_pointer(address);
-    }
+    if (sp && !strncmp(sp, " 0x", 3)) add_pointer(mp_text_hex(sp + 3));
     return used() < r.deadline;
 }
 
@@ -232,13 +228,6 @@ static void count(void)
 
 /* ---- smaps */
 
-static uint64_t decimal(const char *text)
-{
-    uint64_t n = 0;
-    for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (uint64_t)(*text - '0');
-    return n;
-}
-
 /* Skips to the field after the next spaces. */
 static const char *next_field(const char *p)
 {
@@ -253,10 +242,10 @@ static void begin_mapping(const char *line)
     struct mapping *m = &r.at;
     const char *flags = next_field(line), *offset = next_field(flags);
     const char *inode = next_field(next_field(offset)), *path = next_field(inode);
-    uint64_t none;
-    *m = (struct mapping){ .inode = decimal(inode), .can_read = flags[0] == 'r' };
+    *m = (struct mapping){ .offset = mp_text_hex(offset),
+                           .inode = mp_text_decimal(inode),
+                           .can_read = flags[0] == 'r' };
     mp_text_range(line, &m->from, &m->to);
-    mp_text_range(offset, &m->offset, &none);
     const size_t length = strlen(path),
                  cut = length < sizeof m->path ? 0 : length + 1 - sizeof m->path;
     memcpy(m->path, path + cut, length + 1 - cut);
@@ -277,7 +266,7 @@ static void take_line(const char *line)
     }
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
         if (!strncmp(line, field[i].key, strlen(field[i].key)))
-            *(uint64_t *)((char *)&r.at + field[i].place) = decimal(next_field(line)) << 10;
+            *(uint64_t *)((char *)&r.at + field[i].place) = mp_sys_kib(line, field[i].key);
 }
 
 /* Takes the complete lines of the text, and returns the bytes of the rest, which is moved to the
@@ -316,7 +305,7 @@ static bool read_smaps(void)
 
 static void add_credit(uint64_t now)
 {
-    r.credit = r.time ? r.credit + (int64_t)((now - r.time) / COST_FACTOR) : CREDIT_NS;
+    r.credit = r.time ? r.credit + (int64_t)((now - r.time) / MP_SAMPLE_COST_FACTOR) : CREDIT_NS;
     if (r.credit > CREDIT_NS) r.credit = CREDIT_NS;
     r.time = now;
 }

@@ -17,15 +17,11 @@
 #define PERIOD_NS 90000000u
 /* Maximum time between two samples, even if nothing changed. */
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
-/* Reading smaps_rollup takes at most 0.2 % of the time. */
-#define COST_FACTOR 500
 
+/* The kernel writes "max" if there is no limit. */
 static uint64_t number_of(const char *text)
 {
-    if (*text < '0' || *text > '9') return MPF_UNKNOWN; /* "max" */
-    uint64_t n = 0;
-    for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (uint64_t)(*text - '0');
-    return n;
+    return *text < '0' || *text > '9' ? MPF_UNKNOWN : mp_text_decimal(text);
 }
 
 struct sampler {
@@ -50,7 +46,8 @@ static void read_rollup(uint64_t now)
         s.pss = mp_sys_kib(text, "Pss:");
     }
     const uint64_t cost = mp_sys_clock(CLOCK_MONOTONIC) - now;
-    s.next_rollup = now + (cost * COST_FACTOR > PERIOD_NS ? cost * COST_FACTOR : PERIOD_NS);
+    const uint64_t pause = cost * MP_SAMPLE_COST_FACTOR;
+    s.next_rollup = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
 }
 
 /* Returns true if a value other than the time changed by a page or more. Values that were not read
