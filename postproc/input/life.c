@@ -34,10 +34,11 @@ enum { LOOKS = 10, LOOK_NS = 10000000 };
  * when its memory is released. */
 #define BEAT_LATE_NS UINT64_C(1000000000)
 
-__attribute__((format(printf, 2, 3))) static struct mpr_verdict verdict(enum mpr_life life,
-                                                                        const char *format, ...)
+__attribute__((format(printf, 2, 3))) static struct mpr_life_verdict verdict(enum mpr_life life,
+                                                                             const char *format,
+                                                                             ...)
 {
-    struct mpr_verdict v = { .life = life };
+    struct mpr_life_verdict v = { .life = life };
     va_list list;
     va_start(list, format);
     vsnprintf(v.why, sizeof v.why, format, list);
@@ -124,7 +125,7 @@ static uint64_t innermost_pid(uint64_t pid)
 
 /* ---- the process */
 
-static struct mpr_verdict find_in_own_namespace(const struct mpr_header *h)
+static struct mpr_life_verdict find_in_own_namespace(const struct mpr_header *h)
 {
     struct process process;
     if (read_process(h->pid, &process)) {
@@ -154,8 +155,8 @@ static bool is_process_of(const struct mpr_header *h, uint64_t pid)
     return !pidns || pidns == h->identity.pidns;
 }
 
-static struct mpr_verdict find_in_other_namespace(const struct mpr_header *h,
-                                                  const struct mpf_identity *own)
+static struct mpr_life_verdict find_in_other_namespace(const struct mpr_header *h,
+                                                       const struct mpf_identity *own)
 {
     DIR *proc = opendir("/proc");
     const struct dirent *entry;
@@ -174,7 +175,7 @@ static struct mpr_verdict find_in_other_namespace(const struct mpr_header *h,
 }
 
 /* Finds out whether the process runs by its number, namespace and start time. */
-static struct mpr_verdict find_by_number(const struct mpr_header *h)
+static struct mpr_life_verdict find_by_number(const struct mpr_header *h)
 {
     static const uint8_t unknown[sizeof h->identity.boot];
     const struct mpf_identity *identity = &h->identity;
@@ -234,7 +235,8 @@ static bool releases_lock(const struct mpr_header *header, const struct mpr_jour
     return false;
 }
 
-struct mpr_verdict mpr_life_find(const struct mpr_header *header, const struct mpr_journal *journal)
+struct mpr_life_verdict mpr_life_find(const struct mpr_header *header,
+                                      const struct mpr_journal *journal)
 {
     switch (holder_of(journal)) {
     case THE_PROCESS:

@@ -14,7 +14,7 @@
 
 enum mpr_life { MPR_LIFE_ENDED, MPR_LIFE_RUNS, MPR_LIFE_UNKNOWN };
 
-struct mpr_verdict {
+struct mpr_life_verdict {
     enum mpr_life life;
     char why[192]; /* a clause that fits into parentheses */
 };
@@ -26,8 +26,8 @@ struct mpr_verdict {
  * releases it when the memory of the process is released, whatever namespace it is in.  Otherwise
  * the process is looked for by its number and start time.  Never waits for a lock.  If a process
  * has just ended, waits up to 100 ms until the kernel has released its memory. */
-struct mpr_verdict mpr_life_find(const struct mpr_header *header,
-                                 const struct mpr_journal *journal);
+struct mpr_life_verdict mpr_life_find(const struct mpr_header *header,
+                                      const struct mpr_journal *journal);
 /* Fills the identity of this process, in the form of a header, with started 0. */
 void mpr_life_own_identity(struct mpf_identity *identity);
 /* Returns true if a process ran under the present boot of this machine. */

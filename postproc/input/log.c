@@ -310,7 +310,7 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
     if (log->status.ended) {
-        log->status.process = (struct mpr_verdict){ .life = MPR_LIFE_ENDED };
+        log->status.process = (struct mpr_life_verdict){ .life = MPR_LIFE_ENDED };
         return 0;
     }
     if (!log->life_known) find_life(log);

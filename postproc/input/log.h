@@ -36,11 +36,11 @@ struct mpr_log_fold {
 
 /* The state of the log; final when mpr_log_next has returned 0. */
 struct mpr_log_status {
-    bool ended;                 /* its last frame is an END frame */
-    struct mpr_verdict process; /* whether its process runs.  If the log has ended, the process may
-                                   continue in another log */
-    bool cut;                   /* the log ends inside a frame, at cut_offset */
-    bool has_journal;           /* its journal was read, or it contains recovered slots */
+    bool ended;                      /* its last frame is an END frame */
+    struct mpr_life_verdict process; /* whether its process runs.  If the log has ended, the process
+                                   may continue in another log */
+    bool cut;                        /* the log ends inside a frame, at cut_offset */
+    bool has_journal;                /* its journal was read, or it contains recovered slots */
     bool copied;       /* a copy, and its process may have recorded more after it was made */
     bool journal_only; /* a journal without its log: older events are missing */
     bool has_header;

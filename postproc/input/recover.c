@@ -426,8 +426,8 @@ static int finish_ended(struct subject *s, enum mpr_life life, bool dead,
 }
 
 /* Returns -1 with *error filled if the log may not be changed. */
-static int check_may_recover(const struct subject *s, const struct mpr_verdict *process, bool dead,
-                             struct mpr_recovery *recovery, struct mpr_error *error)
+static int check_may_recover(const struct subject *s, const struct mpr_life_verdict *process,
+                             bool dead, struct mpr_recovery *recovery, struct mpr_error *error)
 {
     const unsigned long long pid = s->scan.header.pid;
     const struct mpr_copied copied = { .journal = &s->journal,
@@ -458,7 +458,7 @@ static int recover_scanned(struct subject *s, bool dead, struct mpr_recovery *re
     const struct mpr_header *header = &s->scan.header;
     const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
     if (s->journal.no_memory) return mpr_fail_memory(error, s->path);
-    const struct mpr_verdict process = mpr_life_find(header, &s->journal);
+    const struct mpr_life_verdict process = mpr_life_find(header, &s->journal);
     note_unused_fold(s, recovery);
     if (s->scan.ended) return finish_ended(s, process.life, dead, recovery, error);
     recovery->runs = process.life == MPR_LIFE_RUNS;
