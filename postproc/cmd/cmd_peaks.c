@@ -101,11 +101,13 @@ static int read_log(struct args *a, struct mpr_peaks *peaks, const char *path,
 static void name_processes(struct mpr_peaks *peaks, struct mpr_processes *all,
                            const struct mpr_paths *logs, const struct mpr_progress *progress)
 {
-    size_t devices = 0;
-    for (size_t i = 0; i < peaks->logs; i++) devices += peaks->log[i].devices;
-    if (logs->count < 2 || !devices) return;
+    size_t shared = 0;
+    for (size_t i = 0; i < peaks->logs; i++)
+        for (size_t k = 0; k < peaks->log[i].devices; k++)
+            shared += mpr_sharing_is_possible(&peaks->log[i].device[k].peak);
+    if (logs->count < 2 || !shared) return;
     mpr_processes_read(all, (const char *const *)logs->at, logs->count, progress);
-    mpr_sharing_of_peaks(peaks, all, progress);
+    mpr_sharing_of_peaks(peaks, NULL, all, progress);
 }
 
 static int make_table(struct mpr_log_report *report)

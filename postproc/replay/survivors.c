@@ -166,4 +166,9 @@ void mpr_survivors_settle(struct mpr_survivors *s)
         if (f->dropped) look_for_pulse(f, s->place[f->place].bytes);
         f->dropped = false;
     }
+    for (uint32_t i = 0; i < s->places; i++) s->place[i].at_peak = 0;
+    for (uint32_t i = 0; i < s->cells; i++)
+        if (s->of_cell[i])
+            s->place[s->of_cell[i] - 1].at_peak +=
+                mpr_accounts_bytes_at_peak(&s->replay->accounts, &s->replay->accounts.cell[i]);
 }

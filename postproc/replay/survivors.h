@@ -60,6 +60,7 @@ struct mpr_survivors {
         uint8_t heap;
         uint32_t followed; /* index + 1, or 0 */
         uint64_t bytes, allocations;
+        uint64_t at_peak; /* bytes at the heap's peak; after mpr_survivors_settle */
     } * place;
     uint32_t places, place_cap;
     struct mpr_index number; /* of places: index + 1, by hash */
@@ -74,7 +75,7 @@ void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r);
 void mpr_survivors_free(struct mpr_survivors *s);
 /* Returns the place of a cell. */
 uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell);
-/* Call it after the last event, before the pulses are used. */
+/* Call it after the last event, before the pulses and the bytes at the peak are used. */
 void mpr_survivors_settle(struct mpr_survivors *s);
 /* Called by the accounts before blocks are added to a cell, or removed from it. */
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes);

@@ -1,5 +1,5 @@
 /* The input of the rules of insights, and the functions with which they add findings.  Private to
- * insights.c, rules_*.c and ranks_findings.c.
+ * insights.c, finding.c, rules_*.c and ranks_findings.c.
  *
  * A rule is a function of the evidence.  It adds a finding only if the numbers show one. */
 #ifndef MPR_EVIDENCE_H
@@ -12,39 +12,10 @@
 #include "insights.h"
 #include "leaks.h"
 #include "mpf/event.h"
+#include "retained.h"
 #include "segments.h"
 #include "site_growth.h"
 #include "steps.h"
-
-/* A sample of the process's anonymous memory after the peak of host/heap, in bytes. */
-struct mpr_retained {
-    uint64_t time; /* ns */
-    uint64_t anonymous, memprof;
-    uint64_t live;         /* blocks and mappings: host/heap and host/mmap */
-    uint64_t others;       /* beyond these near the peak, when malloc kept least: data of libraries,
-                              stacks */
-    uint64_t fallen;       /* bytes of host/heap that were freed since its peak */
-    uint64_t kept_at_most; /* see mpr_kept_at_most */
-};
-/* Returns how many bytes of freed blocks malloc can have kept at a sample, if it kept at most
- * @before at the previous one and the heap fell by @freed since.  It cannot keep more than belongs
- * to no live block.  So memory that appears later, while no block is freed, is not malloc's. */
-static inline uint64_t mpr_kept_at_most(uint64_t before, uint64_t freed, uint64_t beyond)
-{
-    return before + freed < beyond ? before + freed : beyond;
-}
-/* Returns the bytes that belong to no block, mapping or library. */
-static inline uint64_t mpr_retained_unowned(const struct mpr_retained *r)
-{
-    return mpr_saturating_sub(r->anonymous, r->live + r->memprof + r->others);
-}
-/* Returns the part of it that can be freed blocks, which malloc may have kept. */
-static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
-{
-    const uint64_t beyond = mpr_retained_unowned(r),
-                   freed = r->fallen < r->kept_at_most ? r->fallen : r->kept_at_most;
-    return beyond < freed ? beyond : freed;
-}
 
 struct mpr_evidence {
     const struct mpr_log_peaks *log;
@@ -106,6 +77,15 @@ void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value);
 void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact);
 /* Adds a value that only the finding's sentences use. */
 void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail);
+/* The same with a text, which outlives the finding. */
+void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char *text);
+/* Returns true if there is a finding of that kind for the heap. */
+bool mpr_finding_exists(const struct mpr_insights *insights, enum mpr_finding_kind kind,
+                        uint8_t heap);
+/* Call it after the rules: leaves one finding for each cause, and sorts them, the most useful
+ * first.
+ */
+void mpr_findings_settle(struct mpr_insights *insights);
 
 /* Returns the bytes that were missing when memory ran out. */
 uint64_t mpr_insights_missing(const struct mpr_insights *insights);

@@ -1,7 +1,6 @@
 /* One reading gives the peaks, and the evidence with them; then the rules look at it. */
 #include "insights.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +17,11 @@
 #include "projection.h"
 #include "reader.h"
 #include "repeats.h"
+#include "retained.h"
 #include "sharing.h"
 #include "survivors.h"
 
 /* ---- evidence */
-
-/* NEWEST samples, one each TICK, cover more than a second */
-enum { NEWEST = 12, TICK_NS = 100000000, SECOND_NS = 1000000000 };
 
 /* Data collected by a reading of the log. */
 struct mpr_insights_reading {
@@ -40,108 +37,24 @@ struct mpr_insights_reading {
     struct mpr_instances_reading *instances;
     struct mpr_instances measured; /* if has_measured */
     bool has_measured;
-    struct mpr_prescan look;            /* range: the outermost one that repeats often enough to
-                                              compare, or NULL */
-    struct mpr_retained newest[NEWEST]; /* since the peak of host/heap so far; time 0: none */
+    struct mpr_prescan look; /* range: the outermost one that repeats often enough to
+                                   compare, or NULL */
+    struct mpr_retained_samples retained;
     struct mpr_refusals refusals;
     struct mpr_survivors survivors;
-    uint64_t taken, peak, others;
-    struct {
-        uint64_t kept_at_most, heap; /* bytes; heap: live in host/heap */
-    } newest_sample;                 /* of RSS, since the peak of host/heap; or that peak */
 };
 
-static uint64_t live(const struct mpr_replay *r)
-{
-    return r->accounts.heap[MPF_HEAP_HOST].bytes + r->accounts.heap[MPF_HEAP_MMAP].bytes;
-}
-
-static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
-
-/* Returns the bytes that host/heap fell by since the newest sample. */
-static uint64_t freed_since_sample(const struct mpr_insights_reading *g, const struct mpr_replay *r)
-{
-    return mpr_saturating_sub(g->newest_sample.heap, r->accounts.heap[MPF_HEAP_HOST].bytes);
-}
-
-static struct mpr_retained sampled(const struct mpr_insights_reading *g, const struct mpr_replay *r)
-{
-    const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
-    const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
-    return (struct mpr_retained){ .time = r->now,
-                                  .anonymous = known(value[MPF_RSS_ANON]),
-                                  .live = live(r),
-                                  .memprof = known(value[MPF_RSS_MEMPROF]),
-                                  .fallen = mpr_saturating_sub(heap->peak_bytes, heap->bytes),
-                                  .kept_at_most =
-                                      g->newest_sample.kept_at_most + freed_since_sample(g, r) };
-}
-
-static void forget_newest(struct mpr_insights_reading *g)
-{
-    g->taken = 0;
-    memset(g->newest, 0, sizeof g->newest);
-    g->evidence.retained = (struct mpr_retained){ 0 };
-}
-
-static void look_at_peak(struct mpr_insights_reading *g, const struct mpr_replay *r)
-{
-    const uint64_t peak = r->accounts.heap[MPF_HEAP_HOST].peak_bytes;
-    if (g->peak == peak) return;
-    forget_newest(g);
-    g->peak = g->newest_sample.heap = peak;
-    g->newest_sample.kept_at_most = 0;
-}
-
-static void limit_kept(struct mpr_insights_reading *g, const struct mpr_replay *r,
-                       struct mpr_retained now)
-{
-    now.others = g->others;
-    g->newest_sample.kept_at_most = mpr_kept_at_most(
-        g->newest_sample.kept_at_most, freed_since_sample(g, r), mpr_retained_unowned(&now));
-    g->newest_sample.heap = r->accounts.heap[MPF_HEAP_HOST].bytes;
-}
-
-/* Keeps the largest sample among those that are at least `lasting` old.  A normal exit frees all
- * blocks, so its last second does not count; the last samples of a killed process do. */
-static void count_lasting(struct mpr_insights_reading *g, uint64_t time, uint64_t lasting)
-{
-    struct mpr_retained *most = &g->evidence.retained;
-    for (size_t i = 0; i < NEWEST; i++) {
-        struct mpr_retained *at = &g->newest[i];
-        if (!at->time || mpr_saturating_sub(time, at->time) < lasting) continue;
-        at->others = g->others;
-        if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
-        at->time = 0;
-    }
-}
-
-/* A log has a sample of the kernel's figures only if they changed.  So the older sample is valid
- * between two samples, and this adds the live bytes of that time. */
 static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
-    struct mpr_insights_reading *g = arg;
-    look_at_peak(g, r);
-    count_lasting(g, time, SECOND_NS);
-    g->newest[g->taken++ % NEWEST] = sampled(g, r);
+    mpr_retained_tick(&((struct mpr_insights_reading *)arg)->retained, r, time);
 }
 
-/* Handles a sample of RSS: memory of earlier ticks may have been returned since then. */
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
     struct mpr_insights_reading *g = arg;
-    const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
     mpr_refusals_see(&g->refusals, r, t, e);
-    if (e->op != MPF_OP_SAMPLE_RSS) return;
-    look_at_peak(g, r);
-    const struct mpr_retained now = sampled(g, r);
-    if (now.fallen <= heap->peak_bytes / 8) g->others = mpr_retained_unowned(&now);
-    limit_kept(g, r, now);
-    for (size_t i = 0; i < NEWEST; i++)
-        if (mpr_saturating_sub(r->now, g->newest[i].time) < 2 * TICK_NS &&
-            now.anonymous < g->newest[i].anonymous)
-            g->newest[i].anonymous = now.anonymous;
+    if (e->op == MPF_OP_SAMPLE_RSS) mpr_retained_sample(&g->retained, r);
 }
 
 struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct mpr_reader *reader,
@@ -152,7 +65,7 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
     *g = (struct mpr_insights_reading){ .out = out, .path = path, .alone = alone };
     mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, g });
     mpr_clock_begin(&reader->replay,
-                    &(struct mpr_clock){ .tick = tick, .arg = g, .every = TICK_NS });
+                    &(struct mpr_clock){ .tick = tick, .arg = g, .every = MPR_RETAINED_TICK_NS });
     if (!alone) {
         mpr_own_peaks_begin(&g->by_best, &reader->replay, MPR_GROUP_AUTO);
         mpr_own_peaks_begin(&g->by_python, &reader->replay, MPR_GROUP_PYTHON);
@@ -187,30 +100,18 @@ static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
     o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
 }
 
-/* A device as it was when memory ran out, or else at its peak. */
-static void fill_states(struct mpr_insights_reading *g, const struct mpr_reader *reader,
-                        const struct mpr_oom *oom)
-{
-    const struct mpr_replay *r = &reader->replay;
-    for (unsigned i = 0; i < MPF_GPUS; i++) {
-        g->evidence.at_oom[i] = oom && mpf_heap_device(oom->heap) == i;
-        if (g->evidence.at_oom[i]) g->state[i] = g->out->oom.state;
-        else mpr_device_fill_state(&g->state[i], &g->out->arena, reader, &r->gpu.device[i].peak);
-    }
-}
-
 /* Takes what the rules need besides the peaks, by the same grouping. */
 static void end(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* The result with the longer life comes first: its arena gets the frames (labels.h). */
     if (oom) fill_oom(g->out, reader, oom);
-    fill_states(g, reader, oom);
+    if (oom) g->evidence.at_oom[mpf_heap_device(oom->heap)] = true;
     mpr_refusals_end(&g->refusals);
     g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
     mpr_segments_fill(&g->segments, reader, oom);
     mpr_prescan_take(&g->look, reader);
-    count_lasting(g, mpr_log_status(reader->log)->end_ns, SECOND_NS);
+    mpr_retained_end(&g->retained, mpr_log_status(reader->log)->end_ns, false);
     g->evidence.threads = threads(&reader->replay);
     g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
 }
@@ -226,147 +127,7 @@ static void take_instances(struct mpr_insights_reading *g, const struct mpr_read
                                                 MPF_HEAP_NONE);
 }
 
-/* ---- findings */
-
-const char *const mpr_finding_keys[MPR_FINDING_KINDS] = {
-#define X(name, key) key,
-    MPR_FINDINGS(X)
-#undef X
-};
-
-struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
-                                    uint8_t heap, uint64_t time, uint64_t bytes)
-{
-    MPR_GROW(out->finding, out->findings, out->cap);
-    struct mpr_finding *f = &out->finding[out->findings++];
-    *f = (struct mpr_finding){ .kind = kind, .heap = heap, .bytes = bytes, .time = time };
-    return f;
-}
-
-void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact)
-{
-    assert(f->facts < MPR_FACTS_MAX);
-    f->fact[f->facts++] = fact;
-}
-
-void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value)
-{
-    mpr_finding_estimate(f, key, value, false);
-}
-
-void mpr_finding_estimate(struct mpr_finding *f, const char *key, uint64_t value, bool estimated)
-{
-    mpr_finding_fact(f, (struct mpr_fact){ key, MPR_FACT_BYTES, estimated, value });
-}
-
-void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)
-{
-    mpr_finding_fact(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_COUNT, .value = value });
-}
-
-void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail)
-{
-    assert(f->details < MPR_DETAILS_MAX);
-    f->detail[f->details++] = detail;
-}
-
-/* ---- competition */
-
-/* A finding that another one of its heap explains. */
-struct covered {
-    enum mpr_finding_kind by, kind;
-    unsigned times; /* the largest ratio of its bytes to those of the other, or 0 for any ratio */
-    enum mpr_finding_variant variant; /* required variant of the other, or 0 for any */
-};
-static const struct covered covered[] = {
-    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_GROWTH, 0 },
-    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_ACTIVATIONS, 0 },
-    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_HOLDER, 0 },
-    /* blocks of several forward passes, which one backward pass would free */
-    { MPR_FINDING_ACTIVATIONS, MPR_FINDING_GROWTH, 2, MPR_VARIANT_WITHOUT_BACKWARD },
-    { MPR_FINDING_WORKSPACES, MPR_FINDING_GROWTH, 2 },
-    /* blocks that a captured graph keeps or uses again */
-    { MPR_FINDING_GRAPH_POOLS, MPR_FINDING_GROWTH, 1 },
-    { MPR_FINDING_GRAPH_POOLS, MPR_FINDING_TEMPORARIES, 1 },
-    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_GRAPH_POOLS, 0 },
-    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_GROWTH, 1 },
-    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_TEMPORARIES, 1 },
-    /* a part of what makes the instance large; others do not need as much */
-    { MPR_FINDING_INSTANCE, MPR_FINDING_TEMPORARIES, 2 },
-    { MPR_FINDING_INSTANCE, MPR_FINDING_ACTIVATIONS, 0 },
-    { MPR_FINDING_PEAK_INSTANCE, MPR_FINDING_TEMPORARIES, 0 },
-};
-
-static bool is_covered(const struct mpr_insights *in, const struct mpr_finding *f)
-{
-    for (size_t i = 0; i < sizeof covered / sizeof *covered; i++)
-        for (size_t k = 0; k < in->findings; k++) {
-            const struct mpr_finding *other = &in->finding[k];
-            if (f->kind == covered[i].kind && other->kind == covered[i].by && !other->weak &&
-                other->heap == f->heap &&
-                (!covered[i].variant || other->variant == covered[i].variant) &&
-                (!covered[i].times || f->bytes / covered[i].times <= other->bytes))
-                return true;
-        }
-    return false;
-}
-
-/* Leaves one finding for each cause. */
-static void drop_covered(struct mpr_insights *in)
-{
-    bool *drop = mpr_alloc(in->findings, sizeof *drop);
-    size_t kept = 0;
-    for (size_t i = 0; i < in->findings; i++) drop[i] = is_covered(in, &in->finding[i]);
-    for (size_t i = 0; i < in->findings; i++)
-        if (!drop[i]) in->finding[kept++] = in->finding[i];
-    in->findings = kept;
-    free(drop);
-}
-
-uint64_t mpr_insights_missing(const struct mpr_insights *in)
-{
-    const struct mpr_insights_oom *o = &in->oom;
-    return o->free == MPF_UNKNOWN ? o->asked : mpr_saturating_sub(o->asked, o->free);
-}
-
-/* A finding and its place in the order: those that would have made room for the request that
- * failed, those that the program can do without, and those that it may need. */
-enum rank { MAKES_ROOM, SAVES, MAY_SAVE };
-struct ranked {
-    struct mpr_finding finding;
-    enum rank rank;
-};
-
-static enum rank rank_of(const struct mpr_insights *in, const struct mpr_finding *f)
-{
-    if (f->weak) return MAY_SAVE;
-    return in->oom.told && mpf_heap_is_gpu(f->heap) && mpf_heap_device(f->heap) == in->oom.device &&
-                   f->bytes >= mpr_insights_missing(in)
-               ? MAKES_ROOM
-               : SAVES;
-}
-
-static int by_use(const void *left, const void *right)
-{
-    const struct ranked *x = left, *y = right;
-    const struct mpr_finding *a = &x->finding, *b = &y->finding;
-    if (x->rank != y->rank) return mpr_compare(x->rank, y->rank);
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return mpr_heap_by_name(a->heap, b->heap);
-}
-
-static void sort(struct mpr_insights *in)
-{
-    struct ranked *ranked = mpr_alloc(in->findings, sizeof *ranked);
-    for (size_t i = 0; i < in->findings; i++) {
-        ranked[i].finding = in->finding[i];
-        ranked[i].rank = rank_of(in, &in->finding[i]);
-    }
-    if (in->findings) qsort(ranked, in->findings, sizeof *ranked, by_use);
-    for (size_t i = 0; i < in->findings; i++) in->finding[i] = ranked[i].finding;
-    free(ranked);
-}
+/* ---- the rules */
 
 static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
 {
@@ -381,8 +142,7 @@ static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_insights_family(out, e);
     mpr_insights_uses(out, e);
     mpr_insights_holders(out, e);
-    drop_covered(out);
-    sort(out);
+    mpr_findings_settle(out);
 }
 
 /* ---- a log */
@@ -425,28 +185,21 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     if (out->has_leaks) e->leaks = &out->leaks;
 }
 
-/* Reads the logs of other processes that used a GPU, to name them in the accounts of the devices.
- */
-static void read_sharing(struct mpr_insights *out, const struct mpr_progress *progress)
+/* Takes the devices' accounts when memory ran out, or else at their peaks, and names the other
+ * processes in them. */
+static void take_states(struct mpr_insights_reading *g, const struct mpr_progress *progress)
 {
-    const struct mpr_log_peaks *log = &out->peaks.log[0];
-    if (!out->family) return;
-    mpr_sharing_of_peaks(&out->peaks, out->family, progress);
-    for (size_t i = 0; out->oom.told && i < log->devices; i++)
-        if (log->device[i].index == out->oom.device)
-            mpr_sharing_add(
-                &out->arena,
-                &(struct mpr_shared_account){ &out->oom.state, log->device[i].uuid, &log->summary },
-                1, out->family, progress);
-}
-
-/* Takes the accounts of devices again that mpr_sharing_of_peaks and mpr_sharing_add corrected. */
-static void take_shared_states(struct mpr_insights_reading *g)
-{
+    struct mpr_insights *out = g->out;
     const struct mpr_log_peaks *log = g->evidence.log;
-    const struct mpr_insights_oom *oom = &g->out->oom;
+    const struct mpr_device *failed = NULL;
+    for (size_t i = 0; out->oom.told && i < log->devices; i++)
+        if (log->device[i].index == out->oom.device) failed = &log->device[i];
+    const struct mpr_shared_account oom = { &out->oom.state, failed ? failed->uuid : "",
+                                            &log->summary };
+    if (out->family) mpr_sharing_of_peaks(&out->peaks, failed ? &oom : NULL, out->family, progress);
     for (size_t i = 0; i < log->devices; i++) g->state[log->device[i].index] = log->device[i].peak;
-    if (oom->told) g->state[oom->device] = oom->state;
+    if (out->oom.told) g->state[out->oom.device] = out->oom.state;
+    g->evidence.state = g->state;
 }
 
 /* Returns the growth that steps found, which has no owner yet, or NULL. */
@@ -492,19 +245,12 @@ static void read_growth(struct mpr_insights *out, const struct mpr_prescan *look
     if (out->has_leaks && out->leaks.kept >= MPR_LEAKS_LEAST) name_growth(out, f);
 }
 
-static bool has_torch(const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->heaps; i++)
-        if (mpr_heap_is_torch(log->heap[i].heap)) return true;
-    return false;
-}
-
 /* Takes the breakdown at the peak, and the owners by Python stacks for the summary. */
 static void take_breakdown(struct mpr_insights_reading *g, struct mpr_reader *reader)
 {
     struct mpr_insights *out = g->out;
     const struct mpr_choice python = { .by = MPR_GROUP_PYTHON, .source = "" };
-    if (!has_torch(&out->peaks.log[0]) || out->oom.told) return;
+    if (!mpr_peaks_has_torch(&out->peaks.log[0]) || out->oom.told) return;
     if (!g->alone) {
         struct mpr_projection projection;
         mpr_peaks_init(&out->by_python,
@@ -525,7 +271,7 @@ static void read_breakdown(struct mpr_insights *out, const char *path, bool alon
     struct mpr_reader reader;
     const struct mpr_choice python = { .by = MPR_GROUP_PYTHON, .source = "" };
     const struct mpr_instant at = MPR_INSTANT_AT(out->oom.time);
-    if (!has_torch(&out->peaks.log[0]) || !out->oom.told) return;
+    if (!mpr_peaks_has_torch(&out->peaks.log[0]) || !out->oom.told) return;
     if (mpr_reader_open(&reader, path, MPR_GROUP_PLACE, at, &none) != 0) return;
     struct mpr_breakdown_reading *b = mpr_breakdown_watch(&reader);
     reader.replay.options.without_malloc = alone;
@@ -573,6 +319,7 @@ static void find_sites(struct mpr_insights_reading *g, const struct mpr_reader *
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     struct mpr_evidence *e = &g->evidence;
+    mpr_survivors_settle(&g->survivors);
     e->site_growth = mpr_site_growth_find(&g->out->arena, &g->survivors, reader, &e->site_growths);
     e->site_temporary =
         mpr_site_temporaries_find(&g->out->arena, &g->survivors, reader, &e->site_temporaries);
@@ -605,16 +352,15 @@ void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_proces
     mpr_peaks_finish(&out->peaks);
     g->evidence.log = &out->peaks.log[0];
     out->died = died(&g->evidence.log->summary);
-    if (out->died) count_lasting(g, g->evidence.log->summary.duration_ns, 0);
+    if (out->died) mpr_retained_end(&g->retained, g->evidence.log->summary.duration_ns, true);
+    g->evidence.retained = g->retained.largest;
     g->evidence.segments = &g->segments;
-    g->evidence.state = g->state;
     g->look.choice = out->peaks.log[0].choice;
     read_steps(out, g, g->path, progress);
     read_leaks(out, &g->evidence, &g->look, g->path, progress);
     read_breakdown(out, g->path, g->alone, progress);
     if (out->has_breakdown) g->evidence.breakdown = &out->breakdown;
-    read_sharing(out, progress);
-    take_shared_states(g);
+    take_states(g, progress);
     apply_rules(out, &g->evidence);
     read_growth(out, &g->look, g->path, progress);
     mpr_insights_end(g);

@@ -307,8 +307,7 @@ static void idle_communicators(struct mpr_insights *out, const struct mpr_device
                                             mpf_heap_gpu(MPF_HEAP_DEVICE, device), s->time, bytes);
     mpr_finding_count(f, "communicators", count);
     mpr_finding_bytes(f, "communicator_bytes", bytes);
-    mpr_finding_detail(
-        f, (struct mpr_fact){ .key = "largest", .type = MPR_FACT_TEXT, .text = largest->name });
+    mpr_finding_detail_text(f, "largest", largest->name);
 }
 
 /* Returns a lower bound of the run's ranks, from its communicators and the given logs. */
@@ -353,11 +352,6 @@ static void doubled_communicators(struct mpr_insights *out, const struct mpr_evi
     mpr_finding_bytes(f, "largest_communicator_bytes", largest->bytes);
 }
 
-static struct mpr_fact text(const char *key, const char *value)
-{
-    return (struct mpr_fact){ .key = key, .type = MPR_FACT_TEXT, .text = value };
-}
-
 /* Adds a finding if the bytes of other processes are a large part of the GPU, and the request would
  * have fit without them. */
 static struct mpr_finding *other_process(struct mpr_insights *out, uint64_t bytes, uint64_t all)
@@ -398,7 +392,7 @@ static void other_processes(struct mpr_insights *out, const struct mpr_evidence 
         mpr_finding_fact(
             f,
             (struct mpr_fact){ .key = "pid", .type = MPR_FACT_ID, .value = largest->process->pid });
-        mpr_finding_detail(f, text("program", mpr_process_title(&out->arena, largest->process)));
+        mpr_finding_detail_text(f, "program", mpr_process_title(&out->arena, largest->process));
     }
     f = other_process(out, without_log, all);
     if (f) f->variant = MPR_VARIANT_UNRECORDED;

@@ -96,11 +96,8 @@ static void outlier(struct mpr_insights *out, const struct mpr_evidence *e,
     mpr_finding_count(f, "instances", s->instances.count);
     mpr_finding_bytes(f, "peak_bytes", peak);
     mpr_finding_bytes(f, "median_peak_bytes", h->median_peak);
-    mpr_finding_detail(f,
-                       (struct mpr_fact){ .key = "name",
-                                          .type = MPR_FACT_TEXT,
-                                          .text = mpr_instances_at_peak(&out->arena, &s->instances,
-                                                                        h->heap, h->worst_peak) });
+    mpr_finding_detail_text(
+        f, "name", mpr_instances_at_peak(&out->arena, &s->instances, h->heap, h->worst_peak));
 }
 
 static uint64_t min_end_bytes(const struct mpr_instance_heap *of, size_t count)
@@ -136,7 +133,8 @@ static void kept_by_instances(struct mpr_insights *out, const struct mpr_steps *
                    kept = entry / s->instances.each, count = s->instances.count;
     uint64_t all;
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
-    if (even_growth(s, heap) < all) all = even_growth(s, heap);
+    const uint64_t even = even_growth(s, heap);
+    if (even < all) all = even;
     if (!(mpf_heap_is_gpu(heap->heap) ? mpr_worth(all, heap->peak_bytes)
                                       : mpr_worth_growth(all, heap->peak_bytes)))
         return;
@@ -145,8 +143,7 @@ static void kept_by_instances(struct mpr_insights *out, const struct mpr_steps *
     f->variant = MPR_VARIANT_EACH_INSTANCE;
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_count(f, "instances", count);
-    mpr_finding_detail(
-        f, (struct mpr_fact){ .key = "range", .type = MPR_FACT_TEXT, .text = s->instances.range });
+    mpr_finding_detail_text(f, "range", s->instances.range);
 }
 
 /* Leaves out the device's heap: its blocks are PyTorch's segments, which its cache keeps. */
@@ -244,7 +241,7 @@ static void growth_over_time(struct mpr_insights *out, const struct mpr_evidence
 void mpr_insights_growth(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_leaks *l = e->leaks;
-    if (!l || l->kept < MPR_LEAKS_LEAST || l->is_too_short) return;
+    if (!l || !mpr_leaks_has_growth(l)) return;
     for (size_t i = 0; i < l->peaks.log[0].heaps; i++) {
         const struct growth g = growth_of(&l->heap[i]);
         const uint8_t heap = l->heap[i].live->heap;

@@ -205,8 +205,7 @@ static void one_module(struct mpr_insights *out, const struct mpr_breakdown_heap
                     row->path);
     struct mpr_finding *f = &out->finding[out->findings - 1];
     mpr_finding_bytes(f, "sibling_bytes", o->sibling_most);
-    mpr_finding_detail(
-        f, (struct mpr_fact){ .key = "module", .type = MPR_FACT_TEXT, .text = o->module });
+    mpr_finding_detail_text(f, "module", o->module);
 }
 
 /* Memory ran out before any backward pass, and activations hold most of it: several forward passes
@@ -265,13 +264,6 @@ static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
-static bool grows(const struct mpr_insights *out, uint8_t heap)
-{
-    for (size_t i = 0; i < out->findings; i++)
-        if (out->finding[i].kind == MPR_FINDING_GROWTH && out->finding[i].heap == heap) return true;
-    return false;
-}
-
 /* A training program that did not run out of memory, but keeps other data than its model: a
  * checkpoint that was loaded, a copy of the model, a data set.  It may need that on the device. */
 static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
@@ -280,7 +272,8 @@ static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
     enum { LEAST_SHARE = 4, LEAST_BYTES = 4 * MPR_WORTH_BYTES };
     const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
     const struct mpr_row *row = share->rows ? share->row : NULL;
-    if (e->at_oom[h->device] || !b->passes || !row || !row->path.depth || grows(out, h->heap))
+    if (e->at_oom[h->device] || !b->passes || !row || !row->path.depth ||
+        mpr_finding_exists(out, MPR_FINDING_GROWTH, h->heap))
         return;
     if (row->bytes < LEAST_BYTES || row->bytes < h->bytes / LEAST_SHARE) return;
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, h->heap, h->time, row->bytes);

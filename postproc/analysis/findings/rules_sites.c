@@ -58,15 +58,6 @@ static void add_outlier(struct mpr_insights *out, const struct mpr_site_use *u,
     mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
 }
 
-/* Returns true if instances of a range show the same. */
-static bool has_instance(const struct mpr_insights *out, uint8_t heap)
-{
-    for (size_t i = 0; i < out->findings; i++)
-        if (out->finding[i].kind == MPR_FINDING_INSTANCE && out->finding[i].heap == heap)
-            return true;
-    return false;
-}
-
 /* ---- temporaries */
 
 /* Returns true if the peak of the heap is in a pass of training or in a module's call.  The roles
@@ -174,7 +165,9 @@ void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e)
     for (size_t i = 0; !thinned && i < e->site_uses; i++) {
         const uint8_t heap = e->site_use[i].heap;
         const struct mpr_site_use *u = outlier(e, heap);
-        if (u && !has_instance(out, heap)) add_outlier(out, u, mpr_peaks_heap(e->log, heap));
+        /* instances of a range show the same */
+        if (u && !mpr_finding_exists(out, MPR_FINDING_INSTANCE, heap))
+            add_outlier(out, u, mpr_peaks_heap(e->log, heap));
     }
     for (size_t i = 0; !thinned && i < e->site_temporaries; i++)
         temporaries(out, e, &e->site_temporary[i]);

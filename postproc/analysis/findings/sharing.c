@@ -19,9 +19,7 @@ struct look {
     uint64_t next; /* the earliest of these times */
 };
 
-/* Returns true if processes other than the account's own can have memory of the GPU.  The driver
- * itself has less. */
-static bool is_shared(const struct mpr_device_state *s)
+bool mpr_sharing_is_possible(const struct mpr_device_state *s)
 {
     const int64_t least = INT64_C(64) << 20;
     const int64_t rest = mpr_signed_add(mpr_device_bytes(s, MPR_USE_OTHER_PROCESSES),
@@ -43,7 +41,8 @@ static uint64_t time_in(const struct mpr_process *process, const struct mpr_shar
     const struct mpr_summary *log = &process->summary;
     const uint64_t start = log->process.start_ns, own_start = a->own->process.start_ns,
                    at = own_start + a->state->time;
-    if (strcmp(log->path, a->own->path) == 0 || !is_shared(a->state)) return UINT64_MAX;
+    if (strcmp(log->path, a->own->path) == 0 || !mpr_sharing_is_possible(a->state))
+        return UINT64_MAX;
     if (!uses_gpu(process, a->uuid)) return UINT64_MAX;
     if (!start || !own_start || at < start || at - start > log->duration_ns) return UINT64_MAX;
     return at - start;
@@ -143,12 +142,8 @@ static void move_bytes(struct mpr_device_state *s)
     *at = mpr_device_part_of(MPR_USE_RECORDED_PROCESSES, bytes);
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mpr_device_share *a = left, *b = right;
-    if (a->bytes != b->bytes) return mpr_compare(b->bytes, a->bytes);
-    return mpr_compare(a->process->pid, b->process->pid);
-}
+MPR_COMPARE(by_bytes, struct mpr_device_share,
+            mpr_compare(b->bytes, a->bytes) ?: mpr_compare(a->process->pid, b->process->pid))
 
 void mpr_sharing_add(struct mpr_arena *arena, const struct mpr_shared_account *account,
                      size_t accounts, const struct mpr_processes *all,
@@ -174,8 +169,8 @@ void mpr_sharing_add(struct mpr_arena *arena, const struct mpr_shared_account *a
     free(time);
 }
 
-void mpr_sharing_of_peaks(struct mpr_peaks *peaks, const struct mpr_processes *all,
-                          const struct mpr_progress *progress)
+void mpr_sharing_of_peaks(struct mpr_peaks *peaks, const struct mpr_shared_account *more,
+                          const struct mpr_processes *all, const struct mpr_progress *progress)
 {
     struct mpr_shared_account *account = NULL;
     size_t accounts = 0, cap = 0;
@@ -186,6 +181,10 @@ void mpr_sharing_of_peaks(struct mpr_peaks *peaks, const struct mpr_processes *a
             account[accounts++] =
                 (struct mpr_shared_account){ &d->peak, d->uuid, &peaks->log[i].summary };
         }
+    if (more) {
+        MPR_GROW(account, accounts, cap);
+        account[accounts++] = *more;
+    }
     mpr_sharing_add(&peaks->arena, account, accounts, all, progress);
     free(account);
 }

@@ -16,6 +16,9 @@ struct mpr_shared_account {
     const struct mpr_summary *own; /* the process of the account */
 };
 
+/* Returns true if processes other than the account's own can have memory of the GPU.  The driver
+ * itself has less. */
+bool mpr_sharing_is_possible(const struct mpr_device_state *state);
 /* Reads each of the other processes' logs up to the instants of the accounts, if the process ran
  * then.  Adds its share to each account of a GPU that it used: the part for recorded processes
  * takes these bytes from those of other processes, and the rest from those that are unknown.
@@ -23,8 +26,9 @@ struct mpr_shared_account {
 void mpr_sharing_add(struct mpr_arena *arena, const struct mpr_shared_account *account,
                      size_t accounts, const struct mpr_processes *all,
                      const struct mpr_progress *progress);
-/* The same for the devices of these logs.  @all: outlives the peaks. */
-void mpr_sharing_of_peaks(struct mpr_peaks *peaks, const struct mpr_processes *all,
-                          const struct mpr_progress *progress);
+/* The same for the devices of these logs, and in the same readings for @more, or NULL.
+ * @all: outlives the peaks. */
+void mpr_sharing_of_peaks(struct mpr_peaks *peaks, const struct mpr_shared_account *more,
+                          const struct mpr_processes *all, const struct mpr_progress *progress);
 
 #endif

@@ -407,6 +407,13 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     return 0;
 }
 
+bool mpr_peaks_has_torch(const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (mpr_heap_is_torch(log->heap[i].heap)) return true;
+    return false;
+}
+
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap)
 {
     for (size_t i = 0; i < log->heaps; i++)

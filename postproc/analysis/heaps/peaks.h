@@ -148,6 +148,8 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
                          struct mpr_heap_peak *out);
 /* Returns the heap of the log, or NULL. */
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);
+/* Returns true if PyTorch used a device. */
+bool mpr_peaks_has_torch(const struct mpr_log_peaks *log);
 /* Returns true if one of the logs is incomplete. */
 bool mpr_peaks_incomplete(const struct mpr_peaks *peaks);
 void mpr_peaks_free(struct mpr_peaks *peaks);

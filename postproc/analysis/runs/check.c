@@ -576,20 +576,18 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)
 {
-    bool torch = false;
     if (mpr_peaks_add(&check->ranges, path, progress, error) != 0 ||
         mpr_peaks_add(&check->best, path, progress, error) != 0)
         return -1;
     const struct mpr_log_peaks *log = newest(&check->ranges), *best = newest(&check->best);
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *heap = &log->heap[i];
-        torch |= mpr_heap_is_torch(heap->heap);
         if (heap->inside || !heap->peak_bytes) continue;
         suggest(budget, MPR_LIMIT_HEAP, "", heap->heap, with_part(heap->peak_bytes, part));
         suggest_ranges(check, budget, heap, part);
         suggest_lines(check, budget, mpr_peaks_heap(best, heap->heap), heap, part);
     }
-    if (!torch) return 0;
+    if (!mpr_peaks_has_torch(log)) return 0;
     if (read_roles(check, path, progress, error) != 0) return -1;
     suggest_roles(&check->breakdown[check->breakdowns - 1], budget, part);
     return 0;

@@ -8,11 +8,6 @@
 #include "evidence.h"
 #include "ranks_parts.h"
 
-static struct mpr_fact text(const char *key, const char *value)
-{
-    return (struct mpr_fact){ .key = key, .type = MPR_FACT_TEXT, .text = value };
-}
-
 /* Returns the place of a line: "load (a.py:3) <- main". */
 static const char *place_of(struct mpr_insights *in, const char *path, const char *caller)
 {
@@ -46,7 +41,6 @@ struct use {
     const struct mpr_digest_device *device;
     uint64_t blocks, contexts; /* bytes */
     bool works;                /* it holds more there than on its other GPUs */
-    bool counted;
 };
 
 static uint64_t peak_of(const struct mpr_digest *d, unsigned kind, uint64_t device)
@@ -92,10 +86,8 @@ static size_t find_uses(const struct mpr_ranks *r, struct use *use)
     return uses;
 }
 
-static bool same_gpu(const struct use *a, const struct use *b)
-{
-    return strcmp(a->device->uuid, b->device->uuid) == 0;
-}
+MPR_COMPARE(by_gpu, struct use,
+            strcmp(a->device->uuid, b->device->uuid) ?: mpr_compare(a->rank, b->rank))
 
 /* Ranks that hold memory of one GPU, on which none of them works. */
 struct foreign {
@@ -105,13 +97,12 @@ struct foreign {
     bool used_by_others;       /* another rank works there, or several ranks hold memory of it */
 };
 
-static struct foreign foreign_of(struct mpr_ranks *r, struct use *use, size_t uses, size_t first)
+/* @use: those of one GPU. */
+static struct foreign foreign_of(struct mpr_ranks *r, const struct use *use, size_t uses)
 {
     struct foreign f = { .rank = mpr_arena_alloc(&r->arena, uses * sizeof *f.rank) };
     for (size_t i = 0; i < uses; i++) {
-        struct use *u = &use[i];
-        if (!same_gpu(u, &use[first])) continue;
-        u->counted = true;
+        const struct use *u = &use[i];
         if (u->works) {
             f.used_by_others = true;
             continue;
@@ -167,9 +158,9 @@ static void add_foreign(struct mpr_insights *in, struct mpr_ranks *r, const stru
     const char *who = f->ranks == 1 ? r->rank[f->rank[0]].name
                                     : mpr_arena_format(&in->arena, "ranks %s",
                                                        mpr_ranks_set(r, f->rank, f->ranks));
-    mpr_finding_detail(out, text("who", who));
-    mpr_finding_detail(out, text("gpu", mpr_arena_format(&in->arena, "gpu%u", device)));
-    if (blocks) mpr_finding_detail(out, text("place", place_of(in, line->path, line->caller)));
+    mpr_finding_detail_text(out, "who", who);
+    mpr_finding_detail_text(out, "gpu", mpr_arena_format(&in->arena, "gpu%u", device));
+    if (blocks) mpr_finding_detail_text(out, "place", place_of(in, line->path, line->caller));
     move_up(in);
 }
 
@@ -182,9 +173,10 @@ static void foreign_gpus(struct mpr_insights *in, struct mpr_ranks *r)
     struct use *use = mpr_alloc(devices, sizeof *use);
     const size_t uses = find_uses(r, use);
     struct foreign most = { .ranks = 0 };
-    for (size_t i = 0; i < uses; i++) {
-        if (use[i].counted) continue;
-        const struct foreign f = foreign_of(r, use, uses, i);
+    if (uses) qsort(use, uses, sizeof *use, by_gpu);
+    for (size_t i = 0, to; i < uses; i = to) {
+        for (to = i + 1; to < uses && !strcmp(use[to].device->uuid, use[i].device->uuid);) to++;
+        const struct foreign f = foreign_of(r, &use[i], to - i);
         if (!f.ranks || !f.used_by_others || f.blocks + f.contexts < MPR_WORTH_BYTES) continue;
         gpus++;
         if (f.blocks + f.contexts > most.blocks + most.contexts) most = f;
@@ -242,14 +234,14 @@ static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
     f->estimated = m->estimated;
     mpr_finding_estimate(f, "peak_bytes", peak, m->estimated);
     mpr_finding_estimate(f, "usual_bytes", usual, m->estimated);
-    mpr_finding_detail(f, text("rank", r->rank[o->rank].name));
-    mpr_finding_detail(
-        f, text("usual", mpr_arena_format(&in->arena, "%s%s", r->pair ? "" : "the median, ",
-                                          r->rank[o->usual].name)));
+    mpr_finding_detail_text(f, "rank", r->rank[o->rank].name);
+    mpr_finding_detail_text(f, "usual",
+                            mpr_arena_format(&in->arena, "%s%s", r->pair ? "" : "the median, ",
+                                             r->rank[o->usual].name));
     if (place) {
         const struct mpr_ranks_cause *c = &o->cause[0];
         mpr_finding_estimate(f, "place_bytes", (uint64_t)c->change, c->estimated);
-        mpr_finding_detail(f, text("place", place));
+        mpr_finding_detail_text(f, "place", place);
     }
     move_up(in);
 }

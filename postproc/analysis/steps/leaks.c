@@ -267,11 +267,6 @@ static void fill_instants(struct mpr_leaks *out, const struct reading *g)
     out->endings = out->last_number;
 }
 
-static bool has_growth(const struct mpr_leaks *out)
-{
-    return out->kept >= MPR_LEAKS_LEAST && !out->is_too_short;
-}
-
 static void fill(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
                  const char *path, const struct mpr_choice *choice)
 {
@@ -287,11 +282,11 @@ static void fill(struct mpr_leaks *out, struct reading *g, struct mpr_reader *re
     for (size_t i = 0; i < log->heaps; i++) {
         const uint8_t code = log->heap[i].heap;
         out->heap[i] = (struct mpr_leaks_heap){ .live = &log->heap[i], .by = choice->by };
-        if (has_growth(out))
+        if (mpr_leaks_has_growth(out))
             fill_growth(&out->heap[i], &g->history, code,
                         code == MPF_HEAP_HOST && reader->replay.totals.told);
     }
-    if (has_growth(out)) fill_sites(out, g, reader, &projection, out->heap);
+    if (mpr_leaks_has_growth(out)) fill_sites(out, g, reader, &projection, out->heap);
     mpr_projection_end(&projection, &reader->replay);
 }
 
@@ -310,9 +305,9 @@ static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_read
                        enum mpr_group calls)
 {
     const size_t heaps = out->peaks.log[0].heaps;
-    struct mpr_leaks_heap *heap = mpr_arena_alloc(&out->arena, heaps * sizeof *heap);
     struct mpr_projection projection;
-    if (!has_growth(out)) return;
+    if (!mpr_leaks_has_growth(out)) return;
+    struct mpr_leaks_heap *heap = mpr_arena_alloc(&out->arena, heaps * sizeof *heap);
     for (size_t i = 0; i < heaps; i++) {
         heap[i] = out->heap[i];
         heap[i].by = calls;

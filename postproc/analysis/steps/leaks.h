@@ -97,6 +97,12 @@ void mpr_leaks_free(struct mpr_leaks *leaks);
 /* Ages of blocks that were live at the last instant. */
 struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *leaks, const struct mpr_ages *made);
 
+/* Returns true if it is known whether the program grows. */
+static inline bool mpr_leaks_has_growth(const struct mpr_leaks *l)
+{
+    return l->kept >= MPR_LEAKS_LEAST && !l->is_too_short;
+}
+
 /* Returns the instances, or seconds, of growth since the warm-up. */
 static inline double mpr_leaks_steps(const struct mpr_leaks *l)
 {

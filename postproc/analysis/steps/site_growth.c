@@ -175,7 +175,7 @@ static uint64_t last_activity(const struct mpr_survivors *survivors)
 }
 
 struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
-                                             struct mpr_survivors *survivors,
+                                             const struct mpr_survivors *survivors,
                                              const struct mpr_reader *reader, size_t *count)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
@@ -204,9 +204,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
 static bool is_programs(const struct mpr_log_peaks *log, uint8_t heap)
 {
     if (!mpr_heap_is_device(heap)) return mpf_heap_is_gpu(heap) || heap == MPF_HEAP_PINNED;
-    for (size_t i = 0; i < log->heaps; i++)
-        if (mpr_heap_is_torch(log->heap[i].heap)) return false;
-    return true;
+    return !mpr_peaks_has_torch(log);
 }
 
 const struct mpr_site_growth *mpr_site_growth_of(const struct mpr_site_growth *growth, size_t count,
@@ -222,18 +220,6 @@ const struct mpr_site_growth *mpr_site_growth_of(const struct mpr_site_growth *g
 }
 
 /* ---- temporaries */
-
-/* Returns the bytes of each place at its heap's peak. */
-static uint64_t *bytes_at_peak(struct mpr_arena *arena, struct mpr_survivors *s)
-{
-    const struct mpr_accounts *accounts = &s->replay->accounts;
-    uint64_t *bytes = mpr_arena_alloc(arena, (s->places + 1) * sizeof *bytes);
-    memset(bytes, 0, s->places * sizeof *bytes);
-    for (uint32_t i = 0; i < s->cells; i++)
-        if (s->of_cell[i])
-            bytes[s->of_cell[i] - 1] += mpr_accounts_bytes_at_peak(accounts, &accounts->cell[i]);
-    return bytes;
-}
 
 /* Returns the most live bytes that a call has found since the second one, or UINT64_MAX if there
  * were less than three calls. */
@@ -267,25 +253,19 @@ struct line {
     uint64_t bytes;
 };
 
-static int by_line(const void *left, const void *right)
-{
-    const struct line *a = left, *b = right;
-    if (a->heap != b->heap) return mpr_compare(a->heap, b->heap);
-    if (a->node != b->node) return mpr_compare(a->node, b->node);
-    if (a->python != b->python) return mpr_compare(a->python, b->python);
-    return a->python ? 0 : mpr_compare(a->place->site, b->place->site);
-}
+MPR_COMPARE(by_line, struct line,
+            mpr_compare(a->heap, b->heap) ?: mpr_compare(a->node, b->node)
+                ?: mpr_compare(a->python, b->python)
+                ?: (a->python ? 0 : mpr_compare(a->place->site, b->place->site)))
 
-static size_t find_lines(struct line *line, struct mpr_arena *arena,
-                         struct mpr_survivors *survivors, const struct mpr_reader *reader)
+static size_t find_lines(struct line *line, const struct mpr_survivors *survivors,
+                         const struct mpr_reader *reader)
 {
-    const uint64_t *at_peak = bytes_at_peak(arena, survivors);
     size_t lines = 0;
-    mpr_survivors_settle(survivors);
     for (uint32_t i = 0; i < survivors->count; i++) {
         const struct mpr_survivor *f = &survivors->followed[i];
         const struct mpr_survivors_place *place = &survivors->place[f->place];
-        const uint64_t bytes = mpr_saturating_sub(at_peak[f->place], base_bytes(f));
+        const uint64_t bytes = mpr_saturating_sub(place->at_peak, base_bytes(f));
         if (!bytes || stands_out(f)) continue;
         line[lines++] =
             (struct line){ .heap = place->heap,
@@ -298,12 +278,12 @@ static size_t find_lines(struct line *line, struct mpr_arena *arena,
 }
 
 struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
-                                                     struct mpr_survivors *survivors,
+                                                     const struct mpr_survivors *survivors,
                                                      const struct mpr_reader *reader, size_t *count)
 {
     struct mpr_site_temporary *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
     struct line *line = mpr_alloc(survivors->count, sizeof *line);
-    const size_t lines = find_lines(line, arena, survivors, reader);
+    const size_t lines = find_lines(line, survivors, reader);
     *count = 0;
     if (lines) qsort(line, lines, sizeof *line, by_line);
     for (size_t i = 0, to; i < lines; i = to) {
@@ -324,20 +304,19 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 
 /* ---- uses */
 
-struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena, struct mpr_survivors *survivors,
+struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
+                                        const struct mpr_survivors *survivors,
                                         const struct mpr_reader *reader, size_t *count)
 {
     struct mpr_site_use *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
-    const uint64_t *at_peak = bytes_at_peak(arena, survivors);
-    mpr_survivors_settle(survivors);
     *count = 0;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
         struct mpr_site_use use = { .heap = (uint8_t)heap };
         const struct mpr_survivor *largest = NULL;
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
-            if (survivors->place[f->place].heap != heap || !stands_out(f) ||
-                at_peak[f->place] < f->largest / 4 * 3)
+            const struct mpr_survivors_place *place = &survivors->place[f->place];
+            if (place->heap != heap || !stands_out(f) || place->at_peak < f->largest / 4 * 3)
                 continue;
             use.bytes += f->largest;
             use.second += f->second;
@@ -364,11 +343,10 @@ static bool is_segment_place(const struct mpr_reader *reader,
 }
 
 struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
-                                                 struct mpr_survivors *survivors,
+                                                 const struct mpr_survivors *survivors,
                                                  const struct mpr_reader *reader, size_t *count)
 {
     struct mpr_segment_churn *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
-    mpr_survivors_settle(survivors);
     *count = 0;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
         const struct mpr_survivors_place *owner = NULL;

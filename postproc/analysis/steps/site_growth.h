@@ -29,7 +29,7 @@ struct mpr_site_growth {
 /* Call it after the last event, before a projection: the cells are those that the survivors have
  * seen.  Returns the heaps with growing sites; the array and the paths are in the arena. */
 struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
-                                             struct mpr_survivors *survivors,
+                                             const struct mpr_survivors *survivors,
                                              const struct mpr_reader *reader, size_t *count);
 
 /* Returns the growth of the heap, or NULL if it has none that counts.  A device's own blocks are
@@ -46,9 +46,9 @@ struct mpr_site_temporary {
     uint64_t times; /* allocations */
     bool estimated; /* from samples */
 };
-/* Call it after the last event.  The array and the paths are in the arena. */
+/* Call it after mpr_survivors_settle.  The array and the paths are in the arena. */
 struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
-                                                     struct mpr_survivors *survivors,
+                                                     const struct mpr_survivors *survivors,
                                                      const struct mpr_reader *reader,
                                                      size_t *count);
 
@@ -61,8 +61,9 @@ struct mpr_site_use {
                                         ones, and of the means of all but the largest */
     bool estimated;
 };
-/* Call it after the last event.  The array and the paths are in the arena. */
-struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena, struct mpr_survivors *survivors,
+/* Call it after mpr_survivors_settle.  The array and the paths are in the arena. */
+struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
+                                        const struct mpr_survivors *survivors,
                                         const struct mpr_reader *reader, size_t *count);
 
 /* PyTorch's segments that the program gave back to the driver again and again. */
@@ -72,9 +73,9 @@ struct mpr_segment_churn {
     uint64_t bytes; /* each time, on average */
     uint64_t times;
 };
-/* Call it after the last event.  The array and the paths are in the arena. */
+/* Call it after mpr_survivors_settle.  The array and the paths are in the arena. */
 struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
-                                                 struct mpr_survivors *survivors,
+                                                 const struct mpr_survivors *survivors,
                                                  const struct mpr_reader *reader, size_t *count);
 
 #endif
