@@ -134,6 +134,14 @@ void mpr_digests_add(struct mpr_digests *all, const char *const *operand, size_t
     free(logs.at);
 }
 
+void mpr_digests_say_made(const struct mpr_digests *all, size_t max)
+{
+    if (all->made > max)
+        mpr_cmd_say(
+            "%zu of %zu digests were made for this report only; memprof-report log digest stores them",
+            all->made, all->count);
+}
+
 void mpr_digests_free(struct mpr_digests *all)
 {
     for (size_t i = 0; i < all->count; i++) mpr_digest_free(&all->at[i]);

@@ -153,11 +153,9 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
         }
         mpr_processes_add_read(processes, &t->summary, heap, t->heaps);
         struct mpr_process *p = &processes->at[i];
-        p->uuid = mpr_arena_alloc(&processes->arena, t->accounts * sizeof *p->uuid);
-        while (runs->count <= SHARED_LOGS && p->uuids < t->accounts) {
-            p->uuid[p->uuids] = t->account[p->uuids].uuid;
-            p->uuids++;
-        }
+        const size_t gpus = runs->count <= SHARED_LOGS ? t->accounts : 0;
+        p->uuid = mpr_arena_alloc(&processes->arena, gpus * sizeof *p->uuid);
+        for (; p->uuids < gpus; p->uuids++) p->uuid[p->uuids] = t->account[p->uuids].uuid;
         free(heap);
     }
     mpr_processes_finish(processes);

@@ -116,10 +116,7 @@ static int report(struct args *a, const struct mpr_digests *digests)
     struct mpr_ranks ranks;
     struct mpr_error error;
     mpr_ranks_make(&ranks, digests->at, digests->count);
-    if (digests->made > 1)
-        mpr_cmd_say(
-            "%zu of %zu digests were made for this report only; memprof-report log digest stores them",
-            digests->made, digests->count);
+    mpr_digests_say_made(digests, 1);
     mpr_output_begin(&a->common.output, &doc);
     mpr_report_ranks(&doc, &ranks);
     int status = mpr_output_document(&a->common.output, &doc, ranks.incomplete);

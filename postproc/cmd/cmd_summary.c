@@ -41,11 +41,6 @@ struct job {
     bool exists;
 };
 
-static bool is_of_job(const struct mpr_process *p, const struct mpr_process_run *run)
-{
-    return *p->summary.process.rank && strcmp(mpr_summary_run(&p->summary), run->id) == 0;
-}
-
 enum { MANY = 8 }; /* digests take long to make */
 
 /* Compares the ranks of the log's run, if the log is that of one of several ranks. */
@@ -57,15 +52,13 @@ static void read_job(struct job *job, const struct mpr_log_report *report,
     size_t paths = 0;
     bool is_rank = false;
     for (size_t i = 0; run && i < all->count; i++) {
-        if (!is_of_job(&all->at[i], run)) continue;
+        if (!*all->at[i].summary.process.rank || !mpr_process_is_in(&all->at[i], run)) continue;
         path[paths++] = all->at[i].summary.path;
         is_rank |= strcmp(all->at[i].summary.path, report->path) == 0;
     }
     if (paths > 1 && is_rank) {
         mpr_digests_add(&job->digests, path, paths, &report->args->output);
-        if (job->digests.made > MANY)
-            mpr_cmd_say("%zu digests were made just now: memprof-report log digest keeps them",
-                        job->digests.made);
+        mpr_digests_say_made(&job->digests, MANY);
         mpr_ranks_make(&job->ranks, job->digests.at, job->digests.count);
         job->exists = job->ranks.ranks > 1;
     }

@@ -307,13 +307,18 @@ static bool is_one_process(const struct mpr_logs *logs)
     return list.count == 1;
 }
 
-static void say_which(const struct mpr_logs *logs, const char *path,
-                      const struct mpr_log_outcome *end)
+struct candidate {
+    const char *path;
+    struct mpr_process_info process;
+    struct mpr_log_outcome end;
+};
+
+static void say_which(const struct mpr_logs *logs, const struct candidate *log)
 {
     struct mpr_arena arena = { 0 };
-    struct mpr_process_info process;
+    const struct mpr_process_info *process = &log->process;
+    const struct mpr_log_outcome *end = &log->end;
     struct mpr_number size;
-    struct mpr_error error;
     const bool has_heap = logs->heap && !end->lacks;
     const char *among =
         has_heap ? mpr_arena_format(&arena, " among those with %s", mpr_heap_name(logs->heap)) : "";
@@ -321,18 +326,11 @@ static void say_which(const struct mpr_logs *logs, const char *path,
                              ? mpr_arena_format(&arena, "the first%s that ran out of memory", among)
                              : mpr_arena_format(&arena, "the largest peak%s, %s", among,
                                                 mpr_units_size(&size, end->peak));
-    if (mpr_log_identity_read(&process, &arena, path, &error) == 0)
-        mpr_cmd_say("%zu logs; showing %s, %s (%s); --pid%s choose%s another", logs->paths.count,
-                    number_of(&arena, &process), command_of(&arena, &process), reason,
-                    *process.rank ? " or --rank" : "", *process.rank ? "" : "s");
+    mpr_cmd_say("%zu logs; showing %s, %s (%s); --pid%s choose%s another", logs->paths.count,
+                number_of(&arena, process), command_of(&arena, process), reason,
+                *process->rank ? " or --rank" : "", *process->rank ? "" : "s");
     mpr_arena_free(&arena);
 }
-
-struct candidate {
-    const char *path;
-    struct mpr_process_info process;
-    struct mpr_log_outcome end;
-};
 
 /* Returns the start of the first process of the run. */
 static uint64_t start_of(const struct candidate *log, size_t count, const char *run)
@@ -387,7 +385,7 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     mpr_bar_clear();
     const struct candidate *chosen = choose_one(log, count);
     const char *path = chosen ? chosen->path : NULL;
-    if (path && !is_one_process(logs)) say_which(logs, path, &chosen->end);
+    if (path && !is_one_process(logs)) say_which(logs, chosen);
     mpr_arena_free(&arena);
     return path;
 }

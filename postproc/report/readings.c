@@ -167,9 +167,7 @@ static void resident_lines(struct mpr_document *doc, const struct mpr_resident *
 void mpr_report_resident(struct mpr_document *doc, const struct mpr_resident *r, bool lines)
 {
     if (!r->valid) return;
-    mpr_doc_open(doc, "resident");
-    mpr_doc_facts(doc, resident_fields, r);
-    mpr_doc_close(doc);
+    mpr_doc_object(doc, "resident", resident_fields, r);
     if (lines) resident_lines(doc, r);
 }
 

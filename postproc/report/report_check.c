@@ -36,11 +36,11 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
     if (!r->rows) return text; /* it is a line itself */
     const struct mpr_line *largest = mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by,
                                                       r->row, r->rows, &lines, &live);
-    return mpr_arena_format(
-        &doc->arena, "%s; %s %s%s in %s%s%s", text,
-        largest->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
-        largest->row.estimated ? "~" : "", mpr_doc_size(doc, largest->row.bytes),
-        mpr_doc_path(doc, largest->row.path), *largest->caller ? " <- " : "", largest->caller);
+    return mpr_arena_format(&doc->arena, "%s; %s %s%s in %s", text,
+                            largest->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
+                            largest->row.estimated ? "~" : "",
+                            mpr_doc_size(doc, largest->row.bytes),
+                            mpr_report_call_words(doc, largest->row.path, largest->caller));
 }
 
 /* ---- fields */

@@ -143,9 +143,7 @@ struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc, const stru
     for (size_t i = 0; i < lines; i++) {
         const struct mpr_line *l = &line[i];
         if (change_in(l) <= 0) continue;
-        const char *name = l->row.path.depth ? mpr_arena_format(&doc->arena, "%s%s%s",
-                                                                mpr_doc_path(doc, l->row.path),
-                                                                *l->caller ? " <- " : "", l->caller)
+        const char *name = l->row.path.depth ? mpr_report_call_words(doc, l->row.path, l->caller)
                                              : mpr_group_empty_path(by);
         return (struct mpr_most_grown){ name, (uint64_t)change_in(l), l->row.estimated };
     }

@@ -192,11 +192,6 @@ static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
     return row;
 }
 
-static bool is_known(const struct mpr_leaks *l)
-{
-    return l->kept >= MPR_LEAKS_LEAST && !l->is_too_short;
-}
-
 /* ---- growth by the sites' own clocks */
 
 #define OF_GROWTH(member) MPR_FIELD(mpr_site_growth, member)
@@ -314,19 +309,19 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                       mpr_doc_size(doc, h->live->peak_bytes), about,
                       mpr_doc_counted(doc, h->live->peak_blocks, "block", "blocks"));
     const struct mpr_site_growth *g = growth_by_call(l, h->live->heap);
-    if (is_known(l) && h->growing.rows) say_growth(doc, l, h);
+    if (mpr_leaks_has_growth(l) && h->growing.rows) say_growth(doc, l, h);
     else if (g)
         mpr_doc_add(doc, MPR_STRONG, "; %s allocations of %s left %s", mpr_doc_count(doc, g->times),
                     mpr_doc_counted(doc, g->sites, "site", "sites"),
                     mpr_doc_size(doc, g->kept_bytes));
-    else if (is_known(l)) say_no_site(doc, l, h);
+    else if (mpr_leaks_has_growth(l)) say_no_site(doc, l, h);
     mpr_report_inside(doc, h->live->inside);
     mpr_doc_end_wrapped(doc, 2);
 }
 
 static struct mpr_value growth_of(const struct mpr_leaks *l, int64_t amount)
 {
-    return is_known(l) ? mpr_value_amount(MPR_CHANGE, amount) : mpr_value_unknown;
+    return mpr_leaks_has_growth(l) ? mpr_value_amount(MPR_CHANGE, amount) : mpr_value_unknown;
 }
 
 static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
@@ -344,7 +339,8 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
     mpr_doc_fact(doc, "grown_bytes", growth_of(l, h->grown_bytes));
     mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
-    mpr_doc_fact(doc, "grows", is_known(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
+    mpr_doc_fact(doc, "grows",
+                 mpr_leaks_has_growth(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
     mpr_doc_fact(doc, "growth_by", mpr_value_text(mpr_group_name[h->by]));
     part(doc, l, h->live->heap, h->by,
          &(struct part){ "growing", "grown_bytes", is_short ? "larger at the end" : "growing",
@@ -435,7 +431,7 @@ static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
                   : mpr_arena_format(&doc->arena, "%s, %s apart",
                                      mpr_doc_counted(doc, count, "instant", "instants"),
                                      mpr_units_span(&every, l->every));
-    if (!is_known(l)) {
+    if (!mpr_leaks_has_growth(l)) {
         unknown_growth(doc, l);
         return;
     }

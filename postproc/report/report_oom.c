@@ -7,6 +7,7 @@
 #include "naming.h"
 #include "report_device.h"
 #include "report_growth.h"
+#include "report_rows.h"
 #include "reports.h"
 #include "units.h"
 
@@ -113,8 +114,7 @@ static const char *user_call(struct mpr_document *doc, const struct mpr_oom_even
 {
     const struct mpr_frame_summary call =
         mpr_user_frames_summary(doc->naming->user_frames, &doc->arena, s->python, true);
-    return mpr_arena_format(&doc->arena, "%s%s%s", mpr_doc_path(doc, call.path),
-                            *call.caller ? " <- " : "", call.caller);
+    return mpr_report_call_words(doc, call.path, call.caller);
 }
 
 /* The range, then the call in the program's own code and the way to it, or all calls if paths are

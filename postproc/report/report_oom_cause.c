@@ -224,10 +224,9 @@ static void held(struct cause *c)
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
     if (is_untouched(c, l->row.bytes)) untouched(c, l->row.bytes);
     else if (l->row.path.depth)
-        LINE(c, "why", "%s%s%s held %s%s of the %s of %s at its peak%s",
-             mpr_doc_path(doc, l->row.path), *l->caller ? " <- " : "", l->caller,
-             l->row.estimated ? "~" : "", size(c, l->row.bytes), size(c, h->peak_bytes),
-             mpr_heap_name(h->heap),
+        LINE(c, "why", "%s held %s%s of the %s of %s at its peak%s",
+             mpr_report_call_words(doc, l->row.path, l->caller), l->row.estimated ? "~" : "",
+             size(c, l->row.bytes), size(c, h->peak_bytes), mpr_heap_name(h->heap),
              IF(max_touched(c) < l->row.bytes, "; at most %s of it was resident or in swap",
                 size(c, max_touched(c))));
 }

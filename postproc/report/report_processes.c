@@ -29,16 +29,14 @@ MPR_VALUE(last_ended, shown, s,
           mpr_value_text(mpr_report_ending(&doc->arena, &s->line.last->summary)))
 
 /* Bytes of the heap are unknown, not 0, if it was not recorded. */
-static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes)
+static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes, bool is_approximate)
 {
     const bool off = s->recording.blocks == MPR_RECORDED_OFF;
-    return off ? mpr_value_unknown : mpr_value_number(MPR_BYTES, bytes);
+    return off ? mpr_value_unknown : mpr_value_about(bytes, is_approximate);
 }
 
 MPR_VALUE(host_heap, shown, s,
-          s->line.largest->summary.recording.blocks == MPR_RECORDED_OFF
-              ? mpr_value_unknown
-              : mpr_value_about(s->line.host_bytes, s->line.host_is_approximate))
+          of_heap(&s->line.largest->summary, s->line.host_bytes, s->line.host_is_approximate))
 MPR_VALUE(largest, shown, s,
           mpr_value_about(s->line.largest->peak_bytes, s->line.largest->is_approximate))
 
@@ -209,8 +207,8 @@ static void log_object(struct mpr_document *doc, const struct mpr_process *p)
 #undef OF
 #define OF(member) MPR_FIELD(mpr_process, member)
 
-MPR_VALUE(host_peak, mpr_process, p, of_heap(&p->summary, p->host.peak_bytes))
-MPR_VALUE(host_end, mpr_process, p, of_heap(&p->summary, p->host.end_bytes))
+MPR_VALUE(host_peak, mpr_process, p, of_heap(&p->summary, p->host.peak_bytes, false))
+MPR_VALUE(host_end, mpr_process, p, of_heap(&p->summary, p->host.end_bytes, false))
 MPR_VALUE(ended, mpr_process, p, mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)))
 
 // clang-format off

@@ -145,30 +145,30 @@ static bool is_alike(const struct mpr_ranks_outlier *a, const struct mpr_ranks_o
            llabs(b->change) >= llabs(a->change) / 2;
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const size_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
 /* Returns the groups in the order of their first outliers. */
 static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r, size_t *count)
 {
     struct alike *all = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *all);
+    size_t *group = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *group),
+           *rank = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *rank);
     *count = 0;
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];
         size_t k = 0;
         while (k < *count && !is_alike(all[k].first, o)) k++;
-        if (k == *count)
-            all[(*count)++] = (struct alike){
-                .first = o, .rank = mpr_arena_alloc(&doc->arena, (r->outliers - i) * sizeof(size_t))
-            };
-        all[k].rank[all[k].ranks++] = o->rank;
+        if (k == *count) all[(*count)++] = (struct alike){ .first = o };
+        group[i] = k;
+        all[k].ranks++;
         all[k].smallest = o->change;
     }
+    for (size_t k = 0; k < *count; rank += all[k++].ranks) all[k].rank = rank;
+    for (size_t k = 0; k < *count; k++) all[k].ranks = 0;
+    for (size_t i = 0; i < r->outliers; i++) {
+        struct alike *a = &all[group[i]];
+        a->rank[a->ranks++] = r->outlier[i].rank;
+    }
     for (size_t k = 0; k < *count; k++)
-        qsort(all[k].rank, all[k].ranks, sizeof *all[k].rank, by_place);
+        qsort(all[k].rank, all[k].ranks, sizeof *all[k].rank, mpr_compare_numbers);
     return all;
 }
 

@@ -10,6 +10,13 @@ const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mp
     return mpr_arena_format(&doc->arena, "%s by %s", of, mpr_group_word(by));
 }
 
+const char *mpr_report_call_words(struct mpr_document *doc, struct mpr_path path,
+                                  const char *caller)
+{
+    const char *text = mpr_doc_path(doc, path);
+    return *caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, caller) : text;
+}
+
 const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path)
 {
     const struct mpr_naming *naming = doc->naming;

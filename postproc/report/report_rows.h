@@ -36,6 +36,9 @@ void mpr_report_modules(struct mpr_document *doc, const struct mpr_row *row, siz
 const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc);
 /* "host/heap by range", in the document's memory. */
 const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mpr_group by);
+/* Returns a line's path with its caller, or only the path if that is "": "f (a.py:3) <- main". */
+const char *mpr_report_call_words(struct mpr_document *doc, struct mpr_path path,
+                                  const char *caller);
 /* Returns a path as such tables show it, as words of a sentence. */
 const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path);
 

@@ -24,8 +24,8 @@ static const char *sides_words(struct mpr_document *doc, struct mpr_sides bytes,
     if (!blocks.base && !blocks.now)
         return mpr_arena_format(&doc->arena, "%s%s -> %s%s", about, mpr_doc_size(doc, bytes.base),
                                 about, mpr_doc_size(doc, bytes.now));
-    return mpr_arena_format(&doc->arena, "%s in %s %s -> %s in %s", mpr_doc_size(doc, bytes.base),
-                            mpr_doc_count(doc, blocks.base), blocks.base == 1 ? "block" : "blocks",
+    return mpr_arena_format(&doc->arena, "%s in %s -> %s in %s", mpr_doc_size(doc, bytes.base),
+                            mpr_doc_counted(doc, blocks.base, "block", "blocks"),
                             mpr_doc_size(doc, bytes.now), mpr_doc_count(doc, blocks.now));
 }
 
@@ -36,8 +36,7 @@ static const char *growth_words(struct mpr_document *doc, const struct mpr_chang
     const bool base_grows = c->bytes.base > c->bytes.now;
     const char *more = base_grows ? "the base" : "the new side", *about = c->estimated ? "~" : "",
                *heap = mpr_heap_name(c->heap);
-    const uint64_t least = base_grows ? c->bytes.now : c->bytes.base,
-                   most = base_grows ? c->bytes.base : c->bytes.now;
+    const uint64_t least = mpr_sides_smaller(c->bytes), most = mpr_sides_larger(c->bytes);
     if (!least)
         return mpr_arena_format(&doc->arena, "%s grows by %s%s in %s only", heap, about,
                                 mpr_doc_size(doc, most), more);
@@ -71,8 +70,7 @@ static const char *what(struct mpr_document *doc, const struct mpr_change *c)
 
 static bool has_same_blocks(const struct mpr_change *c)
 {
-    const uint64_t more = c->blocks.base > c->blocks.now ? c->blocks.base : c->blocks.now,
-                   fewer = c->blocks.base + c->blocks.now - more;
+    const uint64_t more = mpr_sides_larger(c->blocks), fewer = mpr_sides_smaller(c->blocks);
     return fewer && more - fewer <= more / 50;
 }
 
@@ -163,19 +161,16 @@ static const char *percent(struct mpr_document *doc, struct mpr_sides s)
                             100.0 * (double)mpr_sides_change(s) / (double)s.base);
 }
 
-static uint64_t larger(struct mpr_sides s) { return s.base > s.now ? s.base : s.now; }
-static uint64_t smaller(struct mpr_sides s) { return s.base < s.now ? s.base : s.now; }
-
 /* Says how much runs or steps differ by themselves, if that is known. */
 static const char *spread_words(struct mpr_document *doc, const struct mpr_verdict *v)
 {
     if (v->has_run_spread)
         return mpr_arena_format(&doc->arena, "; runs of one side differ by up to %s",
-                                mpr_doc_size(doc, larger(v->run_spread)));
+                                mpr_doc_size(doc, mpr_sides_larger(v->run_spread)));
     if (v->step_spread.base || v->step_spread.now)
         return mpr_arena_format(&doc->arena,
                                 "; the middle half of a run's training steps spans up to %s",
-                                mpr_doc_size(doc, larger(v->step_spread)));
+                                mpr_doc_size(doc, mpr_sides_larger(v->step_spread)));
     return "";
 }
 
@@ -183,12 +178,12 @@ static const char *noise_words(struct mpr_document *doc, const struct mpr_diff *
                                const struct mpr_verdict *v)
 {
     if (diff->peaks.logs > 2) return "no more than runs of one side differ";
-    if (!smaller(v->step_spread)) return "no more than samples differ by chance";
+    if (!mpr_sides_smaller(v->step_spread)) return "no more than samples differ by chance";
     return mpr_arena_format(
         &doc->arena,
         "no more than the training steps of each run vary, whose middle half spans "
         "%s or more",
-        mpr_doc_size(doc, smaller(v->step_spread)));
+        mpr_doc_size(doc, mpr_sides_smaller(v->step_spread)));
 }
 
 static const char *headline(struct mpr_document *doc, const struct mpr_diff *diff,
@@ -289,9 +284,7 @@ static void fields(struct mpr_document *doc, const char *sentence, const struct 
     for (size_t i = 0; i < v->changes; i++) {
         mpr_doc_open(doc, NULL);
         mpr_doc_facts(doc, columns, &row[i]);
-        mpr_doc_open(doc, "numbers");
-        mpr_doc_facts(doc, number_columns, &row[i]);
-        mpr_doc_close(doc);
+        mpr_doc_object(doc, "numbers", number_columns, &row[i]);
         mpr_doc_close(doc);
     }
     mpr_doc_close(doc);

@@ -136,7 +136,7 @@ static bool are_whole_directory(const struct mpr_processes *all)
     return logs == (int)all->count;
 }
 
-static bool is_in(const struct mpr_process *p, const struct mpr_process_run *run)
+bool mpr_process_is_in(const struct mpr_process *p, const struct mpr_process_run *run)
 {
     return strcmp(mpr_summary_run(&p->summary), run->id) == 0;
 }
@@ -148,7 +148,7 @@ static struct mpr_without_log without_log(const struct mpr_processes *all,
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct mpr_process_info *p = &all->at[i].summary.process;
-        if (is_in(&all->at[i], run))
+        if (mpr_process_is_in(&all->at[i], run))
             known[count++] = (struct mpr_run_process){ p->host, p->pid, p->start_ns };
     }
     const struct mpr_run_without_log rest =
@@ -163,7 +163,7 @@ static void find_runs(struct mpr_processes *all)
     all->run = mpr_arena_alloc(&all->arena, all->count * sizeof *all->run);
     for (size_t i = 0; i < all->count; i++) {
         size_t k = 0;
-        while (k < all->runs && !is_in(&all->at[i], &all->run[k])) k++;
+        while (k < all->runs && !mpr_process_is_in(&all->at[i], &all->run[k])) k++;
         if (k < all->runs) continue;
         struct mpr_process_run *run = &all->run[all->runs++];
         *run = (struct mpr_process_run){ .id = mpr_summary_run(&all->at[i].summary) };
@@ -200,7 +200,7 @@ struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struc
     size_t *number = mpr_alloc(all->count, sizeof *number);
     out.at = mpr_arena_alloc(arena, all->count * sizeof *out.at);
     for (size_t i = 0; i < all->count; i++) {
-        if (!is_in(&all->at[i], run)) continue;
+        if (!mpr_process_is_in(&all->at[i], run)) continue;
         number[i] = out.count;
         out.at[out.count++] = all->at[i];
     }
@@ -220,7 +220,7 @@ const struct mpr_process_run *mpr_processes_run_of(const struct mpr_processes *a
     for (size_t i = 0; i < all->count; i++) {
         if (strcmp(all->at[i].summary.path, path) != 0) continue;
         for (size_t k = 0; k < all->runs; k++)
-            if (is_in(&all->at[i], &all->run[k])) return &all->run[k];
+            if (mpr_process_is_in(&all->at[i], &all->run[k])) return &all->run[k];
     }
     return NULL;
 }

@@ -148,7 +148,7 @@ uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
     for (size_t i = 0; i < log->devices; i++) {
         const unsigned own = log->device[i].index;
         if (diff->devices[run].number[own] == mpf_heap_device(heap))
-            return (uint8_t)(mpf_heap_code(heap) | own << 4);
+            return mpf_heap_gpu(mpf_heap_code(heap), own);
     }
     return heap;
 }
@@ -195,8 +195,7 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
 {
     uint8_t heap = h->heap;
     if (mpf_heap_is_gpu(heap))
-        heap =
-            (uint8_t)(mpf_heap_code(heap) | diff->devices[run].number[mpf_heap_device(heap)] << 4);
+        heap = mpf_heap_gpu(mpf_heap_code(heap), diff->devices[run].number[mpf_heap_device(heap)]);
     struct mpr_diff_account *a =
         account_of(diff, MPR_DIFF_HEAP, heap, diff->peaks.log[run].choice.by);
     struct mpr_diff_run *r = begin(diff, a, run, h->rows);

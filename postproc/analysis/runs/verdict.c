@@ -44,8 +44,6 @@ static uint64_t distance(struct mpr_sides s)
     return s.base > s.now ? s.base - s.now : s.now - s.base;
 }
 
-static uint64_t larger(struct mpr_sides s) { return s.base > s.now ? s.base : s.now; }
-
 static uint64_t positive(int64_t bytes) { return bytes > 0 ? (uint64_t)bytes : 0; }
 
 static struct mpr_sides totals(const struct mpr_diff_account *a)
@@ -56,7 +54,7 @@ static struct mpr_sides totals(const struct mpr_diff_account *a)
 static bool counts(const struct comparison *c, struct mpr_sides bytes, struct mpr_sides peak)
 {
     const uint64_t change = distance(bytes);
-    return change >= SMALL_BYTES && change >= larger(peak) / 100 &&
+    return change >= SMALL_BYTES && change >= mpr_sides_larger(peak) / 100 &&
            (change >= WORTH_BYTES || change >= c->largest_peak / WORTH_SHARE);
 }
 
@@ -253,7 +251,7 @@ static struct mpr_sides blocks_of(const struct mpr_role_share *const *share)
 /* Returns true if the bytes of one side are 2, 4 or 8 times those of the other, within 1 %. */
 static bool is_other_element_size(struct mpr_sides bytes)
 {
-    const uint64_t most = larger(bytes), least = bytes.base + bytes.now - most;
+    const uint64_t most = mpr_sides_larger(bytes), least = mpr_sides_smaller(bytes);
     for (uint64_t times = 2; times <= 8; times *= 2)
         if (distance((struct mpr_sides){ least * times, most }) <= most / 100) return true;
     return false;
@@ -319,7 +317,7 @@ static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a
 {
     const uint8_t heap = a->which;
     const struct mpr_sides growth = compare_growth(c, a, peak);
-    const bool noise = !larger(growth) && is_noise_of_steps(c, a, h);
+    const bool noise = !mpr_sides_larger(growth) && is_noise_of_steps(c, a, h);
     const struct mpr_role_share *parameters[2] = { h[0] ? &h[0]->role[MPR_ROLE_PARAMETERS] : NULL,
                                                    h[1] ? &h[1]->role[MPR_ROLE_PARAMETERS] : NULL };
     const bool other_size = compare_element_size(c, a, peak, parameters);
@@ -330,7 +328,7 @@ static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a
         if (!counts(c, bytes, peak) || is_consequence(bytes, peak) ||
             (noise && varies_by_step((enum mpr_role)role)) ||
             (other_size && is_same_direction(bytes, peak)) ||
-            (larger(growth) && is_growth((enum mpr_role)role, bytes, growth)))
+            (mpr_sides_larger(growth) && is_growth((enum mpr_role)role, bytes, growth)))
             continue;
         compare_role(c, heap, peak, h, (enum mpr_role)role);
     }
@@ -518,7 +516,7 @@ static void compare_retention(struct comparison *c)
 static bool is_main(const struct mpr_change *change)
 {
     return mpf_heap_is_gpu(change->heap) && change->kind != MPR_CHANGE_CACHE &&
-           distance(change->bytes) >= larger(change->peak) / MAIN_SHARE;
+           distance(change->bytes) >= mpr_sides_larger(change->peak) / MAIN_SHARE;
 }
 
 static int by_importance(const void *left, const void *right)
@@ -578,7 +576,7 @@ static struct comparison begin(struct mpr_verdict *out, const struct mpr_diff *d
         out->run[i] = c.run[i];
     }
     for (size_t i = 0; i < diff->accounts; i++) {
-        const uint64_t peak = larger(totals(&diff->account[i]));
+        const uint64_t peak = mpr_sides_larger(totals(&diff->account[i]));
         if (diff->account[i].of <= MPR_DIFF_HEAP && peak > c.largest_peak) c.largest_peak = peak;
     }
     return c;

@@ -81,5 +81,13 @@ void mpr_verdict_free(struct mpr_verdict *verdict);
 
 /* Returns now - base. */
 int64_t mpr_sides_change(struct mpr_sides sides);
+static inline uint64_t mpr_sides_larger(struct mpr_sides s)
+{
+    return s.base > s.now ? s.base : s.now;
+}
+static inline uint64_t mpr_sides_smaller(struct mpr_sides s)
+{
+    return s.base < s.now ? s.base : s.now;
+}
 
 #endif
