@@ -21,6 +21,26 @@
 #include "units.h"
 
 // clang-format off
+/* Parts of several sentences. */
+#define TEMPORARIES_OF(pass)                                                                       \
+    "{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of " pass                          \
+    ", {place_bytes} of it in one place"
+#define TEMPORARIES_OF_A_PLACE                                                                     \
+    "{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "        \
+    "{times} times"
+#define FEWER_TEMPORARIES                                                                          \
+    "a smaller or chunked batch, an in-place or fused operation, or run it when less memory is "   \
+    "live"
+#define STEADY_GROWTH                                                                              \
+    "{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in {grown_in_ns}, "    \
+    "{a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} "  \
+    "on average]"
+#define GROWTH_BY_CALL                                                                             \
+    "{heap} grows with each call: {times} allocations left {grown_bytes}"
+#define LARGEST_USE                                                                                \
+    "one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at "     \
+    "most {second_bytes}"
+
 static const struct {
     const char *what, *change, *report;
 } sentences[MPR_FINDING_KINDS] = {
@@ -117,12 +137,7 @@ static const struct {
         "instances keep {bytes} together[, {place_bytes%sites_bytes} of it in one place]"
         "|{heap} grew by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in {grown_in_ns} of a "
         "short run[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
-        "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
-        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
-        "|{heap} grew steadily, by {grown_bytes}[ (+-{error_bytes%grown_bytes})] in "
-        "{grown_in_ns}, {a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} on average]"
-        "|{heap} grows with each call: {times} allocations left {grown_bytes}"
-        "|{heap} grows with each call: {times} allocations left {grown_bytes}>",
+        "|" STEADY_GROWTH "|" STEADY_GROWTH "|" GROWTH_BY_CALL "|" GROWTH_BY_CALL ">",
         "<find what keeps these blocks: a list of losses with their graphs, or a cache without a bound"
         "|find what keeps these blocks; if the program was still loading, record for longer"
         "|find what keeps these blocks: a list, a queue or a cache without a bound"
@@ -151,8 +166,7 @@ static const struct {
         "breakdown" },
     [MPR_FINDING_INSTANCE] = {
         "<{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median"
-        "|one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at most "
-        "{second_bytes}>",
+        "|" LARGEST_USE ">",
         "<compare {name} with the others (a longer sequence, a larger batch, an evaluation, an expert "
         "with most of the tokens), and bound its size: bucket by length, a capacity per expert"
         "|bound the size of a request: a limit of its length, or smaller chunks>",
@@ -190,8 +204,7 @@ static const struct {
         "pages",
         "peaks" },
     [MPR_FINDING_PEAK_INSTANCE] = {
-        "one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at most "
-        "{second_bytes}",
+        LARGEST_USE,
         "bound the size of a request, or stream it in chunks",
         "timeline --heap {heap}" },
     [MPR_FINDING_PINNED] = {
@@ -222,24 +235,13 @@ static const struct {
         "use; nm --size-sort lists them",
         "peaks" },
     [MPR_FINDING_TEMPORARIES] = {
-        "<{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of a forward pass, "
-        "{place_bytes} of it in one place"
-        "|{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of a backward pass, "
-        "{place_bytes} of it in one place"
-        "|{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of an optimizer step, "
-        "{place_bytes} of it in one place"
-        "|{temporary_bytes} of {heap}'s {heap_bytes} are temporaries of module calls, "
-        "{place_bytes} of it in one place"
-        "|{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "
-        "{times} times"
-        "|{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "
-        "{times} times"
+        "<" TEMPORARIES_OF("a forward pass") "|" TEMPORARIES_OF("a backward pass")
+        "|" TEMPORARIES_OF("an optimizer step") "|" TEMPORARIES_OF("module calls")
+        "|" TEMPORARIES_OF_A_PLACE "|" TEMPORARIES_OF_A_PLACE
         "|the gradient of this embedding has a row for each entry and holds {gradient_bytes} of {heap}'s "
         "{heap_bytes}; does a batch use all of them?>",
-        "<a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
-        "|a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
-        "|foreach=False or fused=True in the optimizer"
-        "|a smaller or chunked batch, an in-place or fused operation, or run it when less memory is live"
+        "<" FEWER_TEMPORARIES "|" FEWER_TEMPORARIES "|foreach=False or fused=True in the optimizer"
+        "|" FEWER_TEMPORARIES
         "|reuse one buffer (out=, in place), smaller chunks, or preallocate instead of torch.cat"
         "|build it once (join, bytearray, reserve), in place or in smaller chunks, instead of a new copy each time"
         "|sparse=True in the embedding (with SparseAdam or SGD), or a smaller table>",
@@ -279,17 +281,6 @@ static const struct {
 
 /* ---- values */
 
-/* Returns the fact or detail with the key of that length; NULL if the finding has none. */
-static const struct mpr_fact *fact_of(const struct mpr_finding *f, const char *key, size_t length)
-{
-    for (size_t i = 0; i < f->facts; i++)
-        if (!strncmp(f->fact[i].key, key, length) && !f->fact[i].key[length]) return &f->fact[i];
-    for (size_t i = 0; i < f->details; i++)
-        if (!strncmp(f->detail[i].key, key, length) && !f->detail[i].key[length])
-            return &f->detail[i];
-    return NULL;
-}
-
 static const char *words_of(struct mpr_number *n, const struct mpr_fact *fact)
 {
     switch (fact->type) {
@@ -324,12 +315,12 @@ static const char *write_value(FILE *out, const struct mpr_finding *f, const cha
         { "heap", MPR_FACT_TEXT, .text = mpr_heap_name(f->heap) },
         { "time", MPR_FACT_TEXT, .text = mpr_units_time(&n, f->time) },
     };
-    const struct mpr_fact *fact = fact_of(f, key, length), *other = NULL;
+    const struct mpr_fact *fact = mpr_finding_value(f, key, length), *other = NULL;
     for (size_t i = 0; !fact && i < sizeof builtin / sizeof *builtin; i++)
         if (!strncmp(builtin[i].key, key, length) && !builtin[i].key[length]) fact = &builtin[i];
     if (*rest == '%' || *rest == '.') {
         const char *name = rest + strspn(rest, "%.");
-        other = fact_of(f, name, (size_t)(end - name));
+        other = mpr_finding_value(f, name, (size_t)(end - name));
     }
     *has_all &= fact && (other || *rest == '}' || *rest == '?');
     if (!out || !fact) return end;
@@ -394,11 +385,15 @@ static const char *sentence(struct mpr_arena *arena, const struct mpr_finding *f
     return copy;
 }
 
+const char *mpr_report_where(struct mpr_arena *arena, uint8_t heap)
+{
+    const char *name = mpr_heap_name(heap);
+    return mpr_arena_format(arena, "%.*s", (int)strcspn(name, "/"), name);
+}
+
 struct mpr_finding_text mpr_finding_text(struct mpr_arena *arena, const struct mpr_finding *f)
 {
-    const char *heap = mpr_heap_name(f->heap);
-    return (struct mpr_finding_text){ .where = mpr_arena_format(arena, "%.*s",
-                                                                (int)strcspn(heap, "/"), heap),
+    return (struct mpr_finding_text){ .where = mpr_report_where(arena, f->heap),
                                       .what = sentence(arena, f, sentences[f->kind].what),
                                       .change = sentence(arena, f, sentences[f->kind].change),
                                       .report = sentence(arena, f, sentences[f->kind].report) };

@@ -261,11 +261,9 @@ static const struct mpr_column verdict_fields[] = {
 
 static struct row row_of(struct mpr_document *doc, const struct mpr_change *c)
 {
-    const char *heap = mpr_heap_name(c->heap);
     return (struct row){ .change = *c,
                          .change_bytes = mpr_sides_change(c->bytes),
-                         .where =
-                             mpr_arena_format(&doc->arena, "%.*s", (int)strcspn(heap, "/"), heap),
+                         .where = mpr_report_where(&doc->arena, c->heap),
                          .more = c->bytes.now > c->bytes.base ? "new" : "base",
                          .what = what(doc, c),
                          .advice = advice(c),

@@ -72,6 +72,8 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
 void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights);
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights,
                          size_t most);
+/* Returns the owner of a heap: "gpu0", "host". */
+const char *mpr_report_where(struct mpr_arena *arena, uint8_t heap);
 /* The sentences of a finding, in the arena (finding_texts.c). */
 struct mpr_finding_text mpr_finding_text(struct mpr_arena *arena,
                                          const struct mpr_finding *finding);

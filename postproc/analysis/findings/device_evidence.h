@@ -15,7 +15,7 @@ struct mpr_reader;
 /* Blocks with a common origin.  bytes 0: there are none. */
 struct mpr_block_group {
     uint64_t bytes, count; /* count: of blocks, or of captures */
-    uint64_t threads;      /* that made the blocks; 0 if not counted */
+    uint64_t threads;      /* number of threads that made the blocks, or 0 */
     uint64_t largest;      /* bytes of the largest block or capture */
     uint64_t time;         /* ns; see the members below */
     struct mpr_path path;  /* the call stack or range that made most of the bytes */

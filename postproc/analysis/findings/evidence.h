@@ -49,8 +49,8 @@ static inline bool mpr_worth(uint64_t bytes, uint64_t whole)
 }
 
 /* Returns true if the bytes are at least that share of the device's memory, if memory ran out, or
- * if the device's size is unknown.  What every program of its kind has is not worth a change on a
- * device that has room. */
+ * if the device's size is unknown.  On a device that has room, memory that every such program
+ * needs is not worth a change. */
 static inline bool mpr_worth_on_device(const struct mpr_evidence *e, uint8_t heap, uint64_t bytes,
                                        unsigned share)
 {
@@ -79,12 +79,7 @@ void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact);
 void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail);
 /* The same with a text, which outlives the finding. */
 void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char *text);
-/* Returns true if there is a finding of that kind for the heap. */
-bool mpr_finding_exists(const struct mpr_insights *insights, enum mpr_finding_kind kind,
-                        uint8_t heap);
-/* Call it after the rules: leaves one finding for each cause, and sorts them, the most useful
- * first.
- */
+/* Call it after the rules: leaves one finding for each cause, and sorts them by use. */
 void mpr_findings_settle(struct mpr_insights *insights);
 
 /* Returns the bytes that were missing when memory ran out. */

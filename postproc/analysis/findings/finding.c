@@ -2,6 +2,7 @@
  * and the most useful come first. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
@@ -57,11 +58,29 @@ void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char 
     mpr_finding_detail(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_TEXT, .text = text });
 }
 
-bool mpr_finding_exists(const struct mpr_insights *in, enum mpr_finding_kind kind, uint8_t heap)
+/* ---- looking up */
+
+const struct mpr_finding *mpr_finding_of(const struct mpr_insights *in, enum mpr_finding_kind kind,
+                                         uint8_t heap)
 {
     for (size_t i = 0; i < in->findings; i++)
-        if (in->finding[i].kind == kind && in->finding[i].heap == heap) return true;
-    return false;
+        if (in->finding[i].kind == kind && in->finding[i].heap == heap) return &in->finding[i];
+    return NULL;
+}
+
+static const struct mpr_fact *with_key(const struct mpr_fact *fact, size_t facts, const char *key,
+                                       size_t length)
+{
+    for (size_t i = 0; i < facts; i++)
+        if (strncmp(fact[i].key, key, length) == 0 && !fact[i].key[length]) return &fact[i];
+    return NULL;
+}
+
+const struct mpr_fact *mpr_finding_value(const struct mpr_finding *f, const char *key,
+                                         size_t length)
+{
+    const struct mpr_fact *fact = with_key(f->fact, f->facts, key, length);
+    return fact ? fact : with_key(f->detail, f->details, key, length);
 }
 
 /* ---- competition */

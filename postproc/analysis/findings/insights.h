@@ -217,6 +217,12 @@ void mpr_insights_take(struct mpr_insights_reading *reading, struct mpr_reader *
 void mpr_insights_finish(struct mpr_insights_reading *reading, const struct mpr_processes *family,
                          const struct mpr_progress *progress);
 void mpr_insights_end(struct mpr_insights_reading *reading);
+/* Returns the first finding of that kind for the heap, or NULL. */
+const struct mpr_finding *mpr_finding_of(const struct mpr_insights *insights,
+                                         enum mpr_finding_kind kind, uint8_t heap);
+/* Returns the fact or detail with the key of that length, or NULL if the finding has none. */
+const struct mpr_fact *mpr_finding_value(const struct mpr_finding *finding, const char *key,
+                                         size_t length);
 void mpr_insights_free(struct mpr_insights *insights);
 
 #endif

@@ -1,5 +1,5 @@
-/* Freed blocks whose pages malloc may have kept: samples of the process's anonymous memory after the
- * peak of host/heap.  Private to this layer. */
+/* Freed blocks whose pages malloc may have kept: samples of the process's anonymous memory after
+ * the peak of host/heap.  Private to this layer. */
 #ifndef MPR_RETAINED_H
 #define MPR_RETAINED_H
 
@@ -46,7 +46,7 @@ enum { MPR_RETAINED_NEWEST = 12, MPR_RETAINED_TICK_NS = 100000000 };
 
 /* The samples of a reading.  Zeros begin it. */
 struct mpr_retained_samples {
-    struct mpr_retained largest; /* of those that lasted for a second */
+    struct mpr_retained largest;                     /* of those that lasted for a second */
     struct mpr_retained newest[MPR_RETAINED_NEWEST]; /* since the heap's peak; time 0: none */
     uint64_t taken, peak, others;
     struct {

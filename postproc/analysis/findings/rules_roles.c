@@ -239,8 +239,8 @@ static bool is_explained(const struct mpr_insights *out, unsigned device)
     return false;
 }
 
-/* If nothing else explains why memory ran out: the owner of most of the live memory, activations of
- * a pass or a call site. */
+/* Names the owner of most of the live memory, which is a pass's activations or a call site, if no
+ * other finding explains why memory ran out. */
 static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
                     const struct mpr_breakdown_heap *h)
 {
@@ -273,7 +273,7 @@ static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
     const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
     const struct mpr_row *row = share->rows ? share->row : NULL;
     if (e->at_oom[h->device] || !b->passes || !row || !row->path.depth ||
-        mpr_finding_exists(out, MPR_FINDING_GROWTH, h->heap))
+        mpr_finding_of(out, MPR_FINDING_GROWTH, h->heap))
         return;
     if (row->bytes < LEAST_BYTES || row->bytes < h->bytes / LEAST_SHARE) return;
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, h->heap, h->time, row->bytes);

@@ -166,7 +166,7 @@ void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e)
         const uint8_t heap = e->site_use[i].heap;
         const struct mpr_site_use *u = outlier(e, heap);
         /* instances of a range show the same */
-        if (u && !mpr_finding_exists(out, MPR_FINDING_INSTANCE, heap))
+        if (u && !mpr_finding_of(out, MPR_FINDING_INSTANCE, heap))
             add_outlier(out, u, mpr_peaks_heap(e->log, heap));
     }
     for (size_t i = 0; !thinned && i < e->site_temporaries; i++)

@@ -130,12 +130,12 @@ static const struct mpr_digest_line *largest_line(const struct mpr_digest *d, ui
 /* A rank that holds the same on its own GPU differs only because the others hold it elsewhere. */
 static bool is_foreign(const struct mpr_insights *in, const char *place)
 {
-    for (size_t i = 0; i < in->findings; i++)
-        for (size_t k = 0;
-             in->finding[i].kind == MPR_FINDING_FOREIGN_GPU && k < in->finding[i].details; k++)
-            if (strcmp(in->finding[i].detail[k].key, "place") == 0 &&
-                strcmp(in->finding[i].detail[k].text, place) == 0)
-                return true;
+    const char key[] = "place";
+    for (size_t i = 0; i < in->findings; i++) {
+        if (in->finding[i].kind != MPR_FINDING_FOREIGN_GPU) continue;
+        const struct mpr_fact *foreign = mpr_finding_value(&in->finding[i], key, sizeof key - 1);
+        if (foreign && strcmp(foreign->text, place) == 0) return true;
+    }
     return false;
 }
 

@@ -17,8 +17,8 @@ void mpr_ranks_gather(struct mpr_ranks *ranks);
 /* Returns "{0..7}", with places in the list if ranks have no numbers. */
 const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks);
 
-/* Returns true if the two ranks differ in a measure by at least 64 MiB and by 1 % of the larger
- * one's largest peak.  Smaller differences are not reported (ranks_measure.c). */
+/* Returns true if the two ranks differ in a measure by at least 1 % of the larger one's largest
+ * peak, and by 64 MiB or a tenth of it.  Smaller differences are not reported (ranks_measure.c). */
 bool mpr_ranks_differ(const struct mpr_ranks *ranks, size_t measure, size_t a, size_t b);
 
 /* ranks_measure.c: compares the ranks and finds outliers; ranks_explain.c: finds their causes. */

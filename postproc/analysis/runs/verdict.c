@@ -2,69 +2,37 @@
  * if the difference counts. */
 #include "verdict.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
 #include "error.h"
+#include "step_noise.h"
+#include "verdict_parts.h"
 
-/* The least size of a difference: WORTH_BYTES, or the share of the largest peak if that is not less
- * than SMALL_BYTES. */
-enum { WORTH_BYTES = 64 << 20, WORTH_SHARE = 10, SMALL_BYTES = 4 << 20 };
 /* A device's memory is compared first, unless it changed by less than this share of its peak. */
 enum { MAIN_SHARE = 10 };
-
-/* The noise of a heap. */
-struct noise {
-    bool is_noise;                /* the difference counts, but is noise */
-    struct mpr_sides step_spread; /* as in struct mpr_verdict */
-};
-
-/* The two runs. */
-struct comparison {
-    struct mpr_verdict *out;
-    const struct mpr_diff *diff;
-    const struct mpr_naming *naming;
-    size_t run[2];
-    const struct mpr_log_peaks *log[2];
-    const struct mpr_insights *insights[2];
-    uint64_t largest_peak; /* of all heaps */
-    bool is_noise;         /* a difference that counts was noise */
-    struct noise of_heap[UINT8_MAX + 1];
-};
 
 /* ---- sides */
 
 int64_t mpr_sides_change(struct mpr_sides s) { return mpr_signed_difference(s.base, s.now); }
 
-static uint64_t distance(struct mpr_sides s)
+struct mpr_sides mpr_account_sides(const struct mpr_diff_account *a)
 {
-    return s.base > s.now ? s.base - s.now : s.now - s.base;
+    return (struct mpr_sides){ mpr_positive(a->base.is), mpr_positive(a->now.is) };
 }
 
-static uint64_t positive(int64_t bytes) { return bytes > 0 ? (uint64_t)bytes : 0; }
-
-static struct mpr_sides totals(const struct mpr_diff_account *a)
+bool mpr_change_counts(const struct mpr_comparison *c, struct mpr_sides bytes,
+                       struct mpr_sides peak)
 {
-    return (struct mpr_sides){ positive(a->base.is), positive(a->now.is) };
+    const uint64_t change = mpr_sides_distance(bytes);
+    return change >= MPR_CHANGE_SMALL_BYTES && change >= mpr_sides_larger(peak) / 100 &&
+           (change >= MPR_CHANGE_BYTES || change >= c->largest_peak / MPR_CHANGE_SHARE);
 }
 
-static bool counts(const struct comparison *c, struct mpr_sides bytes, struct mpr_sides peak)
-{
-    const uint64_t change = distance(bytes);
-    return change >= SMALL_BYTES && change >= mpr_sides_larger(peak) / 100 &&
-           (change >= WORTH_BYTES || change >= c->largest_peak / WORTH_SHARE);
-}
-
-static bool is_same_direction(struct mpr_sides a, struct mpr_sides b)
-{
-    return (a.now > a.base) == (b.now > b.base);
-}
-
-static struct mpr_change *add(struct comparison *c, enum mpr_change_kind kind, const char *key,
-                              uint8_t heap, struct mpr_sides bytes, struct mpr_sides peak)
+struct mpr_change *mpr_change_add(struct mpr_comparison *c, enum mpr_change_kind kind,
+                                  const char *key, uint8_t heap, struct mpr_sides bytes,
+                                  struct mpr_sides peak)
 {
     struct mpr_verdict *v = c->out;
     MPR_GROW(v->change, v->changes, v->cap);
@@ -73,74 +41,6 @@ static struct mpr_change *add(struct comparison *c, enum mpr_change_kind kind, c
         .kind = kind, .key = key, .heap = heap, .bytes = bytes, .peak = peak, .caller = ""
     };
     return change;
-}
-
-/* ---- noise */
-
-/* The peaks of a run's steps, sorted. */
-struct step_peaks {
-    uint64_t *peak;
-    size_t count;
-};
-
-/* Returns the distance between the quartiles.  A few steps that also validate do not change it. */
-static uint64_t spread_of(const struct step_peaks *s)
-{
-    return s->peak[s->count * 3 / 4] - s->peak[s->count / 4];
-}
-
-static bool overlap(const struct step_peaks *a, const struct step_peaks *b)
-{
-    return a->peak[0] <= b->peak[b->count - 1] && b->peak[0] <= a->peak[a->count - 1];
-}
-
-/* Returns true if the steps of one run are larger than those of the other by more than chance:
- * three standard errors of the Mann-Whitney statistic. */
-static bool is_shifted(const struct step_peaks *a, const struct step_peaks *b)
-{
-    double larger_pairs = 0; /* an equal pair counts as a half */
-    size_t less = 0, upto = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        while (less < b->count && b->peak[less] < a->peak[i]) less++;
-        while (upto < b->count && b->peak[upto] <= a->peak[i]) upto++;
-        larger_pairs += (double)(less + upto) / 2;
-    }
-    const double pairs = (double)a->count * (double)b->count,
-                 error = sqrt(pairs * (double)(a->count + b->count + 1) / 12);
-    return fabs(larger_pairs - pairs / 2) > 3 * error;
-}
-
-/* Takes the peaks of the complete training steps, without the first one, in which the optimizer
- * makes its state. */
-static struct step_peaks steps_of(struct mpr_arena *arena, const struct mpr_breakdown *b,
-                                  const struct mpr_breakdown_heap *h)
-{
-    const size_t complete = h->step_peaks < b->steps ? h->step_peaks : b->steps;
-    struct step_peaks s = { NULL, complete ? complete - 1 : 0 };
-    if (!s.count) return s;
-    s.peak = mpr_arena_alloc(arena, s.count * sizeof *s.peak);
-    memcpy(s.peak, h->step_peak + 1, s.count * sizeof *s.peak);
-    qsort(s.peak, s.count, sizeof *s.peak, mpr_compare_numbers);
-    return s;
-}
-
-/* Returns true if the training steps of each run vary by at least as much as the two peaks differ,
- * and the steps of one run are not larger than those of the other one. */
-static bool is_noise_of_steps(struct comparison *c, const struct mpr_diff_account *a,
-                              const struct mpr_breakdown_heap *const *h)
-{
-    enum { LEAST = 4 };
-    const struct mpr_sides peak = totals(a);
-    struct step_peaks of[2];
-    for (size_t i = 0; i < 2; i++) {
-        if (!h[i]) return false;
-        of[i] = steps_of(&c->out->arena, &c->insights[i]->breakdown, h[i]);
-        if (of[i].count < LEAST) return false;
-    }
-    const struct mpr_sides spread = { spread_of(&of[0]), spread_of(&of[1]) };
-    c->of_heap[a->which].step_spread = spread;
-    return overlap(&of[0], &of[1]) && distance(peak) <= spread.base &&
-           distance(peak) <= spread.now && !is_shifted(&of[0], &of[1]);
 }
 
 /* ---- owners */
@@ -156,13 +56,13 @@ static void name_by(struct mpr_change *change, const struct mpr_diff_row *row, s
         change->path = r->path;
         change->caller = r->caller;
         change->shortened = true;
-        change->place = (struct mpr_sides){ positive(r->base.is), positive(r->now.is) };
+        change->place = (struct mpr_sides){ mpr_positive(r->base.is), mpr_positive(r->now.is) };
         change->estimated |= r->estimated;
         return;
     }
 }
 
-static void name_by_row(struct comparison *c, struct mpr_change *change,
+static void name_by_row(struct mpr_comparison *c, struct mpr_change *change,
                         const struct mpr_diff_account *a)
 {
     size_t rows;
@@ -170,8 +70,8 @@ static void name_by_row(struct comparison *c, struct mpr_change *change,
     name_by(change, row, rows);
 }
 
-static void name_by_role(struct comparison *c, struct mpr_change *change,
-                         const struct mpr_role_share *const *share)
+void mpr_change_name_by_role(struct mpr_comparison *c, struct mpr_change *change,
+                             const struct mpr_role_share *const *share)
 {
     struct mpr_diff_side side[2] = { { NULL, 0 }, { NULL, 0 } };
     size_t rows;
@@ -185,14 +85,12 @@ static void name_by_role(struct comparison *c, struct mpr_change *change,
 /* ---- growth */
 
 /* Returns the largest growth of the heap, or NULL.  @heap: as the base numbers devices. */
-static const struct mpr_finding *growth_of(const struct comparison *c, size_t side, uint8_t heap)
+static const struct mpr_finding *growth_of(const struct mpr_comparison *c, size_t side,
+                                           uint8_t heap)
 {
     const struct mpr_insights *in = c->insights[side];
     const uint8_t own = mpr_diff_own_heap(c->diff, c->run[side], heap);
-    for (size_t i = 0; in && i < in->findings; i++)
-        if (in->finding[i].kind == MPR_FINDING_GROWTH && in->finding[i].heap == own)
-            return &in->finding[i];
-    return NULL;
+    return in ? mpr_finding_of(in, MPR_FINDING_GROWTH, own) : NULL;
 }
 
 /* Sets the bytes of the growing call site to those of the account's row that ends with it. */
@@ -204,22 +102,22 @@ static void place_growth(struct mpr_change *change, const struct mpr_diff_accoun
         if (!r->path.depth ||
             mpr_frame_compare(path.frame[path.depth - 1], r->path.frame[r->path.depth - 1]) != 0)
             continue;
-        change->place = (struct mpr_sides){ positive(r->base.is), positive(r->now.is) };
+        change->place = (struct mpr_sides){ mpr_positive(r->base.is), mpr_positive(r->now.is) };
         return;
     }
 }
 
 /* Compares the growth of a heap on both sides, and returns its bytes if the difference counts. */
-static struct mpr_sides compare_growth(struct comparison *c, const struct mpr_diff_account *a,
+static struct mpr_sides compare_growth(struct mpr_comparison *c, const struct mpr_diff_account *a,
                                        struct mpr_sides peak)
 {
     const uint8_t heap = a->which;
     const struct mpr_finding *f[2] = { growth_of(c, 0, heap), growth_of(c, 1, heap) };
     const struct mpr_sides bytes = { f[0] ? f[0]->bytes : 0, f[1] ? f[1]->bytes : 0 };
-    if (!counts(c, bytes, peak) || !is_same_direction(bytes, peak))
+    if (!mpr_change_counts(c, bytes, peak) || !mpr_sides_agree(bytes, peak))
         return (struct mpr_sides){ 0, 0 };
     const struct mpr_finding *more = f[bytes.now > bytes.base];
-    struct mpr_change *change = add(c, MPR_CHANGE_GROWTH, "growth", heap, bytes, peak);
+    struct mpr_change *change = mpr_change_add(c, MPR_CHANGE_GROWTH, "growth", heap, bytes, peak);
     change->path = more->path;
     change->estimated = more->estimated;
     place_growth(change, a);
@@ -228,8 +126,8 @@ static struct mpr_sides compare_growth(struct comparison *c, const struct mpr_di
 
 /* ---- PyTorch's blocks by role */
 
-static const struct mpr_breakdown_heap *roles_of(const struct comparison *c, size_t side,
-                                                 uint8_t heap)
+const struct mpr_breakdown_heap *mpr_comparison_roles(const struct mpr_comparison *c, size_t side,
+                                                      uint8_t heap)
 {
     const struct mpr_insights *in = c->insights[side];
     const uint8_t own = mpr_diff_own_heap(c->diff, c->run[side], heap);
@@ -253,21 +151,22 @@ static bool is_other_element_size(struct mpr_sides bytes)
 {
     const uint64_t most = mpr_sides_larger(bytes), least = mpr_sides_smaller(bytes);
     for (uint64_t times = 2; times <= 8; times *= 2)
-        if (distance((struct mpr_sides){ least * times, most }) <= most / 100) return true;
+        if (mpr_sides_distance((struct mpr_sides){ least * times, most }) <= most / 100)
+            return true;
     return false;
 }
 
 /* The same number of parameters with a multiple of the bytes: the element type differs, which also
  * changes what is made of them. */
-static bool compare_element_size(struct comparison *c, const struct mpr_diff_account *a,
+static bool compare_element_size(struct mpr_comparison *c, const struct mpr_diff_account *a,
                                  struct mpr_sides peak, const struct mpr_role_share *const *share)
 {
     const struct mpr_sides bytes = bytes_of(share), blocks = blocks_of(share);
     if (!blocks.base || blocks.base != blocks.now || !is_other_element_size(bytes) ||
-        !is_same_direction(bytes, peak) || !counts(c, bytes, peak))
+        !mpr_sides_agree(bytes, peak) || !mpr_change_counts(c, bytes, peak))
         return false;
     struct mpr_change *change =
-        add(c, MPR_CHANGE_ELEMENT_SIZE, "element_size", a->which, peak, peak);
+        mpr_change_add(c, MPR_CHANGE_ELEMENT_SIZE, "element_size", a->which, peak, peak);
     change->parameters = bytes;
     change->blocks = blocks;
     name_by_row(c, change, a);
@@ -286,33 +185,44 @@ static bool varies_by_step(enum mpr_role role)
  * have such roles. */
 static bool is_growth(enum mpr_role role, struct mpr_sides bytes, struct mpr_sides growth)
 {
-    return varies_by_step(role) && is_same_direction(bytes, growth) &&
-           distance(bytes) / 2 <= distance(growth);
+    return varies_by_step(role) && mpr_sides_agree(bytes, growth) &&
+           mpr_sides_distance(bytes) / 2 <= mpr_sides_distance(growth);
 }
 
 /* Returns true if the change may be a consequence: the heap peaks at another instant of a step,
  * when other roles hold less. */
 static bool is_consequence(struct mpr_sides bytes, struct mpr_sides peak)
 {
-    return !is_same_direction(bytes, peak) && distance(bytes) < distance(peak) / 2;
+    return !mpr_sides_agree(bytes, peak) &&
+           mpr_sides_distance(bytes) < mpr_sides_distance(peak) / 2;
 }
 
-static void compare_role(struct comparison *c, uint8_t heap, struct mpr_sides peak,
+static void compare_role(struct mpr_comparison *c, uint8_t heap, struct mpr_sides peak,
                          const struct mpr_breakdown_heap *const *h, enum mpr_role role)
 {
     const struct mpr_role_share *share[2] = { h[0] ? &h[0]->role[role] : NULL,
                                               h[1] ? &h[1]->role[role] : NULL };
     const struct mpr_sides bytes = bytes_of(share);
     const struct mpr_breakdown_heap *more = h[bytes.now > bytes.base];
-    struct mpr_change *change = add(c, MPR_CHANGE_ROLE, mpr_role_key(role), heap, bytes, peak);
+    struct mpr_change *change =
+        mpr_change_add(c, MPR_CHANGE_ROLE, mpr_role_key(role), heap, bytes, peak);
     change->role = role;
     change->blocks = blocks_of(share);
     change->in_optimizer = more->phase == MPR_PHASE_OPTIMIZER;
-    name_by_role(c, change, share);
+    mpr_change_name_by_role(c, change, share);
+}
+
+static bool is_noise_of_steps(struct mpr_comparison *c, const struct mpr_diff_account *a,
+                              const struct mpr_breakdown_heap *const *h)
+{
+    if (!h[0] || !h[1]) return false;
+    const struct mpr_breakdown *b[2] = { &c->insights[0]->breakdown, &c->insights[1]->breakdown };
+    return mpr_step_noise(&c->out->arena, b, h, mpr_account_sides(a),
+                          &c->of_heap[a->which].step_spread);
 }
 
 /* Returns true if roles that vary were not compared, because their difference is noise. */
-static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a,
+static bool compare_roles(struct mpr_comparison *c, const struct mpr_diff_account *a,
                           struct mpr_sides peak, const struct mpr_breakdown_heap *const *h)
 {
     const uint8_t heap = a->which;
@@ -325,9 +235,9 @@ static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a
         const struct mpr_sides bytes = { h[0] ? h[0]->role[role].bytes : 0,
                                          h[1] ? h[1]->role[role].bytes : 0 };
         if (role == MPR_ROLE_GRAPHS) continue; /* compare_pools has them */
-        if (!counts(c, bytes, peak) || is_consequence(bytes, peak) ||
+        if (!mpr_change_counts(c, bytes, peak) || is_consequence(bytes, peak) ||
             (noise && varies_by_step((enum mpr_role)role)) ||
-            (other_size && is_same_direction(bytes, peak)) ||
+            (other_size && mpr_sides_agree(bytes, peak)) ||
             (mpr_sides_larger(growth) && is_growth((enum mpr_role)role, bytes, growth)))
             continue;
         compare_role(c, heap, peak, h, (enum mpr_role)role);
@@ -337,7 +247,7 @@ static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a
 
 /* ---- heaps */
 
-static bool has_torch(const struct comparison *c, uint8_t heap)
+bool mpr_comparison_has_torch(const struct mpr_comparison *c, uint8_t heap)
 {
     for (size_t i = 0; i < c->diff->accounts; i++) {
         const struct mpr_diff_account *a = &c->diff->account[i];
@@ -348,10 +258,10 @@ static bool has_torch(const struct comparison *c, uint8_t heap)
 
 /* Returns false if another account has the same bytes, as PyTorch's segments have those of its
  * blocks. */
-static bool is_compared(const struct comparison *c, const struct mpr_diff_account *a)
+static bool is_compared(const struct mpr_comparison *c, const struct mpr_diff_account *a)
 {
     if (a->of != MPR_DIFF_HEAP || a->inside) return false;
-    if (mpr_heap_is_device(a->which)) return !has_torch(c, a->which);
+    if (mpr_heap_is_device(a->which)) return !mpr_comparison_has_torch(c, a->which);
     for (size_t i = 0; i < 2; i++) {
         const uint8_t own = mpr_diff_own_heap(c->diff, c->run[i], a->which);
         const struct mpr_heap_peak *h = mpr_peaks_heap(c->log[i], own);
@@ -360,155 +270,23 @@ static bool is_compared(const struct comparison *c, const struct mpr_diff_accoun
     return true;
 }
 
-static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
+static void compare_heap(struct mpr_comparison *c, const struct mpr_diff_account *a)
 {
-    const struct mpr_sides peak = totals(a);
+    const struct mpr_sides peak = mpr_account_sides(a);
     const size_t before = c->out->changes;
-    const struct mpr_breakdown_heap *h[2] = { roles_of(c, 0, a->which), roles_of(c, 1, a->which) };
+    const struct mpr_breakdown_heap *h[2] = { mpr_comparison_roles(c, 0, a->which),
+                                              mpr_comparison_roles(c, 1, a->which) };
     const bool has_roles = (h[0] || h[1]) && (h[0] || !peak.base) && (h[1] || !peak.now);
     bool noise = a->noise;
     if (!noise && has_roles) noise = compare_roles(c, a, peak, h);
     else if (!noise) compare_growth(c, a, peak);
-    c->of_heap[a->which].is_noise = noise && counts(c, peak, peak);
+    c->of_heap[a->which].is_noise = noise && mpr_change_counts(c, peak, peak);
     c->is_noise |= c->of_heap[a->which].is_noise;
-    if (c->out->changes > before || noise || !counts(c, peak, peak)) return;
-    struct mpr_change *change = add(c, MPR_CHANGE_BLOCKS, "blocks", a->which, peak, peak);
+    if (c->out->changes > before || noise || !mpr_change_counts(c, peak, peak)) return;
+    struct mpr_change *change =
+        mpr_change_add(c, MPR_CHANGE_BLOCKS, "blocks", a->which, peak, peak);
     change->estimated = a->variance > 0 || a->is_approximate;
     name_by_row(c, change, a);
-}
-
-/* ---- memory outside of heaps */
-
-/* Returns the largest anonymous memory, or 0 if the report is about an instant or about another
- * heap. */
-static struct mpr_sides resident_of(const struct comparison *c)
-{
-    const uint8_t heap = c->diff->peaks.options.heap;
-    if ((heap && heap != MPF_HEAP_HOST) || !mpr_instant_is_peak(c->log[0]->at))
-        return (struct mpr_sides){ 0, 0 };
-    return (struct mpr_sides){ c->log[0]->summary.anonymous, c->log[1]->summary.anonymous };
-}
-
-static const struct mpr_device *device_of(const struct comparison *c, size_t side, unsigned number)
-{
-    const uint8_t own =
-        mpr_diff_own_heap(c->diff, c->run[side], mpf_heap_gpu(MPF_HEAP_DEVICE, number));
-    for (size_t i = 0; i < c->log[side]->devices; i++)
-        if (c->log[side]->device[i].index == mpf_heap_device(own)) return &c->log[side]->device[i];
-    return NULL;
-}
-
-static uint64_t use_of(const struct mpr_device *d, enum mpr_use use)
-{
-    return d && d->peak.valid ? positive(mpr_device_bytes(&d->peak, use)) : 0;
-}
-
-/* Returns the live blocks of captured graphs. */
-static const struct mpr_role_share *captured(const struct comparison *c, size_t side, uint8_t heap)
-{
-    const struct mpr_breakdown_heap *h = roles_of(c, side, heap);
-    return h ? &h->role[MPR_ROLE_GRAPHS] : NULL;
-}
-
-/* Returns the bytes of the graphs' memory pools: those of all segments if their finding has them,
- * else live blocks and free memory. */
-static uint64_t pool_bytes(const struct comparison *c, size_t side, uint8_t heap,
-                           const struct mpr_device *d)
-{
-    const struct mpr_insights *in = c->insights[side];
-    const uint8_t own = mpr_diff_own_heap(c->diff, c->run[side], heap);
-    const struct mpr_role_share *share = captured(c, side, heap);
-    for (size_t i = 0; in && i < in->findings; i++) {
-        const struct mpr_finding *f = &in->finding[i];
-        if (f->kind != MPR_FINDING_GRAPH_POOLS || f->heap != own) continue;
-        for (size_t k = 0; k < f->facts; k++)
-            if (strcmp(f->fact[k].key, "pool_bytes") == 0) return f->fact[k].value;
-    }
-    return use_of(d, MPR_USE_TORCH_GRAPH_POOLS) + (share ? share->bytes : 0);
-}
-
-static void compare_pools(struct comparison *c, unsigned number, const struct mpr_device *const *d,
-                          struct mpr_sides peak)
-{
-    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_TORCH, number);
-    const struct mpr_sides bytes = { pool_bytes(c, 0, heap, d[0]), pool_bytes(c, 1, heap, d[1]) };
-    if (!counts(c, bytes, peak)) return;
-    const struct mpr_role_share *share[2] = { captured(c, 0, heap), captured(c, 1, heap) };
-    name_by_role(c, add(c, MPR_CHANGE_GRAPH_POOLS, "graph_pools", heap, bytes, peak), share);
-}
-
-/* Compares the memory that PyTorch keeps free.  It differs as a consequence if live blocks differ
- * by as much. */
-static void compare_cache(struct comparison *c, unsigned number, const struct mpr_device *const *d,
-                          struct mpr_sides peak)
-{
-    struct mpr_sides bytes = { 0, 0 }, live = { 0, 0 };
-    uint64_t *of[2] = { &bytes.base, &bytes.now };
-    for (size_t i = 0; i < 2; i++)
-        *of[i] = use_of(d[i], MPR_USE_TORCH_SPLIT_FREE) + use_of(d[i], MPR_USE_TORCH_RELEASABLE);
-    live.base = use_of(d[0], MPR_USE_TORCH_LIVE);
-    live.now = use_of(d[1], MPR_USE_TORCH_LIVE);
-    if (!counts(c, bytes, peak) || distance(bytes) < 2 * distance(live)) return;
-    add(c, MPR_CHANGE_CACHE, "cache", mpf_heap_gpu(MPF_HEAP_TORCH, number), bytes, peak);
-}
-
-/* Compares the parts of a device that belong to no heap.  Blocks of a library are in gpuN/device;
- * their heap is compared unless PyTorch uses the device. */
-static void compare_parts(struct comparison *c, const struct mpr_diff_account *a,
-                          const struct mpr_device *const *d, struct mpr_sides peak)
-{
-    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_DEVICE, a->which);
-    const bool with_torch = has_torch(c, heap);
-    for (int use = MPR_USE_NCCL; use < MPR_USES; use++) {
-        const struct mpr_sides bytes = { use_of(d[0], (enum mpr_use)use),
-                                         use_of(d[1], (enum mpr_use)use) };
-        const bool of_heap = use <= MPR_USE_GRAPH_MEMORY;
-        if (!counts(c, bytes, peak) || (of_heap && !with_torch)) continue;
-        const struct mpr_device *more = d[bytes.now > bytes.base];
-        struct mpr_change *change = add(c, MPR_CHANGE_DEVICE, "device", heap, bytes, peak);
-        change->use = (enum mpr_use)use;
-        for (size_t i = 0; i < more->peak.parts; i++)
-            if (more->peak.part[i].use == (enum mpr_use)use) change->part = more->peak.part[i].name;
-    }
-}
-
-static void compare_device(struct comparison *c, const struct mpr_diff_account *a)
-{
-    const struct mpr_device *d[2] = { device_of(c, 0, a->which), device_of(c, 1, a->which) };
-    const struct mpr_sides peak = totals(a);
-    if (!d[0] || !d[1] || !d[0]->peak.valid || !d[1]->peak.valid || a->noise) return;
-    compare_pools(c, a->which, d, peak);
-    if (!c->of_heap[mpf_heap_gpu(MPF_HEAP_TORCH, a->which)].is_noise)
-        compare_cache(c, a->which, d, peak);
-    compare_parts(c, a, d, peak);
-}
-
-/* Returns the anonymous memory beyond the peaks of blocks and mappings.  Mappings need not be
- * touched, so it may be more. */
-static uint64_t unowned(const struct mpr_log_peaks *log, const struct mpr_heap_peak *blocks)
-{
-    const struct mpr_heap_peak *mappings = mpr_peaks_heap(log, MPF_HEAP_MMAP);
-    const uint64_t live = blocks->peak_bytes + (mappings ? mappings->peak_bytes : 0);
-    return mpr_saturating_sub(log->summary.anonymous, live);
-}
-
-/* Compares anonymous memory that belongs to no live block, because malloc keeps freed blocks, or
- * because memprof does not record its owner. */
-static void compare_retention(struct comparison *c)
-{
-    const struct mpr_heap_peak *blocks[2] = { mpr_peaks_heap(c->log[0], MPF_HEAP_HOST),
-                                              mpr_peaks_heap(c->log[1], MPF_HEAP_HOST) };
-    const struct mpr_sides resident = resident_of(c);
-    if (!blocks[0] || !blocks[1] || !resident.base || !resident.now) return;
-    const struct mpr_sides bytes = { unowned(c->log[0], blocks[0]), unowned(c->log[1], blocks[1]) };
-    if (distance(bytes) < WORTH_BYTES || !counts(c, bytes, resident) ||
-        !counts(c, resident, resident) || !is_same_direction(bytes, resident))
-        return; /* the kernel's figures are sampled */
-    struct mpr_change *change =
-        add(c, MPR_CHANGE_RETENTION, "retention", MPF_HEAP_HOST, bytes, resident);
-    const struct mpr_heap_peak *more = blocks[bytes.now > bytes.base];
-    if (more->rows) change->path = more->row[0].path;
-    change->estimated = true;
 }
 
 /* ---- the verdict */
@@ -516,14 +294,14 @@ static void compare_retention(struct comparison *c)
 static bool is_main(const struct mpr_change *change)
 {
     return mpf_heap_is_gpu(change->heap) && change->kind != MPR_CHANGE_CACHE &&
-           distance(change->bytes) >= mpr_sides_larger(change->peak) / MAIN_SHARE;
+           mpr_sides_distance(change->bytes) >= mpr_sides_larger(change->peak) / MAIN_SHARE;
 }
 
 static int by_importance(const void *left, const void *right)
 {
     const struct mpr_change *a = left, *b = right;
     if (is_main(a) != is_main(b)) return is_main(a) ? -1 : 1;
-    const int order = mpr_compare(distance(b->bytes), distance(a->bytes));
+    const int order = mpr_compare(mpr_sides_distance(b->bytes), mpr_sides_distance(a->bytes));
     if (order) return order;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     return mpr_heap_by_name(a->heap, b->heap);
@@ -551,7 +329,7 @@ static const struct mpr_diff_account *account_of(const struct mpr_diff *diff,
 
 /* Returns the heap whose peaks the verdict states if nothing changed: the one with the largest
  * difference, of equal ones the largest.  If a difference was noise, only such heaps are taken. */
-static const struct mpr_diff_account *foremost(const struct comparison *c)
+static const struct mpr_diff_account *foremost(const struct mpr_comparison *c)
 {
     const struct mpr_diff_account *found = NULL;
     for (size_t i = 0; i < c->diff->accounts; i++) {
@@ -562,10 +340,10 @@ static const struct mpr_diff_account *foremost(const struct comparison *c)
     return found;
 }
 
-static struct comparison begin(struct mpr_verdict *out, const struct mpr_diff *diff,
-                               const struct mpr_naming *naming)
+static struct mpr_comparison begin(struct mpr_verdict *out, const struct mpr_diff *diff,
+                                   const struct mpr_naming *naming)
 {
-    struct comparison c = { .out = out, .diff = diff, .naming = naming };
+    struct mpr_comparison c = { .out = out, .diff = diff, .naming = naming };
     const struct mpr_diff_account *a = NULL;
     for (size_t i = 0; i < diff->accounts && !a; i++)
         if (diff->account[i].of == MPR_DIFF_HEAP) a = &diff->account[i];
@@ -576,22 +354,23 @@ static struct comparison begin(struct mpr_verdict *out, const struct mpr_diff *d
         out->run[i] = c.run[i];
     }
     for (size_t i = 0; i < diff->accounts; i++) {
-        const uint64_t peak = mpr_sides_larger(totals(&diff->account[i]));
+        const uint64_t peak = mpr_sides_larger(mpr_account_sides(&diff->account[i]));
         if (diff->account[i].of <= MPR_DIFF_HEAP && peak > c.largest_peak) c.largest_peak = peak;
     }
     return c;
 }
 
-static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
+static void state_peak(struct mpr_comparison *c, const struct mpr_diff_account *a)
 {
     struct mpr_verdict *out = c->out;
     if (a) {
         out->of = a->name;
-        out->peak = totals(a);
+        out->peak = mpr_account_sides(a);
         if (a->of == MPR_DIFF_HEAP) out->step_spread = c->of_heap[a->which].step_spread;
         out->has_run_spread = c->diff->peaks.logs > 2;
-        out->run_spread = (struct mpr_sides){ positive(mpr_signed_sub(a->base.most, a->base.least)),
-                                              positive(mpr_signed_sub(a->now.most, a->now.least)) };
+        out->run_spread =
+            (struct mpr_sides){ mpr_positive(mpr_signed_sub(a->base.most, a->base.least)),
+                                mpr_positive(mpr_signed_sub(a->now.most, a->now.least)) };
         if (out->changes && out->change[0].kind == MPR_CHANGE_BLOCKS) {
             out->run[0] = a->base_run;
             out->run[1] = a->now_run;
@@ -602,15 +381,15 @@ static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
     }
 }
 
-static void find(struct comparison *c)
+static void find(struct mpr_comparison *c)
 {
     struct mpr_verdict *out = c->out;
     if (!c->insights[0] || !c->insights[1]) c->insights[0] = c->insights[1] = NULL;
     for (size_t i = 0; i < c->diff->accounts; i++)
         if (is_compared(c, &c->diff->account[i])) compare_heap(c, &c->diff->account[i]);
     for (size_t i = 0; i < c->diff->accounts; i++)
-        if (c->diff->account[i].of == MPR_DIFF_DEVICE) compare_device(c, &c->diff->account[i]);
-    compare_retention(c);
+        if (c->diff->account[i].of == MPR_DIFF_DEVICE) mpr_compare_device(c, &c->diff->account[i]);
+    mpr_compare_retention(c);
     if (out->changes) qsort(out->change, out->changes, sizeof *out->change, by_importance);
     state_peak(c, out->changes ? account_of(c->diff, out->change) : foremost(c));
     out->outcome = out->changes  ? MPR_OUTCOME_CHANGED
@@ -623,18 +402,20 @@ void mpr_verdict_find(struct mpr_verdict *out, const struct mpr_diff *diff,
                       const struct mpr_insights *now)
 {
     *out = (struct mpr_verdict){ .of = NULL };
-    struct comparison c = begin(out, diff, naming);
+    struct mpr_comparison c = begin(out, diff, naming);
     c.insights[0] = base;
     c.insights[1] = now;
     find(&c);
 }
 
 /* Returns true if the difference of a heap or a device counts. */
-static bool any_counts(const struct comparison *c)
+static bool any_counts(const struct mpr_comparison *c)
 {
     for (size_t i = 0; i < c->diff->accounts; i++) {
         const struct mpr_diff_account *a = &c->diff->account[i];
-        if (a->of <= MPR_DIFF_HEAP && !a->noise && counts(c, totals(a), totals(a))) return true;
+        if (a->of <= MPR_DIFF_HEAP && !a->noise &&
+            mpr_change_counts(c, mpr_account_sides(a), mpr_account_sides(a)))
+            return true;
     }
     return false;
 }
@@ -643,7 +424,7 @@ void mpr_verdict_read(struct mpr_verdict *out, const struct mpr_diff *diff,
                       const struct mpr_naming *naming, const struct mpr_progress *progress)
 {
     *out = (struct mpr_verdict){ .of = NULL };
-    struct comparison c = begin(out, diff, naming);
+    struct mpr_comparison c = begin(out, diff, naming);
     struct mpr_error none;
     for (size_t i = 0; any_counts(&c) && i < 2; i++) {
         if (!mpr_instant_is_peak(c.log[i]->at)) break;

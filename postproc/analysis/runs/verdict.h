@@ -89,5 +89,9 @@ static inline uint64_t mpr_sides_smaller(struct mpr_sides s)
 {
     return s.base < s.now ? s.base : s.now;
 }
+static inline uint64_t mpr_sides_distance(struct mpr_sides s)
+{
+    return mpr_sides_larger(s) - mpr_sides_smaller(s);
+}
 
 #endif

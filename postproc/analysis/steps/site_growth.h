@@ -18,8 +18,7 @@ struct mpr_survivors;
 /* The growing sites of a heap. */
 struct mpr_site_growth {
     uint8_t heap;
-    struct mpr_path path; /* of the site with most of the growth, or the path that most of it shares
-                           */
+    struct mpr_path path; /* the site with most of the growth, or the path that most sites share */
     size_t sites;
     uint64_t kept_bytes; /* that the sites' allocations left */
     uint64_t times;      /* allocations of the largest site */
