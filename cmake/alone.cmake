@@ -1,5 +1,5 @@
-# memprof-report is linked twice: with the machine's shared libraries, and, for the archive that runs on any machine,
-# with static ones. A program's property MP_ALONE selects the variant of the libraries below.
+# memprof-report is linked twice: with the machine's shared libraries, and with static ones, so that the archive runs on
+# any machine. A program's property MP_ALONE selects the variant of the libraries below.
 option(MEMPROF_PACKAGES "What the packages need besides is built with everything else" OFF)
 set(alone $<BOOL:$<TARGET_PROPERTY:MP_ALONE>>)
 

@@ -33,7 +33,7 @@ enum {
     A_BYTE_LESS = 11,
     MOST = 64,      /* number of threads */
     LIVE = 512,     /* blocks per thread */
-    LEFT = 16,      /* of these live at the end */
+    LEFT = 16,      /* blocks per thread that are live at the end */
     STEP = 1 << 20, /* events in a range */
     BATCH = 4096,   /* events between two reads of the clock */
     PEAK_BLOCKS = 64,

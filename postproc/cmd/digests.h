@@ -24,7 +24,7 @@ struct mpr_digests {
  * @output: how paths are shown */
 void mpr_digests_add(struct mpr_digests *all, const char *const *operand, size_t operands,
                      const struct mpr_output *output);
-/* Says so if more than @max digests were made, which takes long, and how to store them. */
+/* Prints a note on stderr if more than @max digests were made, because that takes long. */
 void mpr_digests_say_made(const struct mpr_digests *all, size_t max);
 void mpr_digests_free(struct mpr_digests *all);
 

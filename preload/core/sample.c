@@ -18,7 +18,7 @@
 /* Maximum time between two samples, even if nothing changed. */
 #define UNCHANGED_NS ((uint64_t)10 * 1000000000u)
 
-/* The kernel writes "max" if there is no limit. */
+/* The kernel writes "max" for an unlimited group. */
 static uint64_t number_of(const char *text)
 {
     return *text < '0' || *text > '9' ? MPF_UNKNOWN : mp_text_decimal(text);

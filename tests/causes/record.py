@@ -125,9 +125,8 @@ def main():
     build, out, *programs = sys.argv[1:]
     os.makedirs(out, exist_ok=True)
     recorder = Recorder(build, os.path.abspath(out))
-    shutil.copytree(os.path.join(HERE, "programs"), COPY, dirs_exist_ok=True)
-    shutil.copytree(os.path.join(HERE, "ranks"), COPY, dirs_exist_ok=True)
-    shutil.copytree(os.path.join(HERE, "kept"), COPY, dirs_exist_ok=True)
+    for folder in ("programs", "ranks", "kept"):
+        shutil.copytree(os.path.join(HERE, folder), COPY, dirs_exist_ok=True)
     shutil.copytree(os.path.join(HERE, "pairs"), os.path.join(COPY, "pairs"), dirs_exist_ok=True)
     shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)
     os.chdir(COPY)

@@ -24,7 +24,7 @@ enum mpf_sample_rss { /* bytes; /proc/self/status and smaps_rollup */
                       MPF_RSS_LIMIT_AS,
                       /* the process's limits RLIMIT_AS and RLIMIT_DATA; MPF_UNKNOWN if unlimited */
                       MPF_RSS_LIMIT_DATA,
-                      MPF_RSS_PAGE_TABLES, /* since 1.12; not resident memory */
+                      MPF_RSS_PAGE_TABLES, /* since 1.12. They are not resident memory. */
                       MPF_RSS_COUNT
 };
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L /* C99 has none */
@@ -36,7 +36,7 @@ static_assert(MPF_RSS_FILE == MPF_RSS_ANON + 1 && MPF_RSS_SHMEM == MPF_RSS_ANON 
 enum mpf_sample_resident {
     MPF_RESIDENT_BRK,    /* the heap of brk(2) */
     MPF_RESIDENT_ANON,   /* other private memory that no file backs */
-    MPF_RESIDENT_STACKS, /* of the main thread, and of the threads whose stack was found */
+    MPF_RESIDENT_STACKS, /* the main thread's, and those of other threads that were found */
     MPF_RESIDENT_DATA,   /* data of the program and its libraries that was written to, and .bss */
     MPF_RESIDENT_CODE,   /* other pages of the program and its libraries */
     MPF_RESIDENT_FILES,  /* other mapped files, without changed pages of private mappings */
