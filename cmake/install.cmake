@@ -11,6 +11,11 @@ foreach(program memprof memprof-report)      # bash looks for a file of the comm
   install(FILES completions/memprof.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program})
 endforeach()
 install(FILES completions/_memprof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+# The Python package, in the folder that Debian's Python searches. Its metadata let pytest and pip find it.
+set(python lib/python3/dist-packages)
+install(DIRECTORY python/memprof_report DESTINATION ${python} FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
+configure_file(python/METADATA.in python/METADATA @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/python/METADATA DESTINATION ${python}/memprof_report-${PROJECT_VERSION}.dist-info)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The documents and the skill for assistants, in the folders to which their links point.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)

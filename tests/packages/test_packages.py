@@ -17,11 +17,15 @@ BUILD, SOURCE = os.environ["MEMPROF_BUILD"], os.environ["MEMPROF_SOURCE"]
 MADE = os.path.join(BUILD, "packages")
 OLDEST_GLIBC = (2, 34)
 BUILT_ON = (2, 37)      # headers of newer versions would make the programs require a newer C library
+with open(os.path.join(SOURCE, "CMakeLists.txt")) as project:
+    VERSION = re.search(r"VERSION ([0-9.]+)", project.read().split("project(", 1)[1])[1]
 LIBRARIES = ["libmemprof.so", *(["libmemprof-cuda.so"] if os.environ["MEMPROF_CUDA"] == "1" else []), "libmemprof-jemalloc.so", "libmemprof-mimalloc.so", "libmemprof-tcmalloc.so"]
 SHARED_BY_ALL = ["bin/memprof", "bin/memprof-report", *("lib/" + name for name in LIBRARIES), "share/bash-completion/completions/memprof",
                  "share/bash-completion/completions/memprof-report", "lib/libmemprof-reader.a", "lib/pkgconfig/memprof-reader.pc",
                  "lib/cmake/memprof/memprof-config.cmake", "lib/cmake/memprof/memprof-config-version.cmake", "include/memprof/mpr/stream.h",
                  *("include/memprof/mpf/" + name for name in ("event.h", "events.def", "gpu.h", "sample.h")),
+                 *("lib/python3/dist-packages/memprof_report/" + os.path.basename(path) for path in glob.glob(os.path.join(SOURCE, "python/memprof_report/*.py"))),
+                 *("lib/python3/dist-packages/memprof_report-" + VERSION + ".dist-info/" + name for name in ("METADATA",)),
                  *("share/doc/memprof/" + os.path.relpath(path, SOURCE) for pattern in ("README.md", "docs/*.md", "docs/*.png", "docs/skill/SKILL.md", "format/FORMAT.md")
                    for path in glob.glob(os.path.join(SOURCE, pattern)))]
 
@@ -69,16 +73,12 @@ def programs(top):
                 yield path
 
 
-def version():
-    return re.search(r"VERSION ([0-9.]+)", open(os.path.join(SOURCE, "CMakeLists.txt")).read().split("project(", 1)[1])[1]
-
-
 # ---- contents
 
 def test_packages_are_built():
     shutil.rmtree(MADE, ignore_errors=True)
     output("cpack", "-B", MADE, cwd=BUILD)
-    one(f"memprof_{version()}-1_amd64.deb")
+    one(f"memprof_{VERSION}-1_amd64.deb")
 
 
 def test_package_has_all_files():
@@ -87,9 +87,9 @@ def test_package_has_all_files():
               "share/lintian/overrides/memprof", *("share/doc/memprof/" + name for name in ("copyright", "changelog.gz", "changelog.Debian.gz"))]
     mp.equal(files(top), sorted(wanted), "files of the package")
     with gzip.open(os.path.join(top, "share/doc/memprof/changelog.Debian.gz"), "rt") as file:
-        mp.equal(file.readline(), f"memprof ({version()}-1) unstable; urgency=medium\n", "the first line of its changes")
+        mp.equal(file.readline(), f"memprof ({VERSION}-1) unstable; urgency=medium\n", "the first line of its changes")
     with gzip.open(os.path.join(top, "share/doc/memprof/changelog.gz"), "rt") as file:
-        mp.check(f"## {version()}" in file.read(), "changelog.gz does not know this version")
+        mp.check(f"## {VERSION}" in file.read(), "changelog.gz does not know this version")
 
 
 def test_package_depends_on_the_libraries_that_it_links():
@@ -151,7 +151,7 @@ def works(top):
     for command in (["export", "--to", "sqlite", "-o", logs + "/db"], ["html", "-o", logs + "/page.html"]):
         output(report, *command, log)
         mp.check(os.path.getsize(command[-1]) > 0, f"{command} wrote nothing")
-    mp.equal(output(report, "--version").split()[-1], version(), "the version")
+    mp.equal(output(report, "--version").split()[-1], VERSION, "the version")
 
 
 def test_archive_runs_from_another_folder():

@@ -41,6 +41,32 @@ struct search {
     bool found_literal, followed; /* followed: its end will be seen */
 };
 
+/* Marks of the program whose name is requested. */
+struct marks {
+    const struct mpr_instance_name *wanted;
+    uint64_t seen, literals; /* marks whose name is the range's, and marks with the literal name */
+    uint64_t ns, literal_ns; /* times of the requested one, and of the first with the literal name
+                              */
+    bool found;
+};
+
+static void see_mark(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
+{
+    struct marks *m = arg;
+    (void)t;
+    if (e->op != MPF_OP_MARK) return;
+    struct mpr_arena arena = { 0 };
+    const char *name =
+        mpr_label_name(&arena, r, (uint32_t)e->addr, (uint32_t)((uint64_t)e->addr >> 32));
+    if (strcmp(name, m->wanted->literal) == 0 && !m->literals++) m->literal_ns = e->time;
+    if (strcmp(name, m->wanted->range) == 0 && ++m->seen == m->wanted->number) {
+        m->found = true;
+        m->ns = e->time;
+    }
+    mpr_arena_free(&arena);
+}
+
 /* Returns true for the requested instance. A range that the program itself calls "step:12" precedes
  * the twelfth one. If a name and a number are requested, the instance must have both. */
 static bool is_it(const struct search *s, uint64_t number, bool literal)
@@ -122,6 +148,21 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
     return 0;
 }
 
+/* Returns the state after a mark. A mark that the program itself calls "load:2" precedes the second
+ * mark "load". */
+static int result_of_marks(const struct marks *m, const char *path, struct mpr_instant *at,
+                           struct mpr_error *error)
+{
+    const struct mpr_instance_name *w = m->wanted;
+    *at = MPR_INSTANT_END_OF(m->literals ? m->literal_ns : m->ns);
+    if (m->literals == 1 || (!m->literals && m->found)) return 0;
+    if (m->literals)
+        return mpr_fail(error, "%s: %" PRIu64 " marks are called %s; give %s:1 for the first one",
+                        path, m->literals, w->literal, w->literal);
+    return mpr_fail(error, "%s: no mark %" PRIu64 " with the name %s: %" PRIu64 " found", path,
+                    w->number, w->range, m->seen);
+}
+
 static int find_instance(struct mpr_reader *reader, const char *path,
                          const struct mpr_instance_name *wanted,
                          const struct mpr_progress *progress, struct mpr_instant *at,
@@ -135,10 +176,13 @@ static int find_instance(struct mpr_reader *reader, const char *path,
                                     .ends = ends,
                                     .arg = &s };
     mpr_follow_begin(&s.follow, &reader->replay);
+    struct marks marks = { .wanted = wanted };
+    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see_mark, &marks });
     int status = mpr_reader_replay(reader, path, progress, error);
     if (status == 0) {
         mpr_follow_end(&s.follow, &reader->replay);
-        status = result(&s, path, at, error);
+        const bool marked = !s.push && !s.seen && (marks.seen || marks.literals);
+        status = marked ? result_of_marks(&marks, path, at, error) : result(&s, path, at, error);
         mpr_reader_close(reader);
     }
     mpr_named_ranges_free(&s.named);

@@ -1,5 +1,5 @@
 /* Instants by name: the peak of a log, its newest out-of-memory event of a device that the program
- * did not recover from, its end, and the begin or end of a range's instance. */
+ * did not recover from, its end, the begin or end of a range's instance, and marks. */
 #ifndef MPR_NAMED_INSTANT_H
 #define MPR_NAMED_INSTANT_H
 
@@ -15,7 +15,8 @@ struct mpr_error;
  * (repeats.h). */
 bool mpr_named_instant_parse(const char *text);
 /* Reads the log to find such an instant. For an instance of a range it is the state after its
- * event.
+ * event. If no range has the name, it is the state after the mark with this name, or "NAME:12"
+ * after the 12th one.
  * @heap: the heap whose peak is meant, or MPF_HEAP_NONE for the largest heap. Returns 0, or -1 with
  * *error filled, also if the log does not include it. */
 int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,

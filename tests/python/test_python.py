@@ -1,0 +1,355 @@
+"""The Python package memprof_report: reports as tables, and ranges."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import mp
+
+SOURCE = os.environ["MEMPROF_SOURCE"]
+PACKAGE = os.path.join(SOURCE, "python")
+GOLDEN = os.path.join(SOURCE, "tests/golden")
+SPIKE = os.path.join(GOLDEN, "h100-spike.zst")
+sys.path.insert(0, PACKAGE)
+
+import memprof_report      # noqa: E402
+from memprof_report import reports      # noqa: E402
+
+
+def report(*words):
+    done = subprocess.run([os.environ["MEMPROF_REPORT"], *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=mp.TIMEOUT)
+    return json.loads(done.stdout)
+
+
+def fails(function, *texts):
+    """Checks that the call raises a MemprofError with these texts."""
+    try:
+        result = function()
+    except memprof_report.MemprofError as error:
+        for text in texts:
+            mp.check(text in str(error), f"{text!r} is not in: {error}")
+        return
+    raise AssertionError(f"no error: {result}")
+
+
+def warned(function):
+    """Returns the result of the call and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return function(), caught
+
+
+def interpreter(*modules):
+    """Returns an interpreter that has these modules."""
+    for python in (sys.executable, "python3", "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    raise mp.Skip(f"no interpreter has {' and '.join(modules)}: apt-get install {' '.join('python3-' + module.lower() for module in modules)}")
+
+
+def needs(part):
+    """Skips the test if memprof-report was built without SQLITE or PAGE."""
+    if os.environ["MEMPROF_" + part] != "1":
+        raise mp.Skip(f"memprof-report was built without {part}")
+
+
+def environment(**more):
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("MEMPROF_", "PYTEST"))}
+    path = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
+    tools = {key: os.environ[key] for key in ("MEMPROF", "MEMPROF_LIB", "MEMPROF_REPORT")}
+    return {**env, **tools, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def run(python, script, *arguments, status=0, **popen):
+    """Runs a script and returns its output."""
+    done = subprocess.run([python, "-c", textwrap.dedent(script), *arguments], env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=mp.TIMEOUT, **popen)
+    mp.equal(done.returncode, status, f"{done.stdout}: status")
+    return done.stdout
+
+
+def open_log(*paths, **options):
+    return memprof_report.open(*paths, **{"pandas": False, **options})
+
+
+# ---- reports
+
+def test_reports_are_the_lists_of_the_json():
+    log = open_log(SPIKE)
+    expected = [{"heap": heap["heap"], **row} for heap in report("steps", "-f", "json", SPIKE)["heaps"] for row in heap["instances"]]
+    mp.equal(log.steps(), expected, "steps")
+    expected = [{"log": one["path"], "heap": heap["heap"], **row, "path": tuple(row["path"])}
+                for one in report("peaks", "-f", "json", "--by", "python", "--at", "step:7", "--heap", "gpu0/torch", SPIKE)["logs"]
+                for heap in one["heaps"] for row in heap["ranges"]]
+    mp.equal(log.peaks(by="python", at="step:7", heap="gpu0/torch"), expected, "peaks")
+    spans = report("timeline", "-f", "json", SPIKE)["heaps"][1]["spans"]
+    mp.equal([row["max_bytes"] for row in log.timeline(heap="gpu0/torch")], spans["max_bytes"], "bytes of the timeline")
+
+
+def test_bands_sum_up_to_the_timeline():
+    log = open_log(SPIKE)
+    sums = {}
+    for row in log.bands(heap="gpu0/torch"):
+        sums[row["start_ns"]] = sums.get(row["start_ns"], 0) + row["bytes_at_max"]
+    mp.equal(sums, {row["start_ns"]: row["max_bytes"] for row in log.timeline(heap="gpu0/torch")}, "sums of the bands")
+
+
+def test_columns_of_an_empty_result_are_those_of_others():
+    logs = [SPIKE, *(os.path.join(GOLDEN, name) for name in ("python-leak.zst", "h200-graphs-oom.zst", "h200-findings.zst"))]
+    for method, (_, _, empty) in reports.LISTS.items():
+        rows = [row for path in logs for row in getattr(open_log(path), method)()]
+        mp.check(rows, f"{method} has no rows")
+        mp.equal([column for column in empty.split() if column not in rows[0]], [], f"{method}: columns that no row has")
+
+
+def test_growing_sites_have_the_name_of_their_list():
+    rows = open_log(os.path.join(GOLDEN, "python-leak.zst")).leaks(heap="host/python")
+    growing = [row["path"] for row in rows if row["list"] == "growing"]
+    mp.check(len(growing) == 1 and any("handle (python_leak.py:11)" in frame for frame in growing[0]), f"growing sites: {growing}")
+
+
+def test_attributes_have_the_other_fields_of_the_report():
+    attrs = open_log(SPIKE).steps().attrs
+    mp.equal((attrs["range"], attrs["instances"], attrs["process"]["pid"]), ("step", 12, 2565), "attributes")
+
+
+def test_whole_numbers_are_times_in_ns():
+    log = open_log(SPIKE)
+    at = log.steps(heap="gpu0/torch")[6]["peak_time_ns"]
+    mp.equal(log.heaps(at=at)[0]["peak_bytes"], report("peaks", "-f", "json", "--at", f"{at}ns", SPIKE)["logs"][0]["heaps"][0]["peak_bytes"], "bytes")
+    fails(lambda: log.heaps(at=9.3), "at=9.3", "expected whole ns")
+
+
+def test_blocks_have_the_names_of_their_owners():
+    needs("SQLITE")
+    log = open_log(SPIKE)
+    rows = log.blocks(heap="gpu0/torch")
+    fails(lambda: log.sql("SELECT x FROM blocks"), "no such column: x")
+    mp.equal([(len(rows), sum(row["bytes"] for row in rows))], [tuple(row.values()) for row in log.sql("SELECT count(*), sum(bytes) FROM blocks WHERE heap = 'gpu0/torch'")],
+             "blocks and bytes")
+    mp.check(("step > backward", "step > torch:Optimizer.zero_grad#AdamW.zero_grad") in {(row["range"], row["freed_range"]) for row in rows},
+             "no block of backward is freed in zero_grad")
+    mp.equal(list(log.blocks(columns=["bytes", "range"], min="64MiB")[0]), ["bytes", "range"], "columns")
+
+
+def test_database_is_removed_with_its_reports():
+    needs("SQLITE")
+    log = open_log(SPIKE)
+    path = log.database()
+    mp.equal(log.database(), path, "path of the second call")
+    mp.check(os.path.exists(path), "no database")
+    del log
+    mp.check(not os.path.exists(path), f"{path} is left")
+
+
+def test_other_reports_and_text_are_available():
+    log = open_log(os.path.join(GOLDEN, "workers"), pid=3313)
+    mp.equal(log.report("processes", pid=3316)["logs"][0]["process"]["pid"], 3316, "pid")
+    mp.check("pid 3313" in log.text(), log.text())
+
+
+def test_page_is_written():
+    needs("PAGE")
+    page = open_log(SPIKE).page(os.path.join(mp.folder, "page.html"))
+    with open(page, encoding="utf-8") as file:
+        mp.check("<html" in file.read(1000), "no page")
+
+
+# ---- messages
+
+def test_unknown_column_names_the_columns():
+    fails(lambda: open_log(SPIKE).peaks(columns=["path", "peak"]), "no column peak", "bytes_at_peak")
+    fails(lambda: open_log(SPIKE).blocks(columns=["size"]), "no column size", "bytes, made_ns")
+    mp.equal(list(open_log(SPIKE).peaks(columns=["path", "bytes_at_peak"])[0]), ["path", "bytes_at_peak"], "columns")
+
+
+def test_errors_of_memprof_report_are_raised():
+    fails(lambda: open_log(os.path.join(mp.folder, "none.zst")), "none.zst: no such file")
+    fails(lambda: open_log(os.path.join(SOURCE, "README.md")).summary(), "README.md: not a memprof log")
+    fails(lambda: open_log(SPIKE).peaks(at="step:99"), "no instance 99 of range step: 12 found")
+    fails(lambda: open_log(SPIKE).peaks(by="size", foo=1), "unrecognized option '--foo=1'")
+    fails(open_log, "no log: give the path")
+
+
+def test_incomplete_log_is_a_warning_in_the_callers_line():
+    rows, caught = warned(lambda: open_log(os.path.join(GOLDEN, "incomplete")).heaps())
+    mp.equal([(one.category.__name__, os.path.basename(one.filename)) for one in caught], [("IncompleteLogWarning", "test_python.py")], "warnings")
+    mp.check(rows and rows[0]["heap"] == "host/heap", f"no heaps: {rows}")
+
+
+def test_choice_of_a_log_is_a_warning():
+    _, caught = warned(lambda: open_log(os.path.join(GOLDEN, "workers")).steps())
+    mp.check(len(caught) == 1 and "4 logs; showing pid 3315" in str(caught[0].message), f"warnings: {caught}")
+
+
+def with_report(path, function):
+    """Calls the function while MEMPROF_REPORT is another program."""
+    saved = os.environ["MEMPROF_REPORT"]
+    os.environ["MEMPROF_REPORT"] = path
+    try:
+        return function()
+    finally:
+        os.environ["MEMPROF_REPORT"] = saved
+
+
+def test_missing_memprof_report_is_an_error():
+    with_report("/nowhere/memprof-report", lambda: fails(open_log(SPIKE).summary, "MEMPROF_REPORT=/nowhere/memprof-report", "set it to"))
+    script = "import memprof_report as m; m.open('/').summary()"
+    env = {key: value for key, value in environment(PATH="/nowhere").items() if key != "MEMPROF_REPORT"}
+    done = subprocess.run([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    mp.check("MemprofError: memprof-report is not installed: install memprof, add its folder to PATH, or set MEMPROF_REPORT" in done.stdout, done.stdout)
+
+
+def test_older_memprof_report_is_named_in_the_error():
+    path = os.path.join(mp.folder, "memprof-report")
+    for answer in ("echo '{}'", "echo >&2 'memprof-report: unrecognized option'; exit 2"):
+        with open(path, "w") as file:
+            file.write(f'#!/bin/sh\n[ "$1" = --version ] && echo memprof-report 0.0.7 || {{ {answer}; }}\n')
+        os.chmod(path, 0o755)
+        with_report(path, lambda: fails(open_log(SPIKE).summary, "has version 0.0.7 and memprof_report has version " + memprof_report.__version__, "install both"))
+
+
+def test_programs_are_found_beside_the_package():
+    place = os.path.join(mp.folder, "lib/python3/dist-packages")
+    shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("__pycache__"))
+    os.mkdir(os.path.join(mp.folder, "bin"))
+    os.symlink(os.environ["MEMPROF_REPORT"], os.path.join(mp.folder, "bin/memprof-report"))
+    env = {key: value for key, value in environment(PYTHONPATH=place).items() if key != "MEMPROF_REPORT"}
+    script = "from memprof_report import program; print(program.find('memprof-report', 'MEMPROF_REPORT'))"
+    done = subprocess.run([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE, text=True, check=True)
+    mp.equal(done.stdout, os.path.join(os.path.realpath(mp.folder), "bin/memprof-report") + "\n", "path")
+
+
+def test_version_is_that_of_the_project():
+    with open(os.path.join(SOURCE, "CMakeLists.txt")) as file:
+        mp.equal(memprof_report.__version__, re.search(r"project\(memprof VERSION ([0-9.]+)", file.read())[1], "version")
+
+
+# ---- ranges
+
+RANGES = """
+    import threading
+    import memprof_report
+
+    @memprof_report.range()
+    def load(size):
+        return bytearray(size)
+
+    @memprof_report.range("loaded by name")
+    def named(size):
+        return bytearray(size)
+
+    def thread():
+        with memprof_report.range("thread"):
+            kept.append(bytearray(3 << 20))
+
+    print(memprof_report.recorded())
+    kept = [load(1 << 20), named(2 << 20)]
+    worker = threading.Thread(target=thread)
+    with memprof_report.range("outer"):
+        worker.start()
+        worker.join()
+        try:
+            with memprof_report.range("step 7"):
+                kept.append(bytearray(4 << 20))
+                memprof_report.snapshot("after load")
+                raise ValueError
+        except ValueError:
+            kept.append(bytearray(5 << 20))
+    with memprof_report.range("ünïcode"):
+        kept.append(bytearray(6 << 20))
+"""
+
+
+def recorded(script):
+    """Runs a script under memprof and returns its log and its output."""
+    path = os.path.join(mp.folder, "script.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(textwrap.dedent(script))
+    done = mp.run([sys.executable, "-B", path], env={"PYTHONPATH": PACKAGE})
+    return done.logs.one(), done.out.decode()
+
+
+def test_ranges_hold_the_memory_of_their_code():
+    log, out = recorded(RANGES)
+    mp.equal(out, "True\n", "output")
+    for path, size in (("load", 1), ("loaded by name", 2), ("thread", 3), ("outer > step 7", 4), ("outer", 5), ("ünïcode", 6)):
+        mp.within(log.range(path)["bytes_at_peak"], size << 20, (size << 20) + 8192, path)
+
+
+def test_snapshot_is_an_instant_of_the_log():
+    log, _ = recorded(RANGES)
+    sizes = {row["path"]: row["bytes_at_peak"] for row in open_log(log.path).peaks(at="after load:1", by="range", heap="host/heap")}
+    mp.within(sizes[("outer", "step 7")], 4 << 20, (4 << 20) + 8192, "bytes before the mark")
+    mp.equal(sizes.get(("ünïcode",), 0), 0, "bytes after it")
+
+
+def test_ranges_do_nothing_without_memprof():
+    out = run(sys.executable, RANGES)
+    mp.equal(out, "False\n", "output")
+    script = "import memprof_report; print(memprof_report.recorded())"
+    for library in (os.environ["MEMPROF_LIB"], "/nowhere/libmemprof.so", "/lib/libc.so.6"):
+        done = subprocess.run([sys.executable, "-c", script], env=environment(NVTX_INJECTION64_PATH=library), stdout=subprocess.PIPE, text=True, check=True)
+        mp.equal(done.stdout, "False\n", f"recorded with {library}")
+
+
+def test_range_refuses_functions_that_are_suspended():
+    def generator():
+        yield
+
+    async def coroutine():
+        pass
+    for function in (generator, coroutine):
+        try:
+            memprof_report.range("x")(function)
+        except TypeError as error:
+            mp.check(function.__name__ in str(error) and "without await and yield" in str(error), str(error))
+        else:
+            raise AssertionError(f"{function} was decorated")
+
+
+# ---- pandas, other versions of Python
+
+def test_reports_are_data_frames_with_pandas():
+    needs("SQLITE")
+    python = interpreter("pandas")
+    out = run(python, """
+        import sys
+        import memprof_report
+        log = memprof_report.open(sys.argv[1])
+        steps = log.steps(heap="gpu0/torch")
+        print(steps.loc[steps.peak_stands_out, "name"].tolist(), steps.attrs["range"])
+        print(steps.peak_change_bytes.dtype, steps.peak_bytes.dtype, log.blocks().freed_ns.dtype)
+        peaks = log.peaks(heap="gpu0/torch")
+        print(peaks.groupby("path").bytes_at_peak.sum().sum() == log.heaps(heap="gpu0/torch").peak_bytes[0])
+        print(log.graphs().empty, "alive_at_end" in log.graphs())
+        print(type(memprof_report.open(sys.argv[1], pandas=False).graphs()).__name__)
+        """, SPIKE)
+    mp.equal(out.splitlines(), ["['step:7'] step", "Int64 int64 Int64", "True", "True True", "Rows"], "output")
+
+
+def test_documented_examples_print_what_the_document_says():
+    python = interpreter("pandas")
+    done = subprocess.run([python, "-m", "doctest", "-o", "NORMALIZE_WHITESPACE", "docs/python.md"], cwd=SOURCE, env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    mp.equal((done.returncode, done.stdout), (0, ""), "doctest")
+
+
+def test_package_runs_in_every_supported_python():
+    tested = []
+    for python in [shutil.which("python3"), "/usr/bin/python3", *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))]:
+        version = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], stdout=subprocess.PIPE, text=True).stdout.split()
+        if [int(number) for number in version] >= [3, 9]:
+            out = run(python, "import sys, memprof_report; print(len(memprof_report.open(sys.argv[1], pandas=False).steps()))", SPIKE)
+            mp.equal(out, "24\n", f"instances in {python}")
+            tested.append(python)
+    mp.check(tested, "no Python of version 3.9 or later")
+
+
+if __name__ == "__main__":
+    mp.main()
