@@ -8,10 +8,15 @@
 #include "mpf/event.h"
 #include "projection.h"
 
+/* A known sum is above the estimates by chance up to this many standard deviations: 1 time in 700
+ * it is by chance above that. */
+enum { DEVIATIONS = 3 };
+
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
-static const struct mpr_sampling *sampling(const struct mpr_estimates *e,
-                                           const struct mpr_accounts *accounts, uint32_t cell)
+const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e,
+                                                  const struct mpr_accounts *accounts,
+                                                  uint32_t cell)
 {
     const uint8_t heap = accounts->cell[cell].heap;
     if (heap == MPF_HEAP_PYTHON && e->python.mean > 0) return &e->python;
@@ -68,7 +73,7 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e,
 void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
                        uint64_t size)
 {
-    const struct mpr_sampling *s = sampling(e, accounts, cell);
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts, cell);
     struct mpr_estimate *c = before_change(e, accounts, cell);
     const struct mpr_represented more = more_of(s, size);
     c->now.bytes = mpr_signed_add(c->now.bytes, more.bytes);
@@ -85,7 +90,7 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accou
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                           uint32_t cell, uint64_t size)
 {
-    const struct mpr_sampling *s = sampling(e, accounts, cell);
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts, cell);
     struct mpr_estimate *c = before_change(e, accounts, cell);
     const struct mpr_represented more = more_of(s, size);
     c->now.bytes = mpr_signed_sub(c->now.bytes, more.bytes);
@@ -99,7 +104,7 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *ac
 uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                                    uint32_t cell, uint64_t size, int sign)
 {
-    const struct mpr_sampling *s = sampling(e, accounts, cell);
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts, cell);
     struct mpr_estimate *c = before_change(e, accounts, cell);
     const struct mpr_represented more = more_of(s, size);
     c->now.blocks += sign * more.blocks;
@@ -153,31 +158,50 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
     return u;
 }
 
-static double factor(double known, double estimated)
+bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum)
 {
-    return estimated > known ? known / estimated : 1;
+    const double lack = sum->known - sum->estimated;
+    return lack <= 0 || lack * lack <= DEVIATIONS * DEVIATIONS * sum->variance;
 }
 
-struct mpr_overestimate mpr_estimates_overestimate(const struct mpr_estimates *e,
-                                                   const struct mpr_accounts *accounts,
-                                                   const struct mpr_cell *represented)
+double mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum, double bytes,
+                                     double own, double mean)
 {
-    struct mpr_overestimate estimated = { 0 };
+    if (sum->estimated <= 0 || !mpr_estimates_are_by_chance(sum)) return own;
+    const double part = bytes / sum->estimated, factor = sum->known / sum->estimated;
+    const double all = sum->variance + mean * mean;
+    return fmax(0, (1 - 2 * part) * own + part * part * all) * factor * factor;
+}
+
+struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
+                                              const struct mpr_accounts *accounts,
+                                              const struct mpr_cell *rest)
+{
+    struct mpr_represented_sum sum = { .known = (double)mpr_accounts_bytes_at_peak(accounts, rest) },
+                               end = { .known = (double)rest->bytes };
+    double blocks = 0, allocations = 0, end_blocks = 0;
     uint64_t samples;
     for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++) {
-        if (accounts->cell[i].heap != represented->heap) continue;
+        if (accounts->cell[i].heap != rest->heap) continue;
+        const struct mpr_estimate *c = &e->cell[i];
         const struct mpr_represented more = mpr_estimates_at_peak(e, accounts, i, &samples);
-        estimated.bytes += (double)more.bytes;
-        estimated.blocks += more.blocks;
-        estimated.allocations += e->cell[i].allocations;
-        estimated.end += (double)e->cell[i].now.bytes;
-        estimated.end_blocks += e->cell[i].now.blocks;
+        sum.estimated += (double)more.bytes;
+        sum.variance += mpr_estimates_variance(e, accounts, i);
+        blocks += more.blocks;
+        allocations += c->allocations;
+        end.estimated += (double)c->now.bytes;
+        end.variance += fmax(0, c->came - c->went);
+        end_blocks += c->now.blocks;
     }
-    return (struct mpr_overestimate){
-        factor((double)mpr_accounts_bytes_at_peak(accounts, represented), estimated.bytes),
-        factor((double)mpr_accounts_blocks_at_peak(accounts, represented), estimated.blocks),
-        factor((double)represented->allocations, estimated.allocations),
-        factor((double)represented->bytes, estimated.end),
-        factor((double)represented->blocks, estimated.end_blocks),
+    const bool by_chance = mpr_estimates_are_by_chance(&sum),
+               end_by_chance = mpr_estimates_are_by_chance(&end);
+    return (struct mpr_estimate_scale){
+        mpr_estimates_factor(sum.known, sum.estimated, by_chance),
+        mpr_estimates_factor((double)mpr_accounts_blocks_at_peak(accounts, rest), blocks,
+                             by_chance),
+        mpr_estimates_factor((double)rest->allocations, allocations, by_chance),
+        mpr_estimates_factor(end.known, end.estimated, end_by_chance),
+        mpr_estimates_factor((double)rest->blocks, end_blocks, end_by_chance),
+        sum,
     };
 }

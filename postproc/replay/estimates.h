@@ -3,6 +3,11 @@
  * / p blocks of s / p bytes in total: an unbiased estimate. Its variance is (s / p)^2 (1 - p), and
  * that of several blocks, which are drawn independently, is the sum.
  *
+ * What all samples of a heap represent together is known exactly: it is in one cell, the rest. If
+ * the estimates differ from it by chance, they are scaled to it (a ratio estimator). They are left
+ * as they are if it is too large for that, because then some of its blocks could not be sampled,
+ * such as those from before the recording.
+ *
  * Each cell has what its blocks represent beyond themselves. The state at the heap's peak is saved
  * as in the accounts. */
 #ifndef MPR_ESTIMATES_H
@@ -57,6 +62,10 @@ struct mpr_weight {
     double bytes, blocks, variance; /* variance: of the bytes */
 };
 struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size);
+/* Returns how the blocks of the cell are sampled. */
+const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e,
+                                                  const struct mpr_accounts *accounts,
+                                                  uint32_t cell);
 
 /* Returns what the cell's blocks represent beyond themselves at its heap's peak. *samples: how many
  * were sampled. */
@@ -82,14 +91,33 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
                                                    uint32_t cell,
                                                    struct mpr_rounding_errors *errors);
 
-/* The blocks that all samples of a heap represent are in one cell. If the estimates are
- * larger than that by chance, they are too large by these factors, at most 1. */
-struct mpr_overestimate {
-    double bytes, blocks, allocations, end, end_blocks; /* end: bytes at the end of the log */
+/* An instant's sum of what a heap's samples represent, and its known value. */
+struct mpr_represented_sum {
+    double known, estimated, variance; /* bytes; bytes^2 */
 };
-struct mpr_overestimate mpr_estimates_overestimate(const struct mpr_estimates *e,
-                                                   const struct mpr_accounts *accounts,
-                                                   const struct mpr_cell *represented);
+/* Returns true if the two differ by at most three standard deviations, or the estimate is larger,
+ * which only chance can cause. */
+bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum);
+/* Returns the factor for estimates whose sum is @estimated and whose known sum is @known. */
+static inline double mpr_estimates_factor(double known, double estimated, bool by_chance)
+{
+    return estimated > known || (by_chance && estimated > 0) ? known / estimated : 1;
+}
+/* Returns the variance of a part of the sum, which is @bytes with the variance @own, after scaling.
+ * A part f of the sum errs with its own blocks and with the others': (1 - 2f) own + f^2 all. The
+ * sum may lack a site that has no sample yet, so it counts as one sample of @mean bytes more. */
+double mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum, double bytes,
+                                     double own, double mean);
+
+/* The factors of a heap's estimates. */
+struct mpr_estimate_scale {
+    double bytes, blocks, allocations, end, end_blocks; /* end: bytes at the end of the log */
+    struct mpr_represented_sum sum;                     /* at the peak */
+};
+/* @rest: the cell with the blocks that the samples represent. */
+struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
+                                              const struct mpr_accounts *accounts,
+                                              const struct mpr_cell *rest);
 
 /* Returns the number rounded to a whole one, 0 if it is negative. The rounding error, *error (0 at
  * first), is added to the heap's next number, so that the numbers add up to the rounded sum. */

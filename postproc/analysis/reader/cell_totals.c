@@ -24,25 +24,28 @@ static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
 }
 
 static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32_t cell,
-                const struct mpr_overestimate *excess, struct unseen *all)
+                const struct mpr_estimate_scale *scale, struct unseen *all)
 {
     const struct mpr_estimates *e = &r->estimates;
     const struct mpr_estimate *of = &e->cell[cell];
     struct mpr_cell_totals more = { .samples = 0 };
     const struct mpr_represented at_peak =
         mpr_estimates_at_peak(e, &r->accounts, cell, &more.samples);
-    more.then = mpr_estimates_whole((double)at_peak.bytes * excess->bytes, &all->lack.then);
-    more.now = mpr_estimates_whole((double)of->now.bytes * excess->end, &all->lack.now);
-    more.then_blocks = mpr_estimates_whole(at_peak.blocks * excess->blocks, &all->lack.then_blocks);
+    more.then = mpr_estimates_whole((double)at_peak.bytes * scale->bytes, &all->lack.then);
+    more.now = mpr_estimates_whole((double)of->now.bytes * scale->end, &all->lack.now);
+    more.then_blocks = mpr_estimates_whole(at_peak.blocks * scale->blocks, &all->lack.then_blocks);
     more.now_blocks =
-        mpr_estimates_whole(of->now.blocks * excess->end_blocks, &all->lack.now_blocks);
+        mpr_estimates_whole(of->now.blocks * scale->end_blocks, &all->lack.now_blocks);
     more.allocations =
-        mpr_estimates_whole(of->allocations * excess->allocations, &all->lack.allocations);
-    more.variance = mpr_estimates_variance(e, &r->accounts, cell) * excess->bytes * excess->bytes;
+        mpr_estimates_whole(of->allocations * scale->allocations, &all->lack.allocations);
+    more.variance = mpr_estimates_scaled_variance(
+        &scale->sum, (double)at_peak.bytes, mpr_estimates_variance(e, &r->accounts, cell),
+        mpr_estimates_sampling(e, &r->accounts, cell)->mean);
     plus(held, &more);
     plus(&all->sum, &more);
     const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;
     if (of->own_peak > held->own_peak) held->own_peak = of->own_peak;
+    if (held->then > held->own_peak) held->own_peak = held->then;
     if (mpr_instant_is_peak(r->options.at) && held->own_peak > whole) held->own_peak = whole;
 }
 
@@ -81,12 +84,12 @@ static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap == heap && mpr_replay_is_represented(r, cell)) rest = cell;
     }
-    const struct mpr_overestimate excess =
-        mpr_estimates_overestimate(e, &r->accounts, rest ? rest : &nobody);
+    const struct mpr_estimate_scale scale =
+        mpr_estimates_scale(e, &r->accounts, rest ? rest : &nobody);
     struct unseen all = { .sum = { 0 } };
     for (uint32_t i = 0; i < r->accounts.cells && i < e->cells; i++)
         if (r->accounts.cell[i].heap == heap && e->cell[i].samples)
-            add(&held[i], r, i, &excess, &all);
+            add(&held[i], r, i, &scale, &all);
     if (rest) take_from(&held[rest - r->accounts.cell], &all.sum);
 }
 

@@ -217,9 +217,17 @@ static void add_sources(const struct mpr_history_view *v, uint32_t cell,
     for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) add_source(v, v->source[i], sum);
 }
 
-static double factor(uint64_t known, double estimated)
+/* @rest: the cell with the blocks that the samples @all represent. */
+static struct mpr_within factors(const struct mpr_history_point *rest,
+                                 const struct mpr_sampled *all)
 {
-    return estimated > (double)known ? (double)known / estimated : 1;
+    const struct mpr_represented_sum sum = { (double)rest->bytes, (double)all->more.bytes,
+                                             all->came - all->went };
+    const bool by_chance = mpr_estimates_are_by_chance(&sum);
+    return (struct mpr_within){
+        mpr_estimates_factor(sum.known, sum.estimated, by_chance),
+        mpr_estimates_factor((double)rest->blocks, all->more.blocks, by_chance)
+    };
 }
 
 /* The samples of a heap represent blocks in one of its cells; those of host/python none. */
@@ -230,11 +238,8 @@ static void fill_within(struct mpr_history_view *v, uint8_t heap)
     v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
     if (v->rest[heap]) add_sources(v, v->rest[heap] - 1, rest);
     for (size_t i = 0; i < v->history->count; i++)
-        v->within[heap][i] =
-            heap == MPF_HEAP_PYTHON
-                ? (struct mpr_within){ 1, 1 }
-                : (struct mpr_within){ factor(rest[i].bytes, (double)all[i].more.bytes),
-                                       factor(rest[i].blocks, all[i].more.blocks) };
+        v->within[heap][i] = heap == MPF_HEAP_PYTHON ? (struct mpr_within){ 1, 1 }
+                                                     : factors(&rest[i], &all[i]);
 }
 
 /* Sums up the samples of each heap that has estimates. */

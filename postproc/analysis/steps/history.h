@@ -74,8 +74,7 @@ struct mpr_history_view {
     struct mpr_sampled *all[MPR_HEAPS]; /* by instant: of all cells of the heap, which are
                                            subtracted from the rest; or NULL */
     struct mpr_within {
-        double bytes, blocks; /* factors, at most 1, so that samples represent no more than the rest
-                                 has (estimates.h) */
+        double bytes, blocks; /* factors that scale estimates to the rest (estimates.h) */
     } * within[MPR_HEAPS];    /* by instant; or NULL */
 };
 
