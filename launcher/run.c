@@ -86,7 +86,7 @@ static const struct argp argp = {
         "\vExamples:\n"
         "  memprof run -- python3 train.py\n"
         "  memprof run -o logs --program 'python*' -- ./job.sh\n"
-        "  memprof run --stacks=sample -- ./server\n"
+        "  memprof run --stacks=all -- ./server\n"
         "  memprof-report logs\n\n"
         "Exit status: that of the command, or 128 plus the number of the signal that ended it; 127 if the command does "
         "not exist, 126 if it cannot be executed, 2 for wrong usage, 1 if memprof fails or the command cannot be "

@@ -95,6 +95,13 @@ static bool is_host(const char *text, const char *words)
            is_sized(text, "large", &bytes);
 }
 
+/* One of the words, or "sample" followed by a size. */
+static bool is_stacks(const char *text, const char *words)
+{
+    uint64_t mean;
+    return is_word(text, words) || is_sized(text, "sample", &mean);
+}
+
 /* One of the words, or "small" followed by a size. */
 static bool is_python(const char *text, const char *words)
 {
@@ -105,7 +112,7 @@ static bool is_python(const char *text, const char *words)
 /* ---- the options */
 
 #define HOST   "all|sample|large|off"
-#define STACKS "off|large|sample|all"
+#define STACKS "sample|large|all|off"
 #define PYTHON "on|small|off"
 #define TORCH  "on|ops|off"
 
@@ -121,8 +128,9 @@ static const struct argp_option options[MPL_SETTINGS + 1] = {
       "one per 512 KiB or SIZE (sample, sample:SIZE); those of at least 4 KiB or SIZE (large, "
       "large:SIZE); or none (off). With sample and large, totals of the other blocks are also recorded", 0 },
     { "stacks", KEY + 1, STACKS, 0,
-      "Which host blocks have call stacks: those of at least 1 MiB (large, the default), also a sample "
-      "of the smaller ones (sample), every block (all), or none (off)", 0 },
+      "Which host blocks have call stacks: those of at least 1 MiB and a sample of the smaller ones, one "
+      "per 512 KiB or SIZE (sample, the default, sample:SIZE), only the large ones (large), every block "
+      "(all), or none (off)", 0 },
     { "python", KEY + 2, PYTHON, 0, "Record call stacks of Python (on, the default), also for a sample of small objects, one per 512 "
       "KiB or SIZE (small, small:SIZE), or none (off)", 0 },
     { "torch-ranges", KEY + 3, TORCH, 0,
@@ -155,7 +163,7 @@ static const struct {
     bool (*is_valid)(const char *text, const char *words);
 } setting[MPL_SETTINGS] = {
     { "MEMPROF_HOST", MPF_EXPECTED_HOST, is_host },
-    { "MEMPROF_STACKS", MPF_EXPECTED_STACKS, is_word },
+    { "MEMPROF_STACKS", MPF_EXPECTED_STACKS, is_stacks },
     { "MEMPROF_PYTHON", MPF_EXPECTED_PYTHON, is_python },
     { "MEMPROF_TORCH_RANGES", MPF_EXPECTED_TORCH, is_word },
     { "MEMPROF_PROGRAM", "", is_any },

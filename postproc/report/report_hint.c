@@ -221,7 +221,7 @@ static uint64_t counted_only(const struct mpr_log_peaks *log)
 static const char *options(struct mpr_document *doc, const struct mpr_recording *r, bool stacks,
                            bool small, bool sample)
 {
-    const bool more = r->stacks >= MPR_RECORDED_SAMPLE,
+    const bool more = r->stacks > MPR_RECORDED_SAMPLE,
                fewer = r->blocks && r->blocks != MPR_RECORDED_ALL;
     return mpr_arena_format(&doc->arena, "%s%s%s%s%s", stacks || more ? " --stacks=" : "",
                             stacks ? "sample"

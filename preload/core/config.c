@@ -58,20 +58,21 @@ static bool parse_size(const char *v, uint64_t *bytes)
     return true;
 }
 
-/* "small", "small:64K" */
-static bool is_small(const char *v, uint64_t *mean)
+/* Returns true for the word, or the word, a colon and a size, which is stored in *bytes. */
+static bool is_sized(const char *v, const char *word, uint64_t *bytes)
 {
-    static const char word[] = "small";
-    *mean = MP_STACKS_MEAN;
-    if (strncmp(v, word, sizeof word - 1) != 0) return false;
-    v += sizeof word - 1;
-    return !*v || (*v == ':' && parse_size(v + 1, mean) && *mean && *mean <= MPF_PYTHON_MEAN_MAX);
+    const size_t letters = strlen(word);
+    if (strncmp(v, word, letters) != 0) return false;
+    return !v[letters] || (v[letters] == ':' && parse_size(v + letters + 1, bytes) && *bytes);
 }
 
 static enum mp_python_mode python(const char *name)
 {
     const char *v = secure_getenv(name);
-    if (v && is_small(v, &mp_config.python_mean)) return MP_PYTHON_SMALL;
+    mp_config.python_mean = MP_SAMPLE_MEAN;
+    if (v && is_sized(v, "small", &mp_config.python_mean) &&
+        mp_config.python_mean <= MPF_PYTHON_MEAN_MAX)
+        return MP_PYTHON_SMALL;
     return flag_of(name, true, MPF_EXPECTED_PYTHON) ? MP_PYTHON_ON : MP_PYTHON_OFF;
 }
 
@@ -122,7 +123,7 @@ static const struct {
     const char *word;
     uint64_t bytes;
 } host_words[] = { [MP_HOST_ALL] = { "all", 0 },
-                   [MP_HOST_SAMPLE] = { "sample", MP_STACKS_MEAN },
+                   [MP_HOST_SAMPLE] = { "sample", MP_SAMPLE_MEAN },
                    [MP_HOST_LARGE] = { "large", MP_HOST_LARGE_BYTES },
                    [MP_HOST_OFF] = { "off", 0 } };
 enum { HOST_WORDS = sizeof host_words / sizeof *host_words };
@@ -132,11 +133,8 @@ const char *mp_config_host_name(void) { return host_words[mp_config.host].word; 
 /* "large", "large:64K", "sample:1M" */
 static bool is_host(const char *v, unsigned word, uint64_t *bytes)
 {
-    const size_t letters = strlen(host_words[word].word);
     *bytes = host_words[word].bytes;
-    if (strncmp(v, host_words[word].word, letters) != 0) return false;
-    return !v[letters] ||
-           (*bytes && v[letters] == ':' && parse_size(v + letters + 1, bytes) && *bytes);
+    return *bytes ? is_sized(v, host_words[word].word, bytes) : !strcmp(v, host_words[word].word);
 }
 
 static void host(const char *name)
@@ -150,6 +148,17 @@ static void host(const char *name)
         return;
     }
     say_invalid(name, v, MPF_EXPECTED_HOST);
+}
+
+/* "large", "sample:64K" */
+static void stacks(const char *name)
+{
+    const char *v = secure_getenv(name);
+    mp_config.stacks = MP_STACKS_SAMPLE;
+    mp_config.stacks_mean = MP_SAMPLE_MEAN;
+    if (v && is_sized(v, "sample", &mp_config.stacks_mean)) return;
+    mp_config.stacks_mean = MP_SAMPLE_MEAN;
+    mp_config.stacks = choice(name, stacks_words, MP_STACKS_SAMPLE, MPF_EXPECTED_STACKS);
 }
 
 const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks]; }
@@ -204,7 +213,7 @@ void mp_config_read(void)
         choice("MEMPROF_TORCH_RANGES", torch_ranges_words, MP_TORCH_ON, MPF_EXPECTED_TORCH);
     mp_config.cuda = choice("MEMPROF_CUDA", cuda_words, MP_CUDA_CUPTI, MPF_EXPECTED_CUDA);
     host("MEMPROF_HOST");
-    mp_config.stacks = choice("MEMPROF_STACKS", stacks_words, MP_STACKS_LARGE, MPF_EXPECTED_STACKS);
+    stacks("MEMPROF_STACKS");
     mp_config.level = level("MEMPROF_LEVEL", -1);
     mp_config.min_rss = size("MEMPROF_MIN_RSS", (uint64_t)16 << 20);
     text("MEMPROF_RUN", mp_config.run, sizeof mp_config.run, "");

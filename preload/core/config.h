@@ -36,6 +36,7 @@ struct mp_config {
         MP_STACKS_SAMPLE,
         MP_STACKS_ALL
     } stacks; /* each value includes the ones before it */
+    uint64_t stacks_mean; /* MP_STACKS_SAMPLE: bytes between samples on average */
     enum mp_host_mode {
         MP_HOST_ALL,
         MP_HOST_SAMPLE,
@@ -61,9 +62,9 @@ extern struct mp_config mp_config;
 /* The default size of MEMPROF_HOST=large. */
 #define MP_HOST_LARGE_BYTES 4096u
 
-/* Mean number of bytes between samples of stacks, so that 1 % of a gigabyte has about 20 samples.
+/* The default number of bytes between samples, on average: 1 % of a gigabyte has about 20 samples.
  */
-#define MP_STACKS_MEAN (512u << 10)
+#define MP_SAMPLE_MEAN (512u << 10)
 
 /* Returns true if PyTorch's small blocks have Python stacks by sampling. */
 static inline bool mp_config_samples_python(void)

@@ -4,6 +4,7 @@
 #ifndef MP_FEATURE_H
 #define MP_FEATURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/frame.h"
@@ -14,8 +15,10 @@ struct mp_features {
     void (*enter)(void);
     /* Returns the IDs of the native and of the Python call stack for an event of this kind, after
      * recording them if necessary; 0 for no stack. Any context of the program. @from: a frame of
-     * the thread. `stack` returns the ID of the native one. */
-    uint64_t (*stack)(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from);
+     * the thread. `stack` returns the ID of the native one. @sampled: the event is that of a small
+     * block that was drawn. */
+    uint64_t (*stack)(unsigned op, unsigned heap, uint64_t size, bool sampled,
+                      const struct mp_frame *from);
     uint64_t (*python)(unsigned op, unsigned heap, uint64_t size, uint64_t stack);
     /* Called before the thread pushes or pops a range. Any context. */
     void (*before_range)(void);

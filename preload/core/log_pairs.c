@@ -85,14 +85,14 @@ static void add_modes(struct mpf_pairs *p)
 {
     mpf_pairs_add(p, "stacks", mp_config_stacks_name());
     mpf_pairs_add_u64(p, "stacks.large", MP_LARGE);
-    mpf_pairs_add_u64(p, "stacks.mean", MP_STACKS_MEAN);
+    mpf_pairs_add_u64(p, "stacks.mean", mp_config.stacks_mean);
     if (mp_counted.on) mpf_pairs_add(p, "host.blocks", mp_config_host_name());
     if (mp_counted.usable) mpf_pairs_add_u64(p, "host.large", mp_counted.large);
     if (mp_counted.mean) mpf_pairs_add_u64(p, "host.mean", mp_counted.mean);
     if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
     if (!mp_config_samples_small()) return;
     mpf_pairs_add(p, "stacks.python", "sample");
-    if (mp_config.python_mean != MP_STACKS_MEAN)
+    if (mp_config.python_mean != mp_config.stacks_mean)
         mpf_pairs_add_u64(p, "stacks.python.mean", mp_config.python_mean);
 }
 

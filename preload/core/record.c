@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/own_stack.h"
+#include "core/config.h"
+#include "core/draw.h"
 #include "core/encoder.h"
 #include "core/feature.h"
 #include "core/jemalloc.h"
@@ -151,6 +153,24 @@ static uint64_t commit_place(const struct mp_thread *t, uint64_t at, struct plac
     return commit_at(t, commit_at(t, at, MPF_OP_AT, place.stack), MPF_OP_AT_PYTHON, place.python);
 }
 
+/* Sampling points have exponential gaps in the bytes of the small blocks that a thread allocates,
+ * and a block that contains one has call stacks. The fast path counts the bytes down. A gap beyond
+ * MP_LARGE ends there and a new one is drawn, which makes no difference: exponential gaps have no
+ * memory. Returns true if the block contains the thread's next point. */
+static bool contains_point(struct mp_thread *t, uint64_t bytes)
+{
+    while (bytes >= t->countdown) {
+        const bool is_point = t->to_sample;
+        bytes -= t->countdown;
+        const uint64_t gap = mp_draw(&t->random, mp_config.stacks_mean);
+        t->to_sample = gap <= MP_LARGE;
+        t->countdown = (uint32_t)(gap < MP_LARGE ? gap : MP_LARGE);
+        if (is_point) return true;
+    }
+    t->countdown -= (uint32_t)bytes;
+    return false;
+}
+
 /* Called when the thread has its record. */
 static void record(struct place place, unsigned op, unsigned heap, uint64_t addr, uint64_t size,
                    const uint8_t *data)
@@ -252,6 +272,7 @@ bool mp_record_heap_ready(void)
 struct question {
     unsigned op, heap;
     uint64_t size;
+    bool sampled;
     const struct mp_frame *from;
     struct place place;
 };
@@ -259,7 +280,8 @@ struct question {
 static void find_place(void *arg)
 {
     struct question *q = arg;
-    if (mp_features.stack) q->place.stack = mp_features.stack(q->op, q->heap, q->size, q->from);
+    if (mp_features.stack)
+        q->place.stack = mp_features.stack(q->op, q->heap, q->size, q->sampled, q->from);
     if (mp_features.python)
         q->place.python = mp_features.python(q->op, q->heap, q->size, q->place.stack);
 }
@@ -269,8 +291,9 @@ static void find_place(void *arg)
 static __attribute__((noinline)) struct place place_of(unsigned op, unsigned heap, uint64_t size,
                                                        const struct mp_frame *from)
 {
-    struct question q = { .op = op, .heap = heap, .size = size, .from = from };
-    if (size < MP_LARGE) {
+    const bool small = size < MP_LARGE, counts = small && mp_record_is_host_block(op, heap);
+    struct question q = { op, heap, size, counts && contains_point(mp_self, size), from, { 0 } };
+    if (small && !q.sampled) {
         find_place(&q);
         return q.place;
     }

@@ -58,6 +58,27 @@ static inline __attribute__((always_inline)) uint64_t mp_record_at(struct mp_thr
     return addr;
 }
 
+/* Returns true if an event of this kind can have a native stack by the settings for the host's
+ * blocks. The heap of a mapping that is made writable or moved is not known here, but is one of the
+ * host's. Regions announced through NVTX count as malloc's blocks. */
+static inline bool mp_record_is_host_block(unsigned op, unsigned heap)
+{
+    if (op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO) return true;
+    return (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP) &&
+           (mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || heap == MPF_HEAP_NVTX);
+}
+
+/* Returns true if the block is large, or if small ones have counted down to it. */
+static inline __attribute__((always_inline)) bool mp_record_counts_down(struct mp_thread *t,
+                                                                        unsigned op, unsigned heap,
+                                                                        uint64_t size)
+{
+    if (!mp_record_is_host_block(op, heap)) return size >= MP_LARGE;
+    if (size >= t->countdown) return true;
+    t->countdown -= (uint32_t)size;
+    return false;
+}
+
 /* Returns the guards with which such an event leaves the fast path. The end of a block has no
  * stack. */
 static inline uint32_t mp_guards_of(unsigned op)
@@ -74,7 +95,7 @@ static inline __attribute__((always_inline)) uint64_t mp_record_of(unsigned op, 
     struct mp_thread *t = mp_self;
     const bool plain = __builtin_expect(t != NULL, 1) &&
                        __builtin_expect(!(t->guard & mp_guards_of(op)), 1) &&
-                       __builtin_expect(size < MP_LARGE, 1);
+                       __builtin_expect(!mp_record_counts_down(t, op, heap, size), 1);
     if (!plain) return mp_record_slow(op, heap, addr, size);
     const uint64_t at = mp_record_reserve(t);
     if (__builtin_expect(!mp_cursor_valid(at), 0)) return mp_record_slow(op, heap, addr, size);

@@ -65,10 +65,10 @@ static void give_up(struct mp_thread *t, struct mp_chunk_meta *meta, uint32_t up
 }
 
 /* Returns how long the thread has been blocked, counting only the time between looks. */
-static uint64_t update_blocked(struct mp_thread *t, uint64_t mono)
+static uint32_t update_blocked(struct mp_thread *t, uint64_t mono)
 {
     const uint64_t more = t->looked ? mono - t->looked : 0;
-    t->blocked = (t->looked ? t->blocked : 0) + (more < LOOK_NS ? more : LOOK_NS);
+    t->blocked = (t->looked ? t->blocked : 0) + (uint32_t)(more < LOOK_NS ? more : LOOK_NS);
     t->looked = mono;
     return t->blocked;
 }

@@ -20,7 +20,11 @@ struct mp_thread {
     /* Next free slot and its chunk's tag. Only this thread moves it, in one instruction. */
     uint64_t cur;
     uint32_t guard; /* enum mp_guard: the events that leave the fast path */
-    int32_t tid;    /* the kernel's ID, or -1 after the thread was seen dead */
+    /* Bytes of small host blocks until one leaves the fast path: at most MP_LARGE (record.c). */
+    uint32_t countdown;
+    uint64_t time;   /* the last time that was read for one of its events */
+    uint32_t turn;   /* the lower half of mp_clock_turn at that time, */
+    uint32_t number; /* and the upper half in this thread's turn: memprof's number of it, from 1 */
     /* Indices of chunks + 1: the oldest one not released yet (changed by the encoder), and the one
      * being filled. */
     uint32_t first, last;
@@ -28,22 +32,23 @@ struct mp_thread {
      * interposition), or 0 */
     uint32_t gpu_context;
     uint32_t in_log; /* mp_loss_now() before its THREAD was recorded */
-    /* used by the encoder: when it last saw a slot reserved and not committed (0: none), and for
-     * how many ns */
-    uint64_t looked, blocked;
-    uint64_t next_node; /* 1 + autograd's next number, or 0 before the first query */
-    uint64_t time;      /* the last time that was read for one of its events */
-    uint32_t turn;      /* the lower half of mp_clock_turn at that time, */
-    uint32_t number; /* and the upper half in this thread's turn: memprof's number of it, from 1 */
+    int32_t tid;     /* the kernel's ID, or -1 after the thread was seen dead */
+    /* used by the encoder: for how many ns it has seen a slot reserved and not committed, and when
+     * it last did (0: there is none) */
+    uint32_t blocked;
+    uint64_t looked;
 
+    uint64_t next_node; /* 1 + autograd's next number, or 0 before the first query */
     struct mp_totals made, freed;
     /* value of made.bytes at which the next block is examined, whatever its size; 0 before the
      * first draw */
     uint64_t due;
     uintptr_t stack; /* an address in the thread's stack */
-    uint32_t random; /* state of the generator for `due` (draw.h) */
-    uint32_t index;  /* of this record in the table (state.h) */
+    uint32_t random; /* state of the generator for `due` and `countdown` (draw.h) */
+    uint16_t index;  /* of this record in the table (state.h) */
+    bool to_sample;  /* `countdown` ends at a sampling point, otherwise a new one begins there */
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct mp_thread) == 128, "two cache lines");
 
 /* Blocks of at least this size leave the fast path, to make sure that the encoder (and its
  * sampling) runs. */
@@ -51,7 +56,7 @@ struct mp_thread {
 
 enum mp_guard {
     MP_INSIDE = 1,        /* in memprof's own calls, which record nothing */
-    MP_STACKS_WANTED = 2, /* small blocks can have stacks */
+    MP_STACKS_WANTED = 2, /* all small blocks have stacks */
     MP_HEAP_UNSEEN = 4,   /* another malloc serves the program */
     MP_COUNTS = 8,        /* blocks of malloc are counted; other events stay on the fast path */
 };

@@ -149,7 +149,7 @@ void mp_thread_tell(struct mp_thread *t)
 
 uint32_t mp_thread_guard(void)
 {
-    return (mp_config.stacks >= MP_STACKS_SAMPLE ? MP_STACKS_WANTED : 0) |
+    return (mp_config.stacks == MP_STACKS_ALL ? MP_STACKS_WANTED : 0) |
            (mp_real_has_heap ? 0 : MP_HEAP_UNSEEN) | (mp_counted.on ? MP_COUNTS : 0);
 }
 

@@ -10,13 +10,13 @@
 
 #include "base/loader.h"
 #include "core/config.h"
+#include "core/draw.h"
 #include "core/encoder.h"
 #include "core/process.h"
 #include "core/record.h"
 #include "core/window.h"
 #include "mpf/gpu.h"
 #include "python/python.h"
-#include "stacks/stack.h"
 #include "torch/torch_library.h"
 #include "torch/torch_numbers.h"
 #include "torch/torch_ranges.h"
@@ -64,10 +64,24 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
               allocated < MPF_SIZE_MAX ? allocated : MPF_SIZE_MAX);
 }
 
+/* Draws whether a small block has a stack: with probability 1 - exp(-bytes / mean). */
+static bool is_sampled(uint64_t bytes)
+{
+    static __thread struct {
+        int64_t bytes_left; /* until the next sample, or 0 before the first draw */
+        uint32_t random;
+    } here __attribute__((tls_model("initial-exec")));
+    if (!here.bytes_left) here.bytes_left = (int64_t)mp_draw(&here.random, mp_config.stacks_mean);
+    here.bytes_left -= (int64_t)bytes;
+    if (here.bytes_left > 0) return false;
+    here.bytes_left = (int64_t)mp_draw(&here.random, mp_config.stacks_mean);
+    return true;
+}
+
 static bool has_stack(uint64_t bytes)
 {
     return bytes >= MP_LARGE || (mp_config.stacks == MP_STACKS_ALL && mp_window_is_open()) ||
-           (mp_config_samples_python() && mp_stack_sampled(bytes));
+           (mp_config_samples_python() && is_sampled(bytes));
 }
 
 /* A free has a negative size. */

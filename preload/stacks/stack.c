@@ -8,7 +8,6 @@
 #include "base/seen.h"
 #include "base/sys.h"
 #include "core/config.h"
-#include "core/draw.h"
 #include "core/loss.h"
 #include "core/process.h"
 #include "core/record.h"
@@ -194,57 +193,31 @@ uint64_t mp_stack_here(const struct mp_frame *from)
 
 /* ---- events that have a stack */
 
-static __thread struct {
-    int32_t bytes_left; /* until the next sample, or 0 before the first draw */
-    uint32_t random;
-} here __attribute__((tls_model("initial-exec")));
-
-bool mp_stack_sampled(uint64_t bytes)
-{
-    if (!here.bytes_left) here.bytes_left = (int32_t)mp_draw(&here.random, MP_STACKS_MEAN);
-    here.bytes_left -= (int32_t)bytes;
-    if (here.bytes_left > 0) return false;
-    here.bytes_left = (int32_t)mp_draw(&here.random, MP_STACKS_MEAN);
-    return true;
-}
-
-static bool is_new(unsigned op)
-{
-    return op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP ||
-           op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
-}
-
-/* Returns true for the host's heaps. The heap of a mapping that is made writable or moved is not
- * known here, but is one of them. Regions announced through NVTX count as malloc's blocks. */
-static bool is_host(unsigned op, unsigned heap)
-{
-    return mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || heap == MPF_HEAP_NVTX ||
-           op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO;
-}
-
 bool mp_stack_of_sample(unsigned op, unsigned heap)
 {
-    return heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE && is_new(op);
+    return heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE &&
+           mp_record_is_host_block(op, heap);
 }
 
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
 {
-    return is_host(op, heap) && (op == MPF_OP_FAIL || (is_new(op) && size >= MP_LARGE));
+    return (op == MPF_OP_FAIL && mpf_heap_is_host(heap)) ||
+           (size >= MP_LARGE && mp_record_is_host_block(op, heap));
 }
 
 /* The events of the driver's blocks already have a stack. PyTorch's blocks have Python stacks, and
  * recording C++ stacks in addition would cost a launch-bound step several percent. */
-static bool has_stack(unsigned op, unsigned heap, uint64_t size)
+static bool has_stack(unsigned op, unsigned heap, uint64_t size, bool sampled)
 {
     if (mp_stack_large(op, heap, size) || mp_stack_of_sample(op, heap)) return true;
-    if (mp_config.stacks < MP_STACKS_SAMPLE || !is_new(op) || !size) return false;
-    if (!mp_window_is_open()) return false;
-    if (mp_config.stacks == MP_STACKS_ALL)
-        return is_host(op, heap) || mpf_heap_code(heap) == MPF_HEAP_TORCH;
-    return is_host(op, heap) && mp_stack_sampled(size);
+    if (mp_config.stacks < MP_STACKS_SAMPLE || !mp_window_is_open()) return false;
+    if (mp_config.stacks == MP_STACKS_SAMPLE) return sampled;
+    const bool torch = op == MPF_OP_ALLOC && mpf_heap_code(heap) == MPF_HEAP_TORCH;
+    return size && (torch || mp_record_is_host_block(op, heap));
 }
 
-uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from)
+uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, bool sampled,
+                     const struct mp_frame *from)
 {
-    return on && has_stack(op, heap, size) ? mp_stack_here(from) : 0;
+    return on && has_stack(op, heap, size, sampled) ? mp_stack_here(from) : 0;
 }

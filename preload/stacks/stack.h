@@ -17,10 +17,8 @@ void mp_stack_reset(void);
  * necessary, or 0 if that is not possible. Any context of the program. */
 uint64_t mp_stack_here(const struct mp_frame *from);
 /* The same if an event of this kind gets a stack (MEMPROF_STACKS), otherwise 0. */
-uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, const struct mp_frame *from);
-/* Draws whether a block that is sampled by its bytes has a stack: with probability 1 - exp(-bytes /
- * mean). */
-bool mp_stack_sampled(uint64_t bytes);
+uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, bool sampled,
+                     const struct mp_frame *from);
 /* Returns true for a block of malloc if only a sample of these is recorded. Such blocks have both
  * stacks. */
 bool mp_stack_of_sample(unsigned op, unsigned heap);

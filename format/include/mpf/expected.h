@@ -6,7 +6,7 @@
 #define MPF_PYTHON_MEAN_MAX (64u << 20)
 
 #define MPF_EXPECTED_HOST   "all, sample, sample:SIZE, large, large:SIZE or off"
-#define MPF_EXPECTED_STACKS "off, large, sample or all"
+#define MPF_EXPECTED_STACKS "off, large, sample, sample:SIZE or all"
 #define MPF_EXPECTED_PYTHON "on, small, small:SIZE (up to 64M) or off"
 #define MPF_EXPECTED_TORCH  "on, ops or off"
 #define MPF_EXPECTED_CUDA   "cupti, interpose or off"
