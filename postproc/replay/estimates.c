@@ -161,47 +161,76 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
 bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum)
 {
     const double lack = sum->known - sum->estimated;
-    return lack <= 0 || lack * lack <= DEVIATIONS * DEVIATIONS * sum->variance;
+    return sum->estimated > 0 &&
+           (lack <= 0 || lack * lack <= DEVIATIONS * DEVIATIONS * sum->variance);
+}
+
+double mpr_estimates_factor(const struct mpr_represented_sum *sum)
+{
+    return mpr_estimates_are_by_chance(sum) ? sum->known / sum->estimated : 1;
 }
 
 double mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum, double bytes,
                                      double own, double mean)
 {
-    if (sum->estimated <= 0 || !mpr_estimates_are_by_chance(sum)) return own;
-    const double part = bytes / sum->estimated, factor = sum->known / sum->estimated;
-    const double all = sum->variance + mean * mean;
+    if (!mpr_estimates_are_by_chance(sum)) return own;
+    const double part = bytes / sum->estimated, factor = mpr_estimates_factor(sum),
+                 all = sum->variance + mean * mean;
     return fmax(0, (1 - 2 * part) * own + part * part * all) * factor * factor;
+}
+
+static double variance_of_blocks(double blocks, uint64_t samples)
+{
+    return samples ? blocks * blocks / (double)samples : 0;
+}
+
+void mpr_estimates_add_blocks(struct mpr_estimated_blocks *all, double blocks, uint64_t samples)
+{
+    all->sum += blocks * all->factor;
+    all->weight += variance_of_blocks(blocks * all->factor, samples);
+}
+
+double mpr_estimates_blocks(const struct mpr_estimated_blocks *all, double blocks, uint64_t samples)
+{
+    const double number = blocks * all->factor, excess = all->sum - all->known;
+    if (excess <= 0 || all->weight <= 0) return number;
+    return fmax(0, number - excess * variance_of_blocks(number, samples) / all->weight);
 }
 
 struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
                                               const struct mpr_accounts *accounts,
                                               const struct mpr_cell *rest)
 {
-    struct mpr_represented_sum sum = { .known = (double)mpr_accounts_bytes_at_peak(accounts, rest) },
+    struct mpr_represented_sum then = { .known = (double)mpr_accounts_bytes_at_peak(accounts, rest) },
                                end = { .known = (double)rest->bytes };
-    double blocks = 0, allocations = 0, end_blocks = 0;
+    const uint32_t cells = accounts->cells < e->cells ? accounts->cells : e->cells;
     uint64_t samples;
-    for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++) {
+    for (uint32_t i = 0; i < cells; i++) {
         if (accounts->cell[i].heap != rest->heap) continue;
         const struct mpr_estimate *c = &e->cell[i];
-        const struct mpr_represented more = mpr_estimates_at_peak(e, accounts, i, &samples);
-        sum.estimated += (double)more.bytes;
-        sum.variance += mpr_estimates_variance(e, accounts, i);
-        blocks += more.blocks;
-        allocations += c->allocations;
+        then.estimated += (double)mpr_estimates_at_peak(e, accounts, i, &samples).bytes;
+        then.variance += mpr_estimates_variance(e, accounts, i);
         end.estimated += (double)c->now.bytes;
         end.variance += fmax(0, c->came - c->went);
-        end_blocks += c->now.blocks;
     }
-    const bool by_chance = mpr_estimates_are_by_chance(&sum),
-               end_by_chance = mpr_estimates_are_by_chance(&end);
-    return (struct mpr_estimate_scale){
-        mpr_estimates_factor(sum.known, sum.estimated, by_chance),
-        mpr_estimates_factor((double)mpr_accounts_blocks_at_peak(accounts, rest), blocks,
-                             by_chance),
-        mpr_estimates_factor((double)rest->allocations, allocations, by_chance),
-        mpr_estimates_factor(end.known, end.estimated, end_by_chance),
-        mpr_estimates_factor((double)rest->blocks, end_blocks, end_by_chance),
-        sum,
+    struct mpr_estimate_scale scale = {
+        .bytes = mpr_estimates_factor(&then),
+        .end = mpr_estimates_factor(&end),
+        .sum = then,
+        .allocations = { .known = (double)rest->allocations, .factor = 1 },
     };
+    scale.blocks = (struct mpr_estimated_blocks){
+        .known = (double)mpr_accounts_blocks_at_peak(accounts, rest), .factor = scale.bytes
+    };
+    scale.end_blocks =
+        (struct mpr_estimated_blocks){ .known = (double)rest->blocks, .factor = scale.end };
+    for (uint32_t i = 0; i < cells; i++) {
+        if (accounts->cell[i].heap != rest->heap) continue;
+        const struct mpr_estimate *c = &e->cell[i];
+        const double blocks = mpr_estimates_at_peak(e, accounts, i, &samples).blocks;
+        mpr_estimates_add_blocks(&scale.blocks, blocks, samples);
+        mpr_estimates_add_blocks(&scale.end_blocks, c->now.blocks, c->live);
+        mpr_estimates_add_blocks(&scale.allocations, c->allocations, c->samples);
+    }
+    return scale;
 }

@@ -95,24 +95,33 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
 struct mpr_represented_sum {
     double known, estimated, variance; /* bytes; bytes^2 */
 };
-/* Returns true if the two differ by at most three standard deviations, or the estimate is larger,
- * which only chance can cause. */
+/* Returns true if there are estimates, and the two differ by at most three standard deviations, or
+ * the estimate is larger, which only chance can cause. */
 bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum);
-/* Returns the factor for estimates whose sum is @estimated and whose known sum is @known. */
-static inline double mpr_estimates_factor(double known, double estimated, bool by_chance)
-{
-    return estimated > known || (by_chance && estimated > 0) ? known / estimated : 1;
-}
+/* Returns the factor that scales the estimates to the known sum if they differ by chance. */
+double mpr_estimates_factor(const struct mpr_represented_sum *sum);
 /* Returns the variance of a part of the sum, which is @bytes with the variance @own, after scaling.
  * A part f of the sum errs with its own blocks and with the others': (1 - 2f) own + f^2 all. The
  * sum may lack a site that has no sample yet, so it counts as one sample of @mean bytes more. */
 double mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum, double bytes,
                                      double own, double mean);
 
-/* The factors of a heap's estimates. */
+/* Estimated numbers of blocks, whose sum is at most the known number. An excess is subtracted from
+ * each number n in proportion to its variance, which is n^2 / samples for blocks of similar size.
+ * So one sampled block of a few bytes, which represents thousands, does not reduce the others. */
+struct mpr_estimated_blocks {
+    double known, factor; /* factor: of the bytes, because the mean size does not change */
+    double sum, weight;
+};
+void mpr_estimates_add_blocks(struct mpr_estimated_blocks *all, double blocks, uint64_t samples);
+double mpr_estimates_blocks(const struct mpr_estimated_blocks *all, double blocks,
+                            uint64_t samples);
+
+/* How a heap's estimates are scaled. */
 struct mpr_estimate_scale {
-    double bytes, blocks, allocations, end, end_blocks; /* end: bytes at the end of the log */
-    struct mpr_represented_sum sum;                     /* at the peak */
+    double bytes, end;              /* factors; end: of the bytes at the end of the log */
+    struct mpr_represented_sum sum; /* at the peak */
+    struct mpr_estimated_blocks blocks, end_blocks, allocations;
 };
 /* @rest: the cell with the blocks that the samples represent. */
 struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,

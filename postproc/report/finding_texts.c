@@ -11,6 +11,7 @@
  * Estimated values get "~". */
 // clang-format on
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,6 +303,13 @@ static void write_range(FILE *out, const struct mpr_fact *from, const struct mpr
     else fprintf(out, "%s to %s", a.text, b.text);
 }
 
+/* Returns the percentage to print in whole numbers; it is 0 only for nothing. */
+static double whole_percent(uint64_t part, uint64_t of)
+{
+    const double percent = 100 * (double)part / (double)of;
+    return percent > 0 ? fmax(percent, 1) : 0;
+}
+
 /* Writes the placeholder after the '{', unless @out is NULL.  Returns its end.  Sets *has_all to
  * false if the finding has no such value. */
 static const char *write_value(FILE *out, const struct mpr_finding *f, const char *key,
@@ -333,7 +341,7 @@ static const char *write_value(FILE *out, const struct mpr_finding *f, const cha
     if (fact->estimated) fputc('~', out);
     if (*rest == '}') fputs(words_of(&n, fact), out);
     else if (other && *rest == '.') write_range(out, fact, other);
-    else if (other) fprintf(out, "%.0f %%", 100 * (double)fact->value / (double)other->value);
+    else if (other) fprintf(out, "%.0f %%", whole_percent(fact->value, other->value));
     return end;
 }
 

@@ -105,7 +105,7 @@ static const char *ages_and_error(const struct mpr_leaks_row *r, const struct ro
     const char *text = age_text(c->doc, c->leaks, &age, r->row.estimated);
     if (!r->error) return text;
     return mpr_arena_format(&c->doc->arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
-                            100 * (double)r->error / (double)r->row.bytes);
+                            fmax(1, 100 * (double)r->error / (double)r->row.bytes));
 }
 
 MPR_VALUE_IN(ages, mpr_leaks_row, r, row_context, c, mpr_value_text(ages_and_error(r, c)))

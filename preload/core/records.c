@@ -40,7 +40,7 @@ struct mp_thread *mp_records_take(void)
         !extend(&index))
         return NULL;
     struct mp_thread *t = mp_thread_at(index);
-    t->index = index;
+    t->index = (uint16_t)index;
     return t;
 }
 

@@ -66,6 +66,34 @@ FRAME void many_small(void)
     __asm__ volatile("" : : : "memory");
 }
 
+FRAME void hold_name(void)
+{
+    hold(malloc(64));
+    __asm__ volatile("" : : : "memory");
+}
+
+FRAME void hold_row(void)
+{
+    hold(malloc(3000));
+    __asm__ volatile("" : : : "memory");
+}
+
+FRAME void hold_page(void)
+{
+    hold(malloc(60000));
+    __asm__ volatile("" : : : "memory");
+}
+
+/* 200,000 names, 10,000 rows and 500 pages, mixed. */
+static void of_three_sites(void)
+{
+    for (int i = 0; i < 200000; i++) {
+        hold_name();
+        if (i % 20 == 0) hold_row();
+        if (i % 400 == 0) hold_page();
+    }
+}
+
 static void handle_on_other_stack(void)
 {
     static char other[64 << 10];
@@ -105,6 +133,7 @@ int main(int argc, char **argv)
     else if (!strcmp(how, "thread")) in_thread();
     else if (!strcmp(how, "fork")) in_child();
     else if (!strcmp(how, "many")) many_small();
+    else if (!strcmp(how, "sites")) of_three_sites();
     else return 2;
     return 0;
 }

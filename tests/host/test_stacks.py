@@ -1,6 +1,7 @@
 """Host blocks have the call stacks of their allocations, and recording stacks changes nothing else."""
 import glob
 import json
+import math
 import os
 import subprocess
 import tempfile
@@ -64,16 +65,37 @@ def test_every_block_has_a_stack_with_stacks_all():
     has_symbols()
     log = run("small", MEMPROF_STACKS="all")
     mp.equal(bytes_in(log, "main;grow_buffer"), 100, "bytes below grow_buffer")
-    mp.equal(bytes_in(run("small"), "main;grow_buffer"), 0, "by default")
+    mp.equal(bytes_in(run("small", MEMPROF_STACKS="large"), "main;grow_buffer"), 0, "bytes below it with stacks=large")
 
 
-def test_sampled_stacks_estimate_bytes_without_bias():
-    """200,000 blocks of 1000 bytes: some 380 samples, so six standard deviations are 31 %."""
-    log = run("many", MEMPROF_STACKS="sample")
+def host_heap(log):
     peaks = json.loads(report(log, "peaks", "--by", "stack", "--format", "json", "--heap", "host/heap"))
     heap, = peaks["logs"][0]["heaps"]
-    sampled = sum(r["bytes_at_peak"] for r in heap["ranges"] if r["path"])
-    mp.check(0.69 * 200e6 < sampled < 1.31 * 200e6, f"estimate of 200,000,000 bytes: {sampled}")
+    return heap
+
+
+def test_small_blocks_are_sampled_by_their_bytes():
+    """200,000 blocks of 1000 bytes: the number of samples is within six standard deviations of what it should be."""
+    for settings, mean in (({}, 512 << 10), ({"MEMPROF_STACKS": "sample:16K"}, 16 << 10)):
+        heap = host_heap(run("many", **settings))
+        share = 1 - math.exp(-1000 / mean)
+        expected, error = 200000 * share, 6 * math.sqrt(200000 * share * (1 - share))
+        mp.within(heap["estimated_from_samples"], expected - error, expected + error, f"samples for {settings}")
+        mp.equal(sum(r["bytes_at_peak"] for r in heap["ranges"] if r["path"]), heap["peak_bytes"], "estimated bytes")
+
+
+def test_estimates_of_call_sites_err_as_they_say():
+    """The mean squared error of 60 estimates, in units of the error that each states, is near 1."""
+    has_symbols()
+    held = {"hold_name": 200000 * 64, "hold_row": 10000 * 3000, "hold_page": 500 * 60000}
+    squares = []
+    for _ in range(20):
+        for row in host_heap(run("sites"))["ranges"]:
+            site = next((s for s in held if any(s in frame for frame in row["path"])), None)
+            if site:
+                squares.append(((row["bytes_at_peak"] - held[site]) / row["error_bytes"]) ** 2)
+    mp.equal(len(squares), 60, "estimates of three sites in 20 runs")
+    mp.check(0.2 < sum(squares) / 60 < 2.5, f"mean squared error: {sum(squares) / 60:.2f}")
 
 
 def test_stacks_off_records_no_stack():

@@ -324,11 +324,11 @@ def test_options_are_passed_as_environment_variables():
 def test_error_about_an_invalid_value_names_the_option():
     for option, value in (("level", "99"), ("level", "0"), ("level", "-"), ("min-rss", "12Q"), ("min-rss", ""), ("min-rss", "-1"),
                           ("min-rss", "99999999999T"), ("stacks", "samples"), ("stacks", "large|sample"), ("stacks", ""), ("python", "2"),
-                          ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small"), ("python", "small:"), ("python", "small:0"), ("python", "small:65M"), ("python", "on:4K"), ("run-id", ""), ("run-id", 128 * "a")):
+                          ("torch-ranges", "all"), ("host", "large:0"), ("host", "large:0K"), ("host", "small"), ("python", "small:"), ("python", "small:0"), ("stacks", "sample:0"), ("stacks", "large:4K"), ("python", "small:65M"), ("python", "on:4K"), ("run-id", ""), ("run-id", 128 * "a")):
         result = memprof("run", f"--{option}={value}", "--", "echo", "ran")
         refused(result, USAGE, f"invalid --{option} '{value}': expected ")
         mp.check("MEMPROF_" not in result.stderr, result.stderr)
-    words = [("host", ("all", "large", "large:8K", "off")), ("stacks", ("off", "large", "sample", "all")), ("python", ("on", "small", "small:64K", "off")), ("torch-ranges", ("on", "ops", "off")),
+    words = [("host", ("all", "large", "large:8K", "off")), ("stacks", ("off", "large", "sample", "sample:64K", "all")), ("python", ("on", "small", "small:64K", "off")), ("torch-ranges", ("on", "ops", "off")),
              ("cuda", ("cupti", "interpose", "off"))]
     for option in ["--level=-9", "--min-rss=0", "--min-rss=3g", "--min-rss=1MiB"] + [f"--{name}={word}" for name, of in words for word in of]:
         result = memprof("run", option, "--", "echo", "ran")

@@ -33,11 +33,15 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
         mpr_estimates_at_peak(e, &r->accounts, cell, &more.samples);
     more.then = mpr_estimates_whole((double)at_peak.bytes * scale->bytes, &all->lack.then);
     more.now = mpr_estimates_whole((double)of->now.bytes * scale->end, &all->lack.now);
-    more.then_blocks = mpr_estimates_whole(at_peak.blocks * scale->blocks, &all->lack.then_blocks);
+    more.then_blocks =
+        mpr_estimates_whole(mpr_estimates_blocks(&scale->blocks, at_peak.blocks, more.samples),
+                            &all->lack.then_blocks);
     more.now_blocks =
-        mpr_estimates_whole(of->now.blocks * scale->end_blocks, &all->lack.now_blocks);
-    more.allocations =
-        mpr_estimates_whole(of->allocations * scale->allocations, &all->lack.allocations);
+        mpr_estimates_whole(mpr_estimates_blocks(&scale->end_blocks, of->now.blocks, of->live),
+                            &all->lack.now_blocks);
+    more.allocations = mpr_estimates_whole(
+        mpr_estimates_blocks(&scale->allocations, of->allocations, of->samples),
+        &all->lack.allocations);
     more.variance = mpr_estimates_scaled_variance(
         &scale->sum, (double)at_peak.bytes, mpr_estimates_variance(e, &r->accounts, cell),
         mpr_estimates_sampling(e, &r->accounts, cell)->mean);
@@ -49,14 +53,16 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
     if (mpr_instant_is_peak(r->options.at) && held->own_peak > whole) held->own_peak = whole;
 }
 
-static void take_from(struct mpr_cell_totals *rest, const struct mpr_cell_totals *all)
+/* @is_whole: the estimates are scaled to the rest, so nothing is left. */
+static void take_from(struct mpr_cell_totals *rest, const struct mpr_cell_totals *all,
+                      bool is_whole)
 {
     rest->now = mpr_saturating_sub(rest->now, all->now);
     rest->now_blocks = mpr_saturating_sub(rest->now_blocks, all->now_blocks);
     rest->allocations = mpr_saturating_sub(rest->allocations, all->allocations);
     rest->estimated = all->estimated;
     if (!all->samples) return;
-    rest->variance = all->variance;
+    rest->variance = is_whole ? 0 : all->variance;
     rest->then = mpr_saturating_sub(rest->then, all->then);
     rest->then_blocks = mpr_saturating_sub(rest->then_blocks, all->then_blocks);
     rest->own_peak = rest->then; /* a lower bound */
@@ -90,7 +96,9 @@ static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint
     for (uint32_t i = 0; i < r->accounts.cells && i < e->cells; i++)
         if (r->accounts.cell[i].heap == heap && e->cell[i].samples)
             add(&held[i], r, i, &scale, &all);
-    if (rest) take_from(&held[rest - r->accounts.cell], &all.sum);
+    if (rest)
+        take_from(&held[rest - r->accounts.cell], &all.sum,
+                  mpr_estimates_are_by_chance(&scale.sum));
 }
 
 static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)

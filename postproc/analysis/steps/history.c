@@ -1,5 +1,6 @@
 #include "history.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,29 +218,32 @@ static void add_sources(const struct mpr_history_view *v, uint32_t cell,
     for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) add_source(v, v->source[i], sum);
 }
 
-/* @rest: the cell with the blocks that the samples @all represent. */
-static struct mpr_within factors(const struct mpr_history_point *rest,
-                                 const struct mpr_sampled *all)
-{
-    const struct mpr_represented_sum sum = { (double)rest->bytes, (double)all->more.bytes,
-                                             all->came - all->went };
-    const bool by_chance = mpr_estimates_are_by_chance(&sum);
-    return (struct mpr_within){
-        mpr_estimates_factor(sum.known, sum.estimated, by_chance),
-        mpr_estimates_factor((double)rest->blocks, all->more.blocks, by_chance)
-    };
-}
-
-/* The samples of a heap represent blocks in one of its cells; those of host/python none. */
+/* The samples of a heap represent blocks in one of its cells. */
 static void fill_within(struct mpr_history_view *v, uint8_t heap)
 {
     struct mpr_history_point rest[MPR_HISTORY_MAX] = { { .bytes = 0 } };
     const struct mpr_sampled *all = v->all[heap];
     v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
     if (v->rest[heap]) add_sources(v, v->rest[heap] - 1, rest);
+    for (size_t i = 0; i < v->history->count; i++) {
+        struct mpr_within *w = &v->within[heap][i];
+        w->sum = (struct mpr_represented_sum){ (double)rest[i].bytes, (double)all[i].more.bytes,
+                                               all[i].came - all[i].went };
+        w->blocks = (struct mpr_estimated_blocks){ .known = (double)rest[i].blocks,
+                                                   .factor = mpr_estimates_factor(&w->sum) };
+    }
+}
+
+/* Adds the cell's estimated blocks to those of its heap. */
+static void add_blocks(struct mpr_history_view *v, uint32_t cell)
+{
+    struct mpr_history_point point[MPR_HISTORY_MAX];
+    struct mpr_within *within = v->within[v->history->replay->accounts.cell[cell].heap];
+    if (!within) return;
+    add_sources(v, cell, point);
     for (size_t i = 0; i < v->history->count; i++)
-        v->within[heap][i] = heap == MPF_HEAP_PYTHON ? (struct mpr_within){ 1, 1 }
-                                                     : factors(&rest[i], &all[i]);
+        mpr_estimates_add_blocks(&within[i].blocks, point[i].sampled.more.blocks,
+                                 point[i].sampled.live);
 }
 
 /* Sums up the samples of each heap that has estimates. */
@@ -260,8 +264,10 @@ static void fill_all(struct mpr_history_view *v)
     for (int i = 0; i < MPR_HEAPS; i++) {
         if (!v->all[i]) continue;
         v->sampled[i] = v->history->count && v->all[i][v->history->count - 1].samples;
-        fill_within(v, (uint8_t)i);
+        /* the samples of host/python represent blocks of no cell */
+        if (i != MPF_HEAP_PYTHON) fill_within(v, (uint8_t)i);
     }
+    for (uint32_t i = 0; i < r->accounts.cells; i++) add_blocks(v, i);
 }
 
 void mpr_history_view(struct mpr_history_view *v, const struct mpr_history *h,
@@ -301,6 +307,31 @@ static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mp
     };
 }
 
+/* Replaces the variances of a cell's blocks by those of its estimates, which are scaled to a known
+ * sum (mpr_estimates_scaled_variance). The cell's part of that sum is taken at the instant when it
+ * was largest, and the sample that the sum may lack comes evenly. */
+static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
+                            const struct mpr_history_point *sum, struct mpr_history_value *value)
+{
+    const struct mpr_replay *r = v->history->replay;
+    const uint8_t heap = r->accounts.cell[cell].heap;
+    const struct mpr_sampled *all = v->all[heap];
+    const size_t count = v->history->count;
+    size_t largest = 0;
+    if (!all) return;
+    for (size_t i = 1; i < count; i++)
+        if (all[i].more.bytes > all[largest].more.bytes) largest = i;
+    const struct mpr_within *within = v->within[heap];
+    if (!within || !mpr_estimates_are_by_chance(&within[largest].sum)) return;
+    const double mean = mpr_estimates_sampling(&r->estimates, &r->accounts, cell)->mean,
+                 part = (double)sum[largest].sampled.more.bytes / (double)all[largest].more.bytes;
+    for (size_t i = 0; i < count; i++) {
+        const double lacking = mean * mean * (double)i / (double)count;
+        value[i].came = (1 - 2 * part) * value[i].came + part * part * (all[i].came + lacking);
+        value[i].went = (1 - 2 * part) * value[i].went + part * part * all[i].went;
+    }
+}
+
 void mpr_history_values(const struct mpr_history_view *v, uint32_t cell,
                         struct mpr_history_value *value)
 {
@@ -311,17 +342,21 @@ void mpr_history_values(const struct mpr_history_view *v, uint32_t cell,
     add_sources(v, cell, sum);
     for (size_t i = 0; i < v->history->count; i++) {
         struct mpr_sampled *s = &sum[i].sampled;
-        const struct mpr_within within =
-            v->within[heap] ? v->within[heap][i] : (struct mpr_within){ 1, 1 };
+        const struct mpr_within *within = v->within[heap] ? &v->within[heap][i] : NULL;
+        double blocks = s->more.blocks;
+        if (within) blocks = mpr_estimates_blocks(&within->blocks, blocks, s->live);
+        if (within && rest) blocks -= fmin(within->blocks.sum, within->blocks.known);
         if (rest) *s = rest_of(s, &v->all[heap][i]);
-        value[i] =
-            (struct mpr_history_value){ plus(sum[i].bytes, (double)s->more.bytes * within.bytes),
-                                        plus(sum[i].blocks, s->more.blocks * within.blocks),
-                                        s->came,
-                                        s->went,
-                                        s->samples,
-                                        s->live };
+        const double bytes =
+            (double)s->more.bytes * (within ? mpr_estimates_factor(&within->sum) : 1);
+        value[i] = (struct mpr_history_value){ plus(sum[i].bytes, bytes),
+                                               plus(sum[i].blocks, blocks),
+                                               s->came,
+                                               s->went,
+                                               s->samples,
+                                               s->live };
         alone &= sum[i].blocks == s->live;
     }
+    if (!rest) scale_variances(v, cell, sum, value);
     for (size_t i = 0; !alone && i < v->history->count; i++) value[i].samples = value[i].live = 0;
 }

@@ -74,7 +74,8 @@ struct mpr_history_view {
     struct mpr_sampled *all[MPR_HEAPS]; /* by instant: of all cells of the heap, which are
                                            subtracted from the rest; or NULL */
     struct mpr_within {
-        double bytes, blocks; /* factors that scale estimates to the rest (estimates.h) */
+        struct mpr_represented_sum sum; /* the rest, and the estimates of it (estimates.h) */
+        struct mpr_estimated_blocks blocks;
     } * within[MPR_HEAPS];    /* by instant; or NULL */
 };
 
