@@ -1,6 +1,5 @@
 #include "row.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +16,6 @@ uint64_t mpr_row_amount(const struct mpr_row *row, enum mpr_order order)
     }
     return 0;
 }
-
-uint64_t mpr_row_error(double variance) { return (uint64_t)(sqrt(variance) + 0.5); }
 
 int mpr_row_by(const struct mpr_row *a, const struct mpr_row *b, enum mpr_order order)
 {
@@ -68,7 +65,7 @@ void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
     to->estimated |= from->estimated;
     to->at_least |= from->at_least;
     to->counted |= from->counted;
-    to->variance += from->variance;
+    mpr_variance_add(&to->variance, &from->variance);
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
     if (to->bytes > to->own_peak) to->own_peak = to->bytes;
     if (other->sibling_least < line->sibling_least) line->sibling_least = other->sibling_least;

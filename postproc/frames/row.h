@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "frame.h"
 #include "group.h"
+#include "variance.h"
 
 /* The grouping chosen for AUTO.  source: in words, "NVTX", "native call stacks", ... */
 struct mpr_choice {
@@ -32,13 +33,10 @@ struct mpr_row {
     bool at_least;                    /* a lower bound: the sampled blocks alone */
     bool counted;                     /* the blocks that the recording only counted (counted.h) */
     uint32_t cell;                    /* index in the accounts, while the replay exists */
-    double variance;                  /* variance of an estimate, bytes squared */
+    struct mpr_variance variance;     /* of an estimate */
     uint64_t inherited; /* bytes that belong to another thread's range, which the thread inherited
                            (device heaps only) */
 };
-
-/* Returns one standard error, in bytes; 0: they are exact. */
-uint64_t mpr_row_error(double variance);
 
 /* The amounts by which rows can be ranked.  X(NAME, "name", member) */
 #define MPR_ORDERS(X)                                                                              \

@@ -170,13 +170,14 @@ double mpr_estimates_factor(const struct mpr_represented_sum *sum)
     return mpr_estimates_are_by_chance(sum) ? sum->known / sum->estimated : 1;
 }
 
-double mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum, double bytes,
-                                     double own, double mean)
+struct mpr_variance mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum,
+                                                  double bytes, double own, double mean)
 {
-    if (!mpr_estimates_are_by_chance(sum)) return own;
-    const double part = bytes / sum->estimated, factor = mpr_estimates_factor(sum),
-                 all = sum->variance + mean * mean;
-    return fmax(0, (1 - 2 * part) * own + part * part * all) * factor * factor;
+    if (!mpr_estimates_are_by_chance(sum)) return (struct mpr_variance){ .own = own };
+    const double factor = mpr_estimates_factor(sum), square = factor * factor;
+    return (struct mpr_variance){ .own = own * square,
+                                  .part = bytes / sum->estimated,
+                                  .all = (sum->variance + mean * mean) * square };
 }
 
 static double variance_of_blocks(double blocks, uint64_t samples)

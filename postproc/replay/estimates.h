@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "accounts.h"
+#include "variance.h"
 
 struct mpr_represented {
     int64_t bytes;
@@ -103,8 +104,8 @@ double mpr_estimates_factor(const struct mpr_represented_sum *sum);
 /* Returns the variance of a part of the sum, which is @bytes with the variance @own, after scaling.
  * A part f of the sum errs with its own blocks and with the others': (1 - 2f) own + f^2 all. The
  * sum may lack a site that has no sample yet, so it counts as one sample of @mean bytes more. */
-double mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum, double bytes,
-                                     double own, double mean);
+struct mpr_variance mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum,
+                                                  double bytes, double own, double mean);
 
 /* Estimated numbers of blocks, whose sum is at most the known number. An excess is subtracted from
  * each number n in proportion to its variance, which is n^2 / samples for blocks of similar size.

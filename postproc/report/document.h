@@ -99,7 +99,7 @@ enum mpr_format {
 
 /* The C type of a value.  MPR_MEMBER finds it by the member's type, and other types do not compile.
  * One byte is a heap (heap_names.h), whose value is its name.  A frame is a text for programs and a
- * path for people.  A double is a variance, whose value is the standard error; 0 is absent.
+ * path for people.  The value of a variance is the standard error; 0 is absent.
  * The last ones are not members: a row's site is its path as people see it. */
 enum mpr_member {
     MPR_AS_U64,
@@ -118,7 +118,7 @@ enum mpr_member {
     MPR_AS_LINE_NOTE    /* for people: how the line differs from its siblings */
 };
 #define MPR_MEMBER(member)                                                                         \
-    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH, const struct mpr_frame *: MPR_AS_FRAME, double: MPR_AS_VARIANCE)
+    _Generic((member), uint64_t: MPR_AS_U64, uint32_t: MPR_AS_U32, int64_t: MPR_AS_I64, bool: MPR_AS_BOOL, uint8_t: MPR_AS_HEAP, const char *: MPR_AS_TEXT, const char *const *: MPR_AS_TEXTS, struct mpr_path: MPR_AS_PATH, const struct mpr_frame *: MPR_AS_FRAME, struct mpr_variance: MPR_AS_VARIANCE)
 
 /* Values that mean "none": 0 (a text: "" or NULL; a path: NULL) or the largest number. */
 enum mpr_null_rule {

@@ -50,7 +50,7 @@ MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(o
 /* Absent if the change is exact. */
 static struct mpr_value error_of(double variance)
 {
-    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_row_error(variance)) : mpr_value_absent;
+    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_variance_error(variance)) : mpr_value_absent;
 }
 
 static struct mpr_value row_error(const void *row, const void *context)
@@ -162,7 +162,7 @@ static const char *with_error(struct mpr_document *doc, const char *text, double
     struct mpr_number error;
     if (variance == 0) return text;
     return mpr_arena_format(&doc->arena, "%s%s+-%s", text, *text ? ", " : "",
-                            mpr_units_size(&error, mpr_row_error(variance)));
+                            mpr_units_size(&error, mpr_variance_error(variance)));
 }
 
 static struct shown shown_row(struct mpr_document *doc, const struct mpr_diff_row *r)

@@ -187,10 +187,15 @@ static bool has_any(const struct mpr_table *t, const struct mpr_column *c)
     return false;
 }
 
+static uint64_t error_of_line(const struct mpr_line *l)
+{
+    return mpr_variance_error(mpr_variance_value(&l->row.variance));
+}
+
 static bool has_errors(const struct mpr_table *t)
 {
     for (size_t i = 0; t->line && i < t->rows; i++)
-        if (t->line[i].row.variance > 0) return true;
+        if (error_of_line(&t->line[i])) return true;
     return false;
 }
 
@@ -319,8 +324,7 @@ bool mpr_table_line_value(const struct mpr_table *t, const struct mpr_column *c,
         *v = mpr_value_shortened(l->row.path, l->caller);
     } else if (c->held == MPR_AS_LINE_NOTE) *v = mpr_value_text(t->note[i]);
     else if (c->held == MPR_AS_LINE_ERROR)
-        *v = l->row.variance > 0 ? mpr_value_number(MPR_BYTES, mpr_row_error(l->row.variance))
-                                 : mpr_value_absent;
+        *v = error_of_line(l) ? mpr_value_number(MPR_BYTES, error_of_line(l)) : mpr_value_absent;
     else if (c->merge == MPR_MERGE_PEAK) {
         *v = mpr_value_number(MPR_BYTES, l->row.own_peak);
         v->at_least = l->own_peaks > l->row.own_peak;

@@ -19,7 +19,7 @@ static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
     to->now_blocks += more->now_blocks;
     to->allocations += more->allocations;
     to->samples += more->samples;
-    to->variance += more->variance;
+    mpr_variance_add(&to->variance, &more->variance);
     to->estimated = true;
 }
 
@@ -62,7 +62,7 @@ static void take_from(struct mpr_cell_totals *rest, const struct mpr_cell_totals
     rest->allocations = mpr_saturating_sub(rest->allocations, all->allocations);
     rest->estimated = all->estimated;
     if (!all->samples) return;
-    rest->variance = is_whole ? 0 : all->variance;
+    if (!is_whole) rest->variance = all->variance;
     rest->then = mpr_saturating_sub(rest->then, all->then);
     rest->then_blocks = mpr_saturating_sub(rest->then_blocks, all->then_blocks);
     rest->own_peak = rest->then; /* a lower bound */
@@ -78,7 +78,7 @@ static void add_blocks(struct mpr_cell_totals *held, const struct mpr_replay *r,
     held->now_blocks += unseen.end_blocks;
     held->allocations += unseen.allocations;
     held->samples = unseen.samples;
-    held->variance = mpr_estimates_variance(&r->estimates, &r->accounts, cell);
+    held->variance.own = mpr_estimates_variance(&r->estimates, &r->accounts, cell);
     held->estimated = true;
 }
 

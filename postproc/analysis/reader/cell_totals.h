@@ -15,7 +15,7 @@ struct mpr_cell_totals {
     uint64_t allocations; /* ever */
     uint64_t own_peak;    /* bytes */
     uint64_t samples;     /* sampled blocks at that instant */
-    double variance;      /* variance of `then` in bytes squared, or 0 if it is exact */
+    struct mpr_variance variance; /* of `then` */
     bool estimated;       /* the cell had sampled blocks, or is the rest */
 };
 

@@ -203,8 +203,9 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     a->is_approximate |= h->is_approximate;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
-        add(r, row->path, mpr_saturating_signed(row->bytes), row->estimated, row->variance);
-        if (h->estimated) r->variance += row->variance;
+        const double variance = mpr_variance_value(&row->variance);
+        add(r, row->path, mpr_saturating_signed(row->bytes), row->estimated, variance);
+        if (h->estimated) r->variance += variance;
     }
 }
 
@@ -335,7 +336,7 @@ static struct mpr_line line_of(struct mpr_arena *arena, const struct mpr_pair *p
 {
     const struct mpr_path path = { pair->path.frame, pair->path.depth - 1 };
     struct mpr_line line = mpr_line_of(&(struct mpr_row){
-        .path = path, .estimated = pair->estimated, .variance = pair->variance });
+        .path = path, .estimated = pair->estimated, .variance.own = pair->variance });
     line.caller = path.frame[path.depth]->text;
     line.runs = runs;
     line.of_run = mpr_arena_alloc(arena, runs * sizeof *line.of_run);
@@ -402,8 +403,8 @@ static enum mpr_diff_kind kind_of(const struct mpr_diff *diff, const struct mpr_
 {
     const struct mpr_spread base = base_of(diff, a, line->of_run),
                             now = now_of(diff, a, line->of_run);
-    const double variance =
-        line->row.variance + unseen(diff, a, line, a->base_run) + unseen(diff, a, line, a->now_run);
+    const double variance = mpr_variance_value(&line->row.variance) +
+                            unseen(diff, a, line, a->base_run) + unseen(diff, a, line, a->now_run);
     if (is_one_sided(diff, a, line) && has_address(line)) return MPR_DIFF_UNMATCHED;
     if (is_noise(diff, &base, &now, variance)) return MPR_DIFF_NOISE;
     return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
@@ -442,7 +443,7 @@ static size_t rows_of(struct mpr_arena *arena, const struct mpr_diff *diff,
                                         .sibling_least = line[i].sibling_least,
                                         .sibling_most = line[i].sibling_most,
                                         .estimated = line[i].row.estimated,
-                                        .variance = line[i].row.variance };
+                                        .variance = mpr_variance_value(&line[i].row.variance) };
         row[i].change = mpr_signed_sub(row[i].now.is, row[i].base.is);
     }
     free(line);
