@@ -162,9 +162,11 @@ static bool contains_point(struct mp_thread *t, uint64_t bytes)
     while (bytes >= t->countdown) {
         const bool is_point = t->to_sample;
         bytes -= t->countdown;
-        const uint64_t gap = mp_draw(&t->random, mp_config.stacks_mean);
+        const uint64_t gap = mp_config.stacks == MP_STACKS_SAMPLE
+                                 ? mp_draw(&t->random, mp_config.stacks_mean)
+                                 : UINT64_MAX;
         t->to_sample = gap <= MP_LARGE;
-        t->countdown = (uint32_t)(gap < MP_LARGE ? gap : MP_LARGE);
+        t->countdown = (uint32_t)(t->to_sample ? gap : MP_LARGE);
         if (is_point) return true;
     }
     t->countdown -= (uint32_t)bytes;
