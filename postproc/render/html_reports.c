@@ -304,7 +304,8 @@ void mpr_html_estimates(struct mpr_json *j, const struct mpr_insights *in, uint8
         mpr_json_open(j, NULL, '{');
         mpr_html_path(j, r->path, line[i].caller, by);
         mpr_json_number(j, "bytes", r->bytes);
-        mpr_json_number(j, "error_bytes", r->estimated ? mpr_variance_error(mpr_variance_value(&r->variance)) : 0);
+        mpr_json_number(j, "error_bytes",
+                        r->estimated ? mpr_variance_error(mpr_variance_value(&r->variance)) : 0);
         mpr_json_number(j, "blocks", r->blocks);
         mpr_json_flag(j, "estimated", r->estimated);
         mpr_json_close(j, '}');

@@ -202,7 +202,8 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
                                               const struct mpr_accounts *accounts,
                                               const struct mpr_cell *rest)
 {
-    struct mpr_represented_sum then = { .known = (double)mpr_accounts_bytes_at_peak(accounts, rest) },
+    struct mpr_represented_sum then = { .known =
+                                            (double)mpr_accounts_bytes_at_peak(accounts, rest) },
                                end = { .known = (double)rest->bytes };
     const uint32_t cells = accounts->cells < e->cells ? accounts->cells : e->cells;
     uint64_t samples;
@@ -220,9 +221,9 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
         .sum = then,
         .allocations = { .known = (double)rest->allocations, .factor = 1 },
     };
-    scale.blocks = (struct mpr_estimated_blocks){
-        .known = (double)mpr_accounts_blocks_at_peak(accounts, rest), .factor = scale.bytes
-    };
+    scale.blocks =
+        (struct mpr_estimated_blocks){ .known = (double)mpr_accounts_blocks_at_peak(accounts, rest),
+                                       .factor = scale.bytes };
     scale.end_blocks =
         (struct mpr_estimated_blocks){ .known = (double)rest->blocks, .factor = scale.end };
     for (uint32_t i = 0; i < cells; i++) {

@@ -50,7 +50,8 @@ MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(o
 /* Absent if the change is exact. */
 static struct mpr_value error_of(double variance)
 {
-    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_variance_error(variance)) : mpr_value_absent;
+    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_variance_error(variance))
+                        : mpr_value_absent;
 }
 
 static struct mpr_value row_error(const void *row, const void *context)

@@ -35,7 +35,7 @@ struct mp_config {
         MP_STACKS_LARGE,
         MP_STACKS_SAMPLE,
         MP_STACKS_ALL
-    } stacks; /* each value includes the ones before it */
+    } stacks;             /* each value includes the ones before it */
     uint64_t stacks_mean; /* MP_STACKS_SAMPLE: bytes between samples on average */
     enum mp_host_mode {
         MP_HOST_ALL,

@@ -262,10 +262,10 @@ def test_memory_refused_before_the_first_frame_loses_no_event():
     mp.check(sum(h["allocations"] for h in log.json["heaps"]) >= 8 * 20000, f"{log.json['heaps']}")
 
 
-def test_memprof_takes_at_most_4_mib_of_address_space():
+def test_memprof_takes_at_most_6_mib_of_address_space():
     size = int(mp.bare(["grep", "-E", "VmSize", "/proc/self/status"])[1].split()[1])
     more = int(mp.run(["grep", "-E", "VmSize", "/proc/self/status"]).out.split()[1]) - size
-    mp.within(more, 0, 4 << 10, "KiB of addresses beside the program's")
+    mp.within(more, 0, 6 << 10, "KiB of addresses beside the program's, with a sampled stack or without")
 
 
 LIMITED = """

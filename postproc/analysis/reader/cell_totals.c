@@ -33,15 +33,13 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
         mpr_estimates_at_peak(e, &r->accounts, cell, &more.samples);
     more.then = mpr_estimates_whole((double)at_peak.bytes * scale->bytes, &all->lack.then);
     more.now = mpr_estimates_whole((double)of->now.bytes * scale->end, &all->lack.now);
-    more.then_blocks =
-        mpr_estimates_whole(mpr_estimates_blocks(&scale->blocks, at_peak.blocks, more.samples),
-                            &all->lack.then_blocks);
-    more.now_blocks =
-        mpr_estimates_whole(mpr_estimates_blocks(&scale->end_blocks, of->now.blocks, of->live),
-                            &all->lack.now_blocks);
-    more.allocations = mpr_estimates_whole(
-        mpr_estimates_blocks(&scale->allocations, of->allocations, of->samples),
-        &all->lack.allocations);
+    more.then_blocks = mpr_estimates_whole(
+        mpr_estimates_blocks(&scale->blocks, at_peak.blocks, more.samples), &all->lack.then_blocks);
+    more.now_blocks = mpr_estimates_whole(
+        mpr_estimates_blocks(&scale->end_blocks, of->now.blocks, of->live), &all->lack.now_blocks);
+    more.allocations =
+        mpr_estimates_whole(mpr_estimates_blocks(&scale->allocations, of->allocations, of->samples),
+                            &all->lack.allocations);
     more.variance = mpr_estimates_scaled_variance(
         &scale->sum, (double)at_peak.bytes, mpr_estimates_variance(e, &r->accounts, cell),
         mpr_estimates_sampling(e, &r->accounts, cell)->mean);

@@ -12,11 +12,11 @@
 struct mpr_cell_totals {
     uint64_t then, now; /* bytes */
     uint64_t then_blocks, now_blocks;
-    uint64_t allocations; /* ever */
-    uint64_t own_peak;    /* bytes */
-    uint64_t samples;     /* sampled blocks at that instant */
+    uint64_t allocations;         /* ever */
+    uint64_t own_peak;            /* bytes */
+    uint64_t samples;             /* sampled blocks at that instant */
     struct mpr_variance variance; /* of `then` */
-    bool estimated;       /* the cell had sampled blocks, or is the rest */
+    bool estimated;               /* the cell had sampled blocks, or is the rest */
 };
 
 /* Returns an array by cell of the accounts, with zeros for cells of other heaps.  The caller frees

@@ -76,7 +76,7 @@ struct mpr_history_view {
     struct mpr_within {
         struct mpr_represented_sum sum; /* the rest, and the estimates of it (estimates.h) */
         struct mpr_estimated_blocks blocks;
-    } * within[MPR_HEAPS];    /* by instant; or NULL */
+    } * within[MPR_HEAPS]; /* by instant; or NULL */
 };
 
 void mpr_history_view(struct mpr_history_view *view, const struct mpr_history *h,

@@ -177,7 +177,8 @@ static void fill_rows(const struct making *m, struct mpr_leaks_heap *const *heap
     struct mpr_leaks_sites s;
     bool wanted[MPR_HEAPS];
     for (int i = 0; i < MPR_HEAPS; i++) wanted[i] = heap_of[i] != NULL;
-    mpr_leaks_sites_find(&s, &m->view, m->reading->named.repeats, m->reader, wanted);
+    mpr_leaks_sites_find(&s, &m->view, m->reading->named.repeats, m->reader, wanted,
+                         &m->out->arena);
     const struct mpr_ages *made = ages_of(m, &s);
     for (size_t i = 0; i < s.count; i++) list_of(heap_of[s.at[i].heap], &s.at[i].trend)->rows++;
     for (size_t i = 0; i < s.count; i++) {

@@ -9,6 +9,7 @@
 #include "labels.h"
 #include "lifetime_histogram.h"
 #include "numbered_lines.h"
+#include "user_frame.h"
 
 enum { TOGETHER = 3 }; /* at least this many sites are tested as one */
 
@@ -107,27 +108,105 @@ static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history_view 
     free(alike);
 }
 
+/* ---- sites whose samples do not decide */
+
+static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
+                               uint32_t cell)
+{
+    return mpr_label_path(arena, reader, &reader->replay.accounts.cell[cell]);
+}
+
+/* A cell that has more samples than at the end of the warm-up, but too few or not steadily, and the
+ * line that reports show for it. */
+struct undecided {
+    struct mpr_frame_summary line;
+    struct alike of;
+    struct mpr_trend trend;
+    struct mpr_history_value live;
+};
+
+MPR_COMPARE(by_line, struct undecided,
+            mpr_compare(a->of.key, b->of.key)
+                ?: mpr_frame_compare_paths(a->line.path, b->line.path)
+                ?: strcmp(a->line.caller, b->line.caller))
+
+static bool is_undecided(const struct mpr_trend *t, const struct mpr_history_value *v, size_t count)
+{
+    return t->as == MPR_TREND_FEW || v[count - 1].live > v[mpr_trend_warm(count)].live;
+}
+
+/* Makes a site of the cells of one line if they grow together, else a site of each that has too few
+ * samples. */
+static void judge_line(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
+                       const struct mpr_replay *r, const struct undecided *cell, size_t count,
+                       struct mpr_arena *arena)
+{
+    struct mpr_history_value sum[MPR_HISTORY_MAX];
+    struct alike *alike = mpr_alloc(count, sizeof *alike);
+    for (size_t i = 0; i < count; i++) alike[i] = cell[i].of;
+    const struct mpr_trend t =
+        sum_of(h, alike, count, sum) ? mpr_trend(sum, h->history->count) : (struct mpr_trend){ 0 };
+    free(alike);
+    if (t.as == MPR_TREND_GROWS) {
+        open_site(s, t, sum[h->history->count - 1]);
+        s->at[s->count - 1].path = mpr_frame_summary_path(arena, &cell->line);
+        for (size_t i = 0; i < count; i++) add(s, r, cell[i].of.cell);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (cell[i].trend.as != MPR_TREND_FEW) continue;
+        open_site(s, cell[i].trend, cell[i].live);
+        add(s, r, cell[i].of.cell);
+    }
+}
+
+static void judge_lines(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
+                        const struct mpr_reader *reader, struct undecided *cell, size_t count,
+                        struct mpr_arena *arena)
+{
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_path path = path_of(arena, reader, cell[i].of.cell);
+        cell[i].line = mpr_user_frames_summary(user_frames, arena, path, false);
+    }
+    if (count) qsort(cell, count, sizeof *cell, by_line);
+    for (size_t i = 0, to; i < count; i = to) {
+        for (to = i + 1; to < count && by_line(&cell[to], &cell[i]) == 0;) to++;
+        judge_line(s, h, &reader->replay, &cell[i], to - i, arena);
+    }
+    mpr_user_frames_free(user_frames);
+}
+
 /* ---- all */
 
 void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
                           struct mpr_repeats *repeats, const struct mpr_reader *reader,
-                          const bool *wanted)
+                          const bool *wanted, struct mpr_arena *arena)
 {
     struct mpr_history_value value[MPR_HISTORY_MAX];
     const struct mpr_replay *r = &reader->replay;
     bool *taken = mpr_alloc(r->accounts.cells, sizeof *taken);
+    struct undecided *undecided = mpr_alloc(r->accounts.cells, sizeof *undecided);
+    const size_t instants = h->history->count;
+    size_t count = 0;
     *s = (struct mpr_leaks_sites){ .count = 0 };
     find_alike(s, h, repeats, r, wanted, taken);
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
-        if (taken[i] || !wanted[r->accounts.cell[i].heap]) continue;
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (taken[i] || !wanted[cell->heap]) continue;
         mpr_history_values(h, i, value);
-        const struct mpr_trend t = mpr_trend(value, h->history->count);
-        if (t.as == MPR_TREND_OTHER) continue;
-        /* a longer recording would not name the blocks without a sample */
-        if (t.as == MPR_TREND_FEW && mpr_replay_is_represented(r, &r->accounts.cell[i])) continue;
-        open_site(s, t, value[h->history->count - 1]);
-        add(s, r, i);
+        const struct mpr_trend t = mpr_trend(value, instants);
+        if (t.as == MPR_TREND_GROWS || t.as == MPR_TREND_LEVELLED) {
+            open_site(s, t, value[instants - 1]);
+            add(s, r, i);
+        } else if (!mpr_replay_is_represented(r, cell) && is_undecided(&t, value, instants))
+            /* a longer recording would not name the blocks without a sample */
+            undecided[count++] = (struct undecided){ .of = { cell->heap, i },
+                                                     .trend = t,
+                                                     .live = value[instants - 1] };
     }
+    judge_lines(s, h, reader, undecided, count, arena);
+    free(undecided);
     free(taken);
 }
 
@@ -140,12 +219,6 @@ void mpr_leaks_sites_free(struct mpr_leaks_sites *s)
 
 /* ---- paths */
 
-static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
-                               uint32_t cell)
-{
-    return mpr_label_path(arena, reader, &reader->replay.accounts.cell[cell]);
-}
-
 /* The report merges paths that differ in numbers in the same way, except for outliers.  If the
  * paths do not become one, the result is the path without numbers. */
 struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *s,
@@ -153,6 +226,7 @@ struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_le
                                     const struct mpr_reader *reader)
 {
     const uint32_t *cell = &s->cell[site->first];
+    if (site->path.depth) return site->path;
     if (site->cells == 1) return path_of(arena, reader, *cell);
     struct mpr_line *line = mpr_alloc(site->cells, sizeof *line);
     for (size_t i = 0; i < site->cells; i++) {

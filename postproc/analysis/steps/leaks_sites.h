@@ -1,7 +1,9 @@
 /* The sites of a log that grow or levelled off.
  *
  * If each instance of a range has a number, as in "request 7", none of its sites grows by itself.
- * So sites that differ only in numbers are also tested as one site.  Private to this layer. */
+ * So sites that differ only in numbers are also tested as one site. A function that is reached on
+ * many ways has a site for each of them, with few samples. So sites with too few samples are also
+ * tested as one if reports show them as one line.  Private to this layer. */
 #ifndef MPR_LEAKS_SITES_H
 #define MPR_LEAKS_SITES_H
 
@@ -15,6 +17,7 @@ struct mpr_leaks_site {
     uint8_t heap;
     struct mpr_trend trend;
     struct mpr_history_value live;
+    struct mpr_path path; /* of several sites that are one line in reports, else depth 0 */
 };
 
 struct mpr_leaks_sites {
@@ -24,10 +27,10 @@ struct mpr_leaks_sites {
     size_t cells, cell_cap;
 };
 
-/* Finds the sites of some heaps.  @wanted: by heap. */
+/* Finds the sites of some heaps.  @wanted: by heap.  @arena: for their paths. */
 void mpr_leaks_sites_find(struct mpr_leaks_sites *sites, const struct mpr_history_view *history,
                           struct mpr_repeats *repeats, const struct mpr_reader *reader,
-                          const bool *wanted);
+                          const bool *wanted, struct mpr_arena *arena);
 /* Returns the path of a site; the one of several cells has their numbers: "request {0..39}". */
 struct mpr_path mpr_leaks_site_path(struct mpr_arena *arena, const struct mpr_leaks_sites *sites,
                                     const struct mpr_leaks_site *site, struct mpr_repeats *repeats,

@@ -128,7 +128,7 @@ struct course {
     const struct mpr_level *level;
     size_t warm, last;
     size_t rises;
-    bool fell, sank; /* below the previous level; below that of the warm-up */
+    bool fell, sank; /* below the previous level; below that of the warm-up, not by chance */
     double grown, variance;
     double events; /* number of rises, or of samples, that make up the growth */
 };
@@ -168,13 +168,19 @@ static bool is_above_chance(double grown, double variance)
     return grown > 0 && grown * grown >= ERRORS * ERRORS * variance;
 }
 
+/* Returns true if the level is below an earlier one, and not by chance. */
+static bool is_below(const struct mpr_level *level, const struct mpr_level *before)
+{
+    return is_above_chance(before->held - level->held, variance(before, level));
+}
+
 static struct course course_of(const struct mpr_level *l, size_t count)
 {
     struct course c = { .level = l, .warm = mpr_trend_warm(count), .last = count - 1 };
     for (size_t i = c.warm + 1; i < count; i++) {
         c.rises += l[i].held > l[i - 1].held;
         c.fell |= l[i].held < l[i - 1].held;
-        c.sank |= l[i].held < l[c.warm].held;
+        c.sank |= is_below(&l[i], &l[c.warm]);
     }
     c.grown = l[c.last].held - l[c.warm].held;
     c.variance = variance(&l[c.warm], &l[c.last]);

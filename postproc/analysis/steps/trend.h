@@ -1,10 +1,11 @@
 /* Decides whether a site grows, from the values that it had at some consecutive instants.
  *
  * The first quarter of the instants is the warm-up. A site *grows* if it held more at nine of ten
- * of the other instants than at the previous one, and never less than at the end of the warm-up. If
- * a site makes blocks rarely, or has few samples, it does not change at most instants. Then
- * neighbouring instants are joined, two, three and so on, until nine of ten of the longer intervals
- * have grown, including the last one, or until they are so long that growth would have shown.
+ * of the other instants than at the previous one, and, except by chance of sampling, never less
+ * than at the end of the warm-up. If a site makes blocks rarely, or has few samples, it does not
+ * change at most instants. Then neighbouring instants are joined, two, three and so on, until nine
+ * of ten of the longer intervals have grown, including the last one, or until they are so long that
+ * growth would have shown.
  *
  * The blocks of an exact site that rose at enough instants may be tested like samples. So a pause,
  * or a freed block, does not hide growth.
