@@ -171,7 +171,7 @@ static const struct {
         "<compare {name} with the others (a longer sequence, a larger batch, an evaluation, an expert "
         "with most of the tokens), and bound its size: bucket by length, a capacity per expert"
         "|bound the size of a request: a limit of its length, or smaller chunks>",
-        "<steps|timeline>" },
+        "<steps|timeline --heap {heap}>" },
     [MPR_FINDING_LOCAL_MEMORY] = {
         "local memory of kernels (stacks, spills, local arrays) is {local_memory_bytes}",
         "find the kernel with the largest stack frame (nvcc -Xptxas -v), or lower "
@@ -204,10 +204,6 @@ static const struct {
         "touch memory densely, because each touched 2 MiB need a page table of 4 KiB; or use huge "
         "pages",
         "peaks" },
-    [MPR_FINDING_PEAK_INSTANCE] = {
-        LARGEST_USE,
-        "bound the size of a request, or stream it in chunks",
-        "timeline --heap {heap}" },
     [MPR_FINDING_PINNED] = {
         "{pinned_bytes} of host memory is pinned, in {pinned_blocks} {pinned_blocks?block:blocks}; it "
         "cannot be swapped, and PyTorch keeps it",

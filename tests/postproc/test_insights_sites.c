@@ -34,7 +34,7 @@ static void a_use_far_above_the_others_is_named(void **state)
     struct fixture *f = *state;
     look_at_use(f, MPF_HEAP_HOST, 200 * MIB, site);
     assert_int_equal(f->out.findings, 1);
-    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_PEAK_INSTANCE);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_INSTANCE);
     assert_int_equal(f->out.finding[0].bytes, 190 * MIB);
     assert_string_equal(text(f, 0).what, "one of 60 uses of this place needed 200.00 MiB of "
                                          "host/heap; all others needed at most 10.00 MiB");

@@ -107,7 +107,6 @@ static const struct covered covered[] = {
     /* a part of what makes the instance large; others do not need as much */
     { MPR_FINDING_INSTANCE, MPR_FINDING_TEMPORARIES, 2 },
     { MPR_FINDING_INSTANCE, MPR_FINDING_ACTIVATIONS, 0 },
-    { MPR_FINDING_PEAK_INSTANCE, MPR_FINDING_TEMPORARIES, 0 },
 };
 
 static bool is_covered(const struct mpr_insights *in, const struct mpr_finding *f)

@@ -65,7 +65,6 @@ enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
     X(OTHER_POOL, "other_pool")                                                                    \
     X(OTHER_PROCESS, "other_process")                                                              \
     X(PAGE_TABLES, "page_tables")                                                                  \
-    X(PEAK_INSTANCE, "peak_instance")                                                              \
     X(PINNED, "pinned")                                                                            \
     X(POOL_KEPT, "pool_kept")                                                                      \
     X(RETENTION, "retention")                                                                      \

@@ -44,11 +44,9 @@ static const struct mpr_site_use *outlier(const struct mpr_evidence *e, uint8_t 
 static void add_outlier(struct mpr_insights *out, const struct mpr_site_use *u,
                         const struct mpr_heap_peak *whole)
 {
-    const bool on_gpu = mpf_heap_is_gpu(u->heap);
-    struct mpr_finding *f =
-        mpr_finding_add(out, on_gpu ? MPR_FINDING_INSTANCE : MPR_FINDING_PEAK_INSTANCE, u->heap,
-                        whole->peak_time, u->bytes - u->second);
-    f->variant = on_gpu ? MPR_VARIANT_USE : 0;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_INSTANCE, u->heap, whole->peak_time,
+                                            u->bytes - u->second);
+    f->variant = MPR_VARIANT_USE;
     f->path = u->path;
     f->estimated = u->estimated;
     mpr_finding_estimate(f, "largest_bytes", u->bytes, u->estimated);

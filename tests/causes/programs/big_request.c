@@ -1,4 +1,4 @@
-// cause: peak_instance
+// cause: instance
 // owner: load_report|handle
 // change: request|stream|chunk
 // record: MEMPROF_STACKS=sample
