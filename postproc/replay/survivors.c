@@ -15,7 +15,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
 
 void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r)
 {
-    *s = (struct mpr_survivors){ .replay = r };
+    *s = (struct mpr_survivors){ .replay = r, .host.least = MPR_SURVIVORS_BYTES };
     r->accounts.survivors = s;
     mpr_watch_begin(r, (struct mpr_watch){ see, s });
 }
@@ -97,37 +97,66 @@ static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, uint64_t
 
 /* ---- pulses */
 
-static void end_pulse(struct mpr_survivor *f)
+static void end_pulse(struct mpr_pulses *p)
 {
-    if (f->high > f->largest) {
-        f->second = f->largest;
-        f->largest = f->high;
-    } else if (f->high > f->second) f->second = f->high;
-    f->all += f->high;
-    f->pulses++;
-    f->falls = true;
+    p->falls = true;
+    if (p->high < p->least) return;
+    if (p->high > p->largest) {
+        p->second = p->largest;
+        p->largest = p->high;
+        p->before = p->count;
+    } else if (p->high > p->second) p->second = p->high;
+    p->all += p->high;
+    p->count++;
 }
 
 /* @live: after a change. */
-static void look_for_pulse(struct mpr_survivor *f, uint64_t live)
+static void look_for_pulse(struct mpr_pulses *p, uint64_t live)
 {
-    if (!f->falls) {
-        if (live > f->high) f->high = live;
-        if (live > f->high / 2) return;
-        end_pulse(f);
-        f->low = live;
-    } else if (live < f->low) f->low = live;
-    else if (live > 2 * f->low) {
-        if (f->low > f->floor) f->floor = f->low;
-        f->falls = false;
-        f->high = live;
+    if (!p->falls) {
+        if (live > p->high) p->high = live;
+        if (live > p->high / 2) return;
+        end_pulse(p);
+        p->low = live;
+    } else if (live < p->low) p->low = live;
+    else if (live > 2 * p->low) {
+        if (p->low > p->floor) p->floor = p->low;
+        p->falls = false;
+        p->high = live;
     }
 }
 
 /* A realloc removes a block and adds the new one in one event. */
-static bool is_realloc(const struct mpr_survivor *f, uint64_t now)
+static bool is_realloc(const struct mpr_pulses *p, uint64_t now)
 {
-    return f && f->dropped && f->dropped_ns == now;
+    return p->dropped && p->dropped_ns == now;
+}
+
+/* @live: before the blocks are added. */
+static void add_to_pulse(struct mpr_pulses *p, uint64_t live, uint64_t bytes, uint64_t now)
+{
+    if (p->dropped && !is_realloc(p, now)) look_for_pulse(p, live);
+    p->dropped = false;
+    look_for_pulse(p, live + bytes);
+}
+
+/* @live: before the blocks are removed. */
+static void remove_from_pulse(struct mpr_pulses *p, uint64_t live, uint64_t now)
+{
+    if (p->dropped) look_for_pulse(p, live);
+    p->dropped = true;
+    p->dropped_ns = now;
+}
+
+static void settle_pulse(struct mpr_pulses *p, uint64_t live)
+{
+    if (p->dropped) look_for_pulse(p, live);
+    p->dropped = false;
+}
+
+static uint64_t host_bytes(const struct mpr_survivors *s)
+{
+    return s->replay->accounts.heap[MPF_HEAP_HOST].bytes;
 }
 
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
@@ -136,36 +165,30 @@ void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
     struct mpr_survivors_place *place = &s->place[number];
     struct mpr_survivor *f =
         place->followed ? &s->followed[place->followed - 1] : follow(s, number, bytes);
-    const bool replaced = is_realloc(f, s->replay->now);
-    s->last_ns[place->heap] = s->replay->now;
+    const uint64_t now = s->replay->now;
+    if (place->heap == MPF_HEAP_HOST) add_to_pulse(&s->host, host_bytes(s), bytes, now);
+    s->last_ns[place->heap] = now;
     place->allocations++;
-    if (f && f->dropped && !replaced) look_for_pulse(f, place->bytes);
-    if (f && !replaced) note(f, place->bytes, bytes, s->replay->now);
+    if (f && !is_realloc(&f->use, now)) note(f, place->bytes, bytes, now);
+    if (f) add_to_pulse(&f->use, place->bytes, bytes, now);
     place->bytes += bytes;
-    if (!f) return;
-    f->dropped = false;
-    look_for_pulse(f, place->bytes);
 }
 
 void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 {
     struct mpr_survivors_place *place = &s->place[mpr_survivors_place_of(s, cell)];
     struct mpr_survivor *f = place->followed ? &s->followed[place->followed - 1] : NULL;
-    if (f && f->dropped) look_for_pulse(f, place->bytes);
+    if (place->heap == MPF_HEAP_HOST) remove_from_pulse(&s->host, host_bytes(s), s->replay->now);
+    if (f) remove_from_pulse(&f->use, place->bytes, s->replay->now);
     place->bytes -= bytes;
-    if (!f) return;
-    f->dropped = true;
-    f->dropped_ns = s->replay->now;
-    if (f->freed_ns == UINT64_MAX && place->bytes < f->kept / 2) f->freed_ns = s->replay->now;
+    if (f && f->freed_ns == UINT64_MAX && place->bytes < f->kept / 2) f->freed_ns = s->replay->now;
 }
 
 void mpr_survivors_settle(struct mpr_survivors *s)
 {
-    for (uint32_t i = 0; i < s->count; i++) {
-        struct mpr_survivor *f = &s->followed[i];
-        if (f->dropped) look_for_pulse(f, s->place[f->place].bytes);
-        f->dropped = false;
-    }
+    for (uint32_t i = 0; i < s->count; i++)
+        settle_pulse(&s->followed[i].use, s->place[s->followed[i].place].bytes);
+    settle_pulse(&s->host, host_bytes(s));
     for (uint32_t i = 0; i < s->places; i++) s->place[i].at_peak = 0;
     for (uint32_t i = 0; i < s->cells; i++)
         if (s->of_cell[i])

@@ -13,6 +13,8 @@
  * A place that is used again and again has pulses: its live bytes rise, and fall to less than half
  * of that before they rise again.  A pulse is what one use of the place needs, in one block or in
  * many.  A block that realloc replaces stays: it is neither an allocation nor the end of a pulse.
+ * The host's heap as a whole has pulses, too: small blocks may have no call stack, and then the
+ * place of a large use has no usual ones.
  */
 #ifndef MPR_SURVIVORS_H
 #define MPR_SURVIVORS_H
@@ -29,6 +31,21 @@ enum {
     MPR_SURVIVORS_SHARE = 1024      /* ... and this share of the heap's peak so far */
 };
 
+/* The pulses of a place or a heap. */
+struct mpr_pulses {
+    uint64_t least;     /* smaller ones do not count */
+    bool dropped;       /* blocks were removed at dropped_ns, which may belong to a realloc */
+    uint64_t dropped_ns;
+    bool falls;         /* the newest pulse is over */
+    uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
+                         */
+    uint64_t count;     /* that are over */
+    uint64_t largest, second, all; /* bytes: the largest pulse that is over, the second, their sum
+                                    */
+    uint64_t before;               /* pulses before the largest */
+    uint64_t floor;                /* most live bytes between two pulses */
+};
+
 /* A followed place. */
 struct mpr_survivor {
     uint32_t place;
@@ -40,15 +57,7 @@ struct mpr_survivor {
     struct {
         uint64_t low, ns; /* least live bytes before an allocation; time of the last one */
     } point[MPR_SURVIVORS_POINTS];
-    bool dropped; /* blocks were removed at dropped_ns, which may belong to a realloc */
-    uint64_t dropped_ns;
-    bool falls;         /* the newest pulse is over */
-    uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
-                         */
-    uint64_t pulses;    /* that are over */
-    uint64_t largest, second, all; /* bytes: the largest pulse that is over, the second, their sum
-                                    */
-    uint64_t floor;                /* most live bytes between two pulses */
+    struct mpr_pulses use;
 };
 
 struct mpr_survivors {
@@ -66,6 +75,7 @@ struct mpr_survivors {
     struct mpr_index number; /* of places: index + 1, by hash */
     uint32_t *of_cell;       /* the place of a cell + 1, or 0 */
     uint32_t cells;
+    struct mpr_pulses host;      /* of host/heap */
     uint64_t last_ns[MPR_HEAPS]; /* by heap: of its last allocation */
     uint64_t pushed_ns;          /* the last begin of a range */
 };

@@ -167,7 +167,9 @@ static const struct {
         "breakdown" },
     [MPR_FINDING_INSTANCE] = {
         "<{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median"
-        "|" LARGEST_USE ">",
+        "|" LARGEST_USE
+        "|{heap} rose and fell {uses} times, once to {largest_bytes} and otherwise to at most "
+        "{second_bytes}; {place_bytes} of the largest use is in one place>",
         "<compare {name} with the others (a longer sequence, a larger batch, an evaluation, an expert "
         "with most of the tokens), and bound its size: bucket by length, a capacity per expert"
         "|bound the size of a request: a limit of its length, or smaller chunks>",

@@ -52,6 +52,42 @@ static void a_use_that_does_not_make_the_peak_is_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* A use of the whole heap; the largest place has these bytes of it. */
+static void look_at_use_of_heap(struct fixture *f, uint64_t bytes, uint64_t touched,
+                                struct mpr_path path)
+{
+    const struct mpr_site_use use = {
+        .heap = MPF_HEAP_HOST, .whole = true, .uses = 60, .bytes = 200 * MIB, .second = 10 * MIB
+    };
+    struct mpr_row row[] = { { .bytes = 200 * MIB - bytes }, { .path = path, .bytes = bytes } };
+    struct mpr_heap_peak heap = a_heap(MPF_HEAP_HOST, 200 * MIB);
+    heap.row = row;
+    heap.rows = 2;
+    heap.touched.bytes = touched;
+    look(f, heap, (struct mpr_evidence){ .site_use = &use, .site_uses = 1 });
+}
+
+static void a_use_of_the_whole_heap_is_named_by_its_largest_place(void **state)
+{
+    struct fixture *f = *state;
+    look_at_use_of_heap(f, 50 * MIB, UINT64_MAX, site);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_INSTANCE);
+    assert_int_equal(f->out.finding[0].path.depth, 1);
+    assert_string_equal(text(f, 0).what,
+                        "host/heap rose and fell 60 times, once to 200.00 MiB and otherwise to at "
+                        "most 10.00 MiB; 50.00 MiB of the largest use is in one place");
+}
+
+static void a_use_of_the_whole_heap_without_a_large_place_or_untouched_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_use_of_heap(f, 49 * MIB, UINT64_MAX, site);
+    look_at_use_of_heap(f, 90 * MIB, UINT64_MAX, (struct mpr_path){ NULL, 0 });
+    look_at_use_of_heap(f, 90 * MIB, 149 * MIB, site);
+    assert_int_equal(f->out.findings, 0);
+}
+
 static void look_at_temporary(struct fixture *f, uint8_t heap, uint64_t bytes, uint64_t touched)
 {
     const struct mpr_site_temporary t = { .heap = heap, .path = site, .bytes = bytes, .times = 9 };
@@ -144,6 +180,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_use_far_above_the_others_is_named, begin, end),
         cmocka_unit_test_setup_teardown(a_use_that_does_not_make_the_peak_is_fine, begin, end),
+        cmocka_unit_test_setup_teardown(a_use_of_the_whole_heap_is_named_by_its_largest_place,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_use_of_the_whole_heap_without_a_large_place_or_untouched_is_fine, begin, end),
         cmocka_unit_test_setup_teardown(temporaries_of_one_place_are_named_on_the_host, begin, end),
         cmocka_unit_test_setup_teardown(small_temporaries_and_untouched_ones_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_holds_much_of_the_host_is_a_weak_finding,

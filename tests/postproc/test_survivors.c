@@ -128,11 +128,11 @@ static void each_use_of_a_site_is_a_pulse(void **state)
     for (int i = 0; i < 10; i++) use(w, site, i == 5 ? 40 : 1);
     mpr_survivors_settle(&w->survivors);
     const struct mpr_survivor *f = w->survivors.followed;
-    assert_int_equal(f->pulses, 10);
-    assert_int_equal(f->largest, 40 * SIZE);
-    assert_int_equal(f->second, SIZE);
-    assert_int_equal(f->all, 49 * SIZE);
-    assert_int_equal(f->floor, 0);
+    assert_int_equal(f->use.count, 10);
+    assert_int_equal(f->use.largest, 40 * SIZE);
+    assert_int_equal(f->use.second, SIZE);
+    assert_int_equal(f->use.all, 49 * SIZE);
+    assert_int_equal(f->use.floor, 0);
 }
 
 static void pulses_stand_on_what_the_site_keeps(void **state)
@@ -143,9 +143,28 @@ static void pulses_stand_on_what_the_site_keeps(void **state)
     for (int i = 0; i < 5; i++) use(w, site, 9);
     mpr_survivors_settle(&w->survivors);
     const struct mpr_survivor *f = w->survivors.followed;
-    assert_int_equal(f->pulses, 5);
-    assert_int_equal(f->largest, 10 * SIZE);
-    assert_int_equal(f->floor, SIZE);
+    assert_int_equal(f->use.count, 5);
+    assert_int_equal(f->use.largest, 10 * SIZE);
+    assert_int_equal(f->use.floor, SIZE);
+}
+
+static void the_host_heap_has_pulses_of_all_places_together(void **state)
+{
+    struct world *w = *state;
+    struct mpr_accounts *accounts = &w->replay.accounts;
+    const uint32_t large = mpr_accounts_cell(accounts, 1, 0, MPF_HEAP_HOST),
+                   small = mpr_accounts_cell(accounts, 2, 0, MPF_HEAP_HOST);
+    mpr_accounts_add(accounts, small, 100, ++w->replay.now); /* too small for a pulse */
+    mpr_accounts_remove(accounts, small, 100);
+    for (int i = 0; i < 9; i++) {
+        use(w, small, 2);
+        if (i == 5) use(w, large, 20);
+    }
+    mpr_survivors_settle(&w->survivors);
+    assert_int_equal(w->survivors.host.count, 10);
+    assert_int_equal(w->survivors.host.before, 6);
+    assert_int_equal(w->survivors.host.largest, 20 * SIZE);
+    assert_int_equal(w->survivors.host.second, 2 * SIZE);
 }
 
 static void a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse(void **state)
@@ -158,7 +177,7 @@ static void a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse(void **
         w->replay.now++;
         mpr_accounts_remove(&w->replay.accounts, site, (uint64_t)i * SIZE);
     }
-    assert_int_equal(w->survivors.followed->pulses, 0);
+    assert_int_equal(w->survivors.followed->use.count, 0);
 }
 
 static void a_block_that_realloc_replaces_stays(void **state)
@@ -172,9 +191,9 @@ static void a_block_that_realloc_replaces_stays(void **state)
         mpr_accounts_add(&w->replay.accounts, site, (i + 1) * SIZE, w->replay.now);
     }
     const struct mpr_survivor *f = w->survivors.followed;
-    assert_int_equal(f->pulses, 0);
+    assert_int_equal(f->use.count, 0);
     assert_int_equal(f->points, 1);
-    assert_int_equal(f->high, 9 * SIZE);
+    assert_int_equal(f->use.high, 9 * SIZE);
 }
 
 int main(void)
@@ -187,6 +206,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_cells_are_not_measured, begin, end),
         cmocka_unit_test_setup_teardown(each_use_of_a_site_is_a_pulse, begin, end),
         cmocka_unit_test_setup_teardown(pulses_stand_on_what_the_site_keeps, begin, end),
+        cmocka_unit_test_setup_teardown(the_host_heap_has_pulses_of_all_places_together, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(a_block_that_realloc_replaces_stays, begin, end),
         cmocka_unit_test_setup_teardown(
             a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse, begin, end),

@@ -26,6 +26,17 @@ static bool is_in_memory(const struct mpr_evidence *e, const struct mpr_heap_pea
     return most_in_memory(e, heap) >= heap->peak_bytes / 4 * 3;
 }
 
+/* Returns the largest row with a name that can have been in memory, or NULL. */
+static const struct mpr_row *largest_named(const struct mpr_heap_peak *heap, uint64_t in_memory)
+{
+    const struct mpr_row *largest = NULL;
+    for (size_t i = 0; i < heap->rows; i++)
+        if (heap->row[i].path.depth && heap->row[i].bytes <= in_memory &&
+            (!largest || heap->row[i].bytes > largest->bytes))
+            largest = &heap->row[i];
+    return largest;
+}
+
 /* ---- uses */
 
 /* One use of a site needed many times the bytes of any other: a large request. */
@@ -41,19 +52,35 @@ static const struct mpr_site_use *outlier(const struct mpr_evidence *e, uint8_t 
     return NULL;
 }
 
+/* @place: the place that names the use of a whole heap, or NULL. */
 static void add_outlier(struct mpr_insights *out, const struct mpr_site_use *u,
-                        const struct mpr_heap_peak *whole)
+                        const struct mpr_heap_peak *whole, const struct mpr_row *place)
 {
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_INSTANCE, u->heap, whole->peak_time,
                                             u->bytes - u->second);
-    f->variant = MPR_VARIANT_USE;
-    f->path = u->path;
+    f->variant = place ? MPR_VARIANT_USE_OF_HEAP : MPR_VARIANT_USE;
+    f->path = place ? place->path : u->path;
     f->estimated = u->estimated;
     mpr_finding_estimate(f, "largest_bytes", u->bytes, u->estimated);
     mpr_finding_estimate(f, "second_bytes", u->second, u->estimated);
     mpr_finding_estimate(f, "typical_bytes", u->typical, u->estimated);
     mpr_finding_count(f, "uses", u->uses);
     mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
+    if (place) mpr_finding_estimate(f, "place_bytes", place->bytes, place->estimated);
+}
+
+/* The host's heap rose once to many times the bytes of any other time.  If small blocks have no
+ * call stacks, no place shows this: the usual blocks of the place of the large use have no name.
+ * The place has at least a quarter of the bytes: a smaller one would be a detail of the use. */
+static void outlier_of_heap(struct mpr_insights *out, const struct mpr_evidence *e,
+                            const struct mpr_site_use *u)
+{
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, u->heap);
+    if (!u->whole || !whole || u->bytes < MPR_WORTH_BYTES || !is_in_memory(e, whole) ||
+        mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
+        return;
+    const struct mpr_row *place = largest_named(whole, whole->peak_bytes);
+    if (place && place->bytes >= u->bytes / 4) add_outlier(out, u, whole, place);
 }
 
 /* ---- temporaries */
@@ -93,17 +120,6 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
 }
 
 /* ---- holders of host memory */
-
-/* Returns the largest row with a name that can have been in memory, or NULL. */
-static const struct mpr_row *largest_named(const struct mpr_heap_peak *heap, uint64_t in_memory)
-{
-    const struct mpr_row *largest = NULL;
-    for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].path.depth && heap->row[i].bytes <= in_memory &&
-            (!largest || heap->row[i].bytes > largest->bytes))
-            largest = &heap->row[i];
-    return largest;
-}
 
 static bool is_explained(const struct mpr_insights *out, uint8_t heap)
 {
@@ -165,8 +181,9 @@ void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e)
         const struct mpr_site_use *u = outlier(e, heap);
         /* instances of a range show the same */
         if (u && !mpr_finding_of(out, MPR_FINDING_INSTANCE, heap))
-            add_outlier(out, u, mpr_peaks_heap(e->log, heap));
+            add_outlier(out, u, mpr_peaks_heap(e->log, heap), NULL);
     }
+    for (size_t i = 0; !thinned && i < e->site_uses; i++) outlier_of_heap(out, e, &e->site_use[i]);
     for (size_t i = 0; !thinned && i < e->site_temporaries; i++)
         temporaries(out, e, &e->site_temporary[i]);
     holder(out, e);

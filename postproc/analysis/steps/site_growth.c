@@ -236,13 +236,13 @@ static uint64_t found_bytes(const struct mpr_survivor *f)
 static uint64_t base_bytes(const struct mpr_survivor *f)
 {
     const uint64_t found = found_bytes(f);
-    return f->pulses >= FEW_USES && f->floor < found ? f->floor : found;
+    return f->use.count >= FEW_USES && f->use.floor < found ? f->use.floor : found;
 }
 
-/* Returns true if one use of the site was much larger than all others. */
-static bool stands_out(const struct mpr_survivor *f)
+/* Returns true if one use was much larger than all others. */
+static bool stands_out(const struct mpr_pulses *p)
 {
-    return f->pulses >= MANY_USES && f->second <= f->largest / TIMES_LARGER;
+    return p->count >= MANY_USES && p->second <= p->largest / TIMES_LARGER;
 }
 
 /* The temporaries of a line of Python, or of a site without one. */
@@ -266,7 +266,7 @@ static size_t find_lines(struct line *line, const struct mpr_survivors *survivor
         const struct mpr_survivor *f = &survivors->followed[i];
         const struct mpr_survivors_place *place = &survivors->place[f->place];
         const uint64_t bytes = mpr_saturating_sub(place->at_peak, base_bytes(f));
-        if (!bytes || stands_out(f)) continue;
+        if (!bytes || stands_out(&f->use)) continue;
         line[lines++] =
             (struct line){ .heap = place->heap,
                            .node = place->node,
@@ -304,11 +304,27 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 
 /* ---- uses */
 
+/* Returns true if one use of the host's heap was much larger than all others, and others came
+ * before it and after it: it is neither the start of the program nor its end. */
+static bool host_stands_out(const struct mpr_survivors *s)
+{
+    const struct mpr_pulses *p = &s->host;
+    return stands_out(p) && p->before >= MANY_USES / 2 && p->count - p->before > MANY_USES / 2 &&
+           p->largest == s->replay->accounts.heap[MPF_HEAP_HOST].peak_bytes;
+}
+
+static void add_use(struct mpr_site_use *use, const struct mpr_pulses *p)
+{
+    use->bytes += p->largest;
+    use->second += p->second;
+    use->typical += (p->all - p->largest) / (p->count - 1);
+}
+
 struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
                                         const struct mpr_survivors *survivors,
                                         const struct mpr_reader *reader, size_t *count)
 {
-    struct mpr_site_use *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    struct mpr_site_use *out = mpr_arena_alloc(arena, (MPR_HEAPS + 1) * sizeof *out);
     *count = 0;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
         struct mpr_site_use use = { .heap = (uint8_t)heap };
@@ -316,18 +332,24 @@ struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || !stands_out(f) || place->at_peak < f->largest / 4 * 3)
+            if (place->heap != heap || !stands_out(&f->use) ||
+                place->at_peak < f->use.largest / 4 * 3)
                 continue;
-            use.bytes += f->largest;
-            use.second += f->second;
-            use.typical += (f->all - f->largest) / (f->pulses - 1);
-            if (!largest || f->largest > largest->largest) largest = f;
+            add_use(&use, &f->use);
+            if (!largest || f->use.largest > largest->use.largest) largest = f;
         }
         if (!largest) continue;
         use.path = path_of(arena, reader, &survivors->place[largest->place]);
-        use.uses = largest->pulses;
+        use.uses = largest->use.count;
         use.estimated = mpr_replay_extrapolates(&reader->replay, (uint8_t)heap);
         out[(*count)++] = use;
+    }
+    if (host_stands_out(survivors)) {
+        struct mpr_site_use *use = &out[(*count)++];
+        *use = (struct mpr_site_use){ .heap = MPF_HEAP_HOST,
+                                      .whole = true,
+                                      .uses = survivors->host.count };
+        add_use(use, &survivors->host);
     }
     return out;
 }
@@ -355,12 +377,12 @@ struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || f->pulses < MANY_USES || f->floor > f->largest / 2 ||
+            if (place->heap != heap || f->use.count < MANY_USES || f->use.floor > f->use.largest / 2 ||
                 !is_segment_place(reader, place))
                 continue;
-            const uint64_t each = f->all / f->pulses;
+            const uint64_t each = f->use.all / f->use.count;
             churn.bytes += each;
-            if (f->pulses > churn.times) churn.times = f->pulses;
+            if (f->use.count > churn.times) churn.times = f->use.count;
             if (each <= largest) continue;
             largest = each;
             owner = place;

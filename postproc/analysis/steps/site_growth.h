@@ -54,6 +54,7 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 /* Sites that needed many times their usual bytes in one use, at the heap's peak: together. */
 struct mpr_site_use {
     uint8_t heap;
+    bool whole;                      /* it is the whole heap, which has no path */
     struct mpr_path path;            /* of the largest */
     uint64_t uses;                   /* its pulses (survivors.h) */
     uint64_t bytes, second, typical; /* sums of the sites' largest uses, of their second largest
