@@ -57,6 +57,11 @@ uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell)
 
 /* ---- live bytes before each allocation */
 
+static struct mpr_survivor_time now(const struct mpr_survivors *s)
+{
+    return (struct mpr_survivor_time){ s->replay->now, s->made };
+}
+
 static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uint64_t bytes)
 {
     struct mpr_survivors_place *place = &s->place[number];
@@ -66,7 +71,7 @@ static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uin
         return NULL;
     MPR_GROW(s->followed, s->count, s->cap);
     s->followed[s->count] =
-        (struct mpr_survivor){ .place = number, .each = 1, .first_ns = s->replay->now };
+        (struct mpr_survivor){ .place = number, .each = 1, .first = now(s) };
     place->followed = ++s->count;
     return &s->followed[s->count - 1];
 }
@@ -77,17 +82,17 @@ static void widen(struct mpr_survivor *f)
     for (uint32_t i = 0; i < MPR_SURVIVORS_POINTS / 2; i++) {
         const uint64_t left = f->point[2 * i].low, right = f->point[2 * i + 1].low;
         f->point[i].low = left < right ? left : right;
-        f->point[i].ns = f->point[2 * i + 1].ns;
+        f->point[i].last = f->point[2 * i + 1].last;
     }
     f->points = MPR_SURVIVORS_POINTS / 2;
     f->each *= 2;
 }
 
-static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, uint64_t now)
+static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, struct mpr_survivor_time at)
 {
     if (!f->in_last && f->points == MPR_SURVIVORS_POINTS) widen(f);
     if (!f->in_last || live < f->point[f->points].low) f->point[f->points].low = live;
-    f->point[f->points].ns = f->last_ns = now;
+    f->point[f->points].last = f->last = at;
     f->kept = live + bytes;
     f->freed_ns = UINT64_MAX;
     if (++f->in_last < f->each) return;
@@ -165,12 +170,13 @@ void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
     struct mpr_survivors_place *place = &s->place[number];
     struct mpr_survivor *f =
         place->followed ? &s->followed[place->followed - 1] : follow(s, number, bytes);
-    const uint64_t now = s->replay->now;
-    if (place->heap == MPF_HEAP_HOST) add_to_pulse(&s->host, host_bytes(s), bytes, now);
-    s->last_ns[place->heap] = now;
+    const uint64_t ns = s->replay->now;
+    if (place->heap == MPF_HEAP_HOST) add_to_pulse(&s->host, host_bytes(s), bytes, ns);
+    s->last_ns[place->heap] = ns;
+    s->made += mpf_heap_is_gpu(place->heap) || place->heap == MPF_HEAP_PINNED;
     place->allocations++;
-    if (f && !is_realloc(&f->use, now)) note(f, place->bytes, bytes, now);
-    if (f) add_to_pulse(&f->use, place->bytes, bytes, now);
+    if (f && !is_realloc(&f->use, ns)) note(f, place->bytes, bytes, now(s));
+    if (f) add_to_pulse(&f->use, place->bytes, bytes, ns);
     place->bytes += bytes;
 }
 
@@ -181,7 +187,7 @@ void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes
     if (place->heap == MPF_HEAP_HOST) remove_from_pulse(&s->host, host_bytes(s), s->replay->now);
     if (f) remove_from_pulse(&f->use, place->bytes, s->replay->now);
     place->bytes -= bytes;
-    if (f && f->freed_ns == UINT64_MAX && place->bytes < f->kept / 2) f->freed_ns = s->replay->now;
+    if (f && f->freed_ns == UINT64_MAX && place->bytes < f->kept / 3 * 2) f->freed_ns = s->replay->now;
 }
 
 void mpr_survivors_settle(struct mpr_survivors *s)

@@ -31,6 +31,11 @@ enum {
     MPR_SURVIVORS_SHARE = 1024      /* ... and this share of the heap's peak so far */
 };
 
+/* A time, and the allocations in device memory and pinned memory up to then. */
+struct mpr_survivor_time {
+    uint64_t ns, made;
+};
+
 /* The pulses of a place or a heap. */
 struct mpr_pulses {
     uint64_t least;     /* smaller ones do not count */
@@ -49,13 +54,14 @@ struct mpr_pulses {
 /* A followed place. */
 struct mpr_survivor {
     uint32_t place;
-    uint32_t points, in_last;   /* in_last: allocations in the last, unfinished span */
-    uint64_t each;              /* allocations per span */
-    uint64_t first_ns, last_ns; /* of its allocations */
-    uint64_t kept;              /* live bytes after the last allocation */
-    uint64_t freed_ns;          /* when half of these had been freed again, or UINT64_MAX */
+    uint32_t points, in_last; /* in_last: allocations in the last, unfinished span */
+    uint64_t each;            /* allocations per span */
+    struct mpr_survivor_time first, last; /* of its allocations */
+    uint64_t kept;                        /* live bytes after the last allocation */
+    uint64_t freed_ns; /* when a third of these had been freed again, or UINT64_MAX */
     struct {
-        uint64_t low, ns; /* least live bytes before an allocation; time of the last one */
+        uint64_t low;                  /* least live bytes before an allocation */
+        struct mpr_survivor_time last; /* of the last allocation */
     } point[MPR_SURVIVORS_POINTS];
     struct mpr_pulses use;
 };
@@ -76,6 +82,7 @@ struct mpr_survivors {
     uint32_t *of_cell;       /* the place of a cell + 1, or 0 */
     uint32_t cells;
     struct mpr_pulses host;      /* of host/heap */
+    uint64_t made; /* allocations in device memory and pinned memory */
     uint64_t last_ns[MPR_HEAPS]; /* by heap: of its last allocation */
     uint64_t pushed_ns;          /* the last begin of a range */
 };

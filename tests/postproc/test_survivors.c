@@ -91,13 +91,13 @@ static void spans_widen_and_keep_the_minimum(void **state)
         assert_int_equal(f->point[i].low - f->point[i - 1].low, f->each / 2 * SIZE);
 }
 
-static void free_of_half_has_its_time(void **state)
+static void free_of_a_third_has_its_time(void **state)
 {
     struct world *w = *state;
     const uint32_t site = cell(w, 1);
     for (int i = 0; i < 8; i++) allocate(w, site);
     assert_true(w->survivors.followed->freed_ns == UINT64_MAX);
-    for (int i = 0; i < 4; i++) give_back(w, site);
+    for (int i = 0; i < 2; i++) give_back(w, site);
     assert_true(w->survivors.followed->freed_ns == UINT64_MAX);
     give_back(w, site);
     assert_int_equal(w->survivors.followed->freed_ns, w->replay.now);
@@ -112,6 +112,19 @@ static void small_cells_are_not_measured(void **state)
     for (int i = 0; i < 50; i++) mpr_accounts_add(&w->replay.accounts, small, 100, ++w->replay.now);
     assert_int_equal(w->survivors.count, 0);
     assert_int_equal(w->survivors.last_ns[HEAP], w->replay.now);
+}
+
+static void a_place_knows_how_many_allocations_came_after_its_last_one(void **state)
+{
+    struct world *w = *state;
+    const uint32_t loader = cell(w, 1), server = cell(w, 2);
+    for (int i = 0; i < 4; i++) allocate(w, loader);
+    for (int i = 0; i < 30; i++) allocate(w, server);
+    mpr_accounts_add(&w->replay.accounts,
+                     mpr_accounts_cell(&w->replay.accounts, 3, 0, MPF_HEAP_HOST), SIZE,
+                     ++w->replay.now); /* does not count */
+    assert_int_equal(w->survivors.followed[0].last.made, 4);
+    assert_int_equal(w->survivors.made, 34);
 }
 
 /* One use of the site: its blocks, which are all freed again. */
@@ -202,8 +215,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(site_that_keeps_each_block_rises, begin, end),
         cmocka_unit_test_setup_teardown(temporaries_leave_nothing, begin, end),
         cmocka_unit_test_setup_teardown(spans_widen_and_keep_the_minimum, begin, end),
-        cmocka_unit_test_setup_teardown(free_of_half_has_its_time, begin, end),
+        cmocka_unit_test_setup_teardown(free_of_a_third_has_its_time, begin, end),
         cmocka_unit_test_setup_teardown(small_cells_are_not_measured, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_place_knows_how_many_allocations_came_after_its_last_one, begin, end),
         cmocka_unit_test_setup_teardown(each_use_of_a_site_is_a_pulse, begin, end),
         cmocka_unit_test_setup_teardown(pulses_stand_on_what_the_site_keeps, begin, end),
         cmocka_unit_test_setup_teardown(the_host_heap_has_pulses_of_all_places_together, begin,

@@ -45,16 +45,28 @@ static bool rises(const struct mpr_survivor *f)
     return up * 5 >= last * RISING_OF_FIVE && leap <= grown / 2 && lately >= grown / 8;
 }
 
-/* Returns true if the site was in use until the program ended: its last call is no longer ago than
- * its pauses.  A site that loaded data at the start is not. */
-static bool is_in_use(const struct mpr_survivor *f, uint64_t end)
+/* Returns true if the last call is no longer ago than half of the time of all calls, or than twice
+ * the longest pause between them. */
+static bool is_recent(uint64_t span, uint64_t pause, uint64_t rest)
 {
-    const uint64_t span = f->last_ns - f->first_ns, rest = mpr_saturating_sub(end, f->last_ns);
-    uint64_t pause = 0;
-    for (uint32_t i = 1; i < f->points; i++)
-        if (f->point[i].ns - f->point[i - 1].ns > pause)
-            pause = f->point[i].ns - f->point[i - 1].ns;
     return rest <= span / 2 || rest <= 2 * pause;
+}
+
+/* Returns true if the site was in use until the program ended, by the clock and by the allocations
+ * of the program.  A site that loaded data at the start is not: loading may take most of the time
+ * of a run, but then come many allocations without it. */
+static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end)
+{
+    const struct mpr_survivor_time *first = &f->first, *last = &f->last;
+    struct mpr_survivor_time pause = { 0, 0 };
+    for (uint32_t i = 1; i < f->points; i++) {
+        const struct mpr_survivor_time *a = &f->point[i - 1].last, *b = &f->point[i].last;
+        if (b->ns - a->ns > pause.ns) pause.ns = b->ns - a->ns;
+        if (b->made - a->made > pause.made) pause.made = b->made - a->made;
+    }
+    return is_recent(last->ns - first->ns, pause.ns, mpr_saturating_sub(end.ns, last->ns)) &&
+           is_recent(last->made - first->made, pause.made,
+                     mpr_saturating_sub(end.made, last->made));
 }
 
 /* Returns the time at which the program began to end: its last activity, if it ended soon after
@@ -156,7 +168,7 @@ static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
     for (size_t i = 0; i < sites; i++) {
         out->kept_bytes += site[i].kept;
         out->times += survivors->place[site[i].of->place].allocations;
-        if (site[i].of->last_ns > out->last_ns) out->last_ns = site[i].of->last_ns;
+        if (site[i].of->last.ns > out->last_ns) out->last_ns = site[i].of->last.ns;
     }
     out->path = largest->kept / LARGE_OF_FIVE >= out->kept_bytes / 5
                     ? largest->path
@@ -179,7 +191,11 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
                                              const struct mpr_reader *reader, size_t *count)
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    const uint64_t end = ending(last_activity(survivors), oom ? oom->time : reader->replay.now);
+    /* after memory ran out, the number of allocations until then is not known */
+    const struct mpr_survivor_time end = {
+        ending(last_activity(survivors), oom ? oom->time : reader->replay.now),
+        oom ? 0 : survivors->made
+    };
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
     struct mpr_site_growth *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
     *count = 0;
@@ -188,7 +204,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || !rises(f) || !is_in_use(f, end) || f->freed_ns < end)
+            if (place->heap != heap || !rises(f) || !is_in_use(f, end) || f->freed_ns < end.ns)
                 continue;
             site[sites++] = (struct site){ f, path_of(arena, reader, place),
                                            kept_bytes(f, place->allocations) };
