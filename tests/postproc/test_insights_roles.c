@@ -79,6 +79,42 @@ static void gradients_in_buckets_or_without_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* Gradients of two layers of a loss, of which some are idle. */
+static void look_at_idle(struct fixture *f, uint64_t idle, uint64_t buckets)
+{
+    static const struct mpr_frame loss = { .text = "loss", .name = "loss" },
+                                  layer[2] = { { .name = "a" }, { .name = "b" } };
+    static const struct mpr_frame *const path[2][2] = { { &loss, &layer[0] }, { &loss, &layer[1] } };
+    const struct mpr_row row[2] = { { .path = { path[0], 2 }, .bytes = 100 * MIB },
+                                    { .path = { path[1], 2 }, .bytes = 100 * MIB } };
+    struct mpr_breakdown_heap h = {
+        .bytes = 1000 * MIB, .idle_bytes = idle, .bucket_bytes = buckets
+    };
+    h.role[MPR_ROLE_GRADIENTS] =
+        (struct mpr_role_share){ .bytes = 200 * MIB, .row = row, .rows = 2 };
+    look_at_roles(f, &h);
+}
+
+static void idle_gradients_have_the_calls_of_all_of_them(void **state)
+{
+    struct fixture *f = *state;
+    look_at_idle(f, 100 * MIB, 0);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_IDLE_GRADIENTS);
+    assert_int_equal(f->out.finding[0].path.depth, 1);
+    assert_string_equal(f->out.finding[0].path.frame[0]->name, "loss");
+}
+
+static void idle_gradients_that_are_few_have_no_owner_and_buckets_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_idle(f, 200 * MIB, 200 * MIB);
+    assert_int_equal(f->out.findings, 0);
+    look_at_idle(f, 99 * MIB, 0);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].path.depth, 0);
+}
+
 static void look_at_temporaries(struct fixture *f, enum mpr_phase phase, uint64_t bytes,
                                 size_t rows)
 {
@@ -265,6 +301,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_optimizer_state_and_8_bit_state_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(gradients_outside_of_buckets_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(idle_gradients_have_the_calls_of_all_of_them, begin, end),
+        cmocka_unit_test_setup_teardown(
+            idle_gradients_that_are_few_have_no_owner_and_buckets_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(a_call_site_with_many_temporaries_is_reported, begin, end),
         cmocka_unit_test_setup_teardown(temporaries_name_no_pass_if_the_log_has_none, begin, end),
         cmocka_unit_test_setup_teardown(few_temporaries_and_those_outside_of_passes_are_fine, begin,

@@ -41,13 +41,39 @@ static void gradient_copies(struct mpr_insights *out, const struct mpr_breakdown
     mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
 }
 
+/* Returns the outer calls that all rows of at least that many bytes share. */
+static struct mpr_path common_path(const struct mpr_row *row, size_t rows, uint64_t least)
+{
+    struct mpr_path path = row[0].path;
+    for (size_t i = 1; i < rows; i++) {
+        size_t depth = 0;
+        if (row[i].bytes < least) continue;
+        while (depth < path.depth && depth < row[i].path.depth &&
+               path.frame[depth] == row[i].path.frame[depth])
+            depth++;
+        path.depth = depth;
+    }
+    return path;
+}
+
+/* Returns the calls that made most of the role's bytes, or those of its largest row. */
+static struct mpr_path path_of_role(const struct mpr_role_share *share)
+{
+    if (!share->rows) return (struct mpr_path){ NULL, 0 };
+    const struct mpr_path path = common_path(share->row, share->rows, share->bytes / 64);
+    return path.depth ? path : share->row->path;
+}
+
 /* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
- * buckets of DistributedDataParallel stay by design. */
+ * buckets of DistributedDataParallel stay by design.  If most gradients are idle, the calls of the
+ * forward pass of all of them are the owner. */
 static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
 {
+    const struct mpr_role_share *gradients = &h->role[MPR_ROLE_GRADIENTS];
     if (h->bucket_bytes || !mpr_worth(h->idle_bytes, h->bytes)) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
+    if (h->idle_bytes >= gradients->bytes / 2) f->path = path_of_role(gradients);
     mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
@@ -135,21 +161,6 @@ static void add_activations(struct mpr_insights *out, const struct mpr_breakdown
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
-/* Returns the outer calls that all rows of at least that many bytes share. */
-static struct mpr_path common_path(const struct mpr_row *row, size_t rows, uint64_t least)
-{
-    struct mpr_path path = row[0].path;
-    for (size_t i = 1; i < rows; i++) {
-        size_t depth = 0;
-        if (row[i].bytes < least) continue;
-        while (depth < path.depth && depth < row[i].path.depth &&
-               path.frame[depth] == row[i].path.frame[depth])
-            depth++;
-        path.depth = depth;
-    }
-    return path;
-}
-
 /* A forward pass recorded a graph, and no backward pass followed.  Many call sites of it had live
  * blocks at its end.  Returns true if there is a finding. */
 static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
@@ -167,9 +178,8 @@ static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap
     if (share->blocks < LEAST_BLOCKS || places < 2 || largest > share->bytes / 4 * 3 ||
         !share->row[0].path.depth)
         return false;
-    const struct mpr_path path = common_path(share->row, share->rows, share->bytes / 64);
     add_activations(out, h, MPR_VARIANT_EVALUATION, share->bytes, share->bytes,
-                    path.depth ? path : share->row[0].path);
+                    path_of_role(share));
     return true;
 }
 
