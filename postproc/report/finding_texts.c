@@ -169,11 +169,16 @@ static const struct {
         "<{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median"
         "|" LARGEST_USE
         "|{heap} rose and fell {uses} times, once to {largest_bytes} and otherwise to at most "
-        "{second_bytes}; {place_bytes} of the largest use is in one place>",
+        "{second_bytes}; {place_bytes} of the largest use is in one place"
+        "|training step {instance} of {instances} peaks at {peak_bytes} of {heap}, {bytes} above the "
+        "median>",
         "<compare {name} with the others (a longer sequence, a larger batch, an evaluation, an expert "
         "with most of the tokens), and bound its size: bucket by length, a capacity per expert"
-        "|bound the size of a request: a limit of its length, or smaller chunks>",
-        "<steps|timeline --heap {heap}>" },
+        "|bound the size of a request: a limit of its length, or smaller chunks"
+        "|bound the size of a request: a limit of its length, or smaller chunks"
+        "|compare its batch with the others (a longer sequence, a larger batch or graph), and bound its "
+        "size: bucket by length, sample, or split it>",
+        "<steps|timeline --heap {heap}|timeline --heap {heap}|breakdown>" },
     [MPR_FINDING_LOCAL_MEMORY] = {
         "local memory of kernels (stacks, spills, local arrays) is {local_memory_bytes}",
         "find the kernel with the largest stack frame (nvcc -Xptxas -v), or lower "

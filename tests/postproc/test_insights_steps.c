@@ -79,6 +79,46 @@ static void an_instance_below_the_heaps_peak_is_fine(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
+/* Twelve training steps of 1000 MiB; the first one has @first, and those from the eighth on have
+ * @large.  The peak is in one of them, with these bytes of activations. */
+static void look_at_training(struct fixture *f, uint64_t first, uint64_t large, size_t count,
+                             uint64_t activations)
+{
+    uint64_t step_peak[12];
+    const struct mpr_row row = { .bytes = activations };
+    for (size_t i = 0; i < 12; i++) step_peak[i] = 1000 * (uint64_t)MIB;
+    for (size_t i = 0; i < count; i++) step_peak[7 + i] = large;
+    step_peak[0] = first;
+    struct mpr_breakdown_heap h = { .heap = MPF_HEAP_TORCH,
+                                    .bytes = large,
+                                    .step_peak = step_peak,
+                                    .step_peaks = 12 };
+    h.role[MPR_ROLE_ACTIVATIONS] =
+        (struct mpr_role_share){ .bytes = activations, .row = &row, .rows = 1 };
+    struct mpr_breakdown breakdown = { .heap = &h, .heaps = 1, .steps = 12 };
+    mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown });
+}
+
+static void a_training_step_without_a_range_is_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_training(f, 100 * MIB, 1500 * (uint64_t)MIB, 1, 250 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_INSTANCE);
+    assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
+    assert_string_equal(text(f, 0).what, "training step 8 of 12 peaks at 1.46 GiB of gpu0/torch, "
+                                         "500.00 MiB above the median");
+}
+
+static void evaluations_first_steps_and_several_large_steps_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_training(f, 100 * MIB, 1500 * (uint64_t)MIB, 1, 249 * MIB);
+    look_at_training(f, 1501 * (uint64_t)MIB, 1000 * (uint64_t)MIB, 1, 900 * MIB);
+    look_at_training(f, 100 * MIB, 1500 * (uint64_t)MIB, 3, 500 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
 static void memory_that_each_instance_keeps_is_growth(void **state)
 {
     struct fixture *f = *state;
@@ -175,6 +215,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_outlier_among_instances_is_named, begin, end),
         cmocka_unit_test_setup_teardown(the_instance_with_the_peak_of_several_is_named, begin, end),
         cmocka_unit_test_setup_teardown(an_instance_below_the_heaps_peak_is_fine, begin, end),
+        cmocka_unit_test_setup_teardown(a_training_step_without_a_range_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(evaluations_first_steps_and_several_large_steps_are_fine,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(memory_that_each_instance_keeps_is_growth, begin, end),
         cmocka_unit_test_setup_teardown(memory_that_was_allocated_once_is_not_growth, begin, end),
         cmocka_unit_test_setup_teardown(kept_memory_is_reported_per_instance, begin, end),

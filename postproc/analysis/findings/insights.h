@@ -111,10 +111,12 @@ enum mpr_finding_variant {
     MPR_VARIANT_HELD_AT_OOM = 0,
     MPR_VARIANT_HELD_DATA, /* data of a training program */
     MPR_VARIANT_HELD_HOST,
-    /* INSTANCE: of a range, or a use of a call site or a heap */
+    /* INSTANCE: of a range, a use of a call site or a heap, or a step of training without a range
+     */
     MPR_VARIANT_RANGE = 0,
     MPR_VARIANT_USE,
     MPR_VARIANT_USE_OF_HEAP,
+    MPR_VARIANT_TRAINING_STEP,
     /* OPTIMIZER_STATE: parameters are spread over ranks already, or not */
     MPR_VARIANT_SHARDED = 0,
     MPR_VARIANT_WHOLE,

@@ -1,12 +1,15 @@
 /* Rules on growth: instances of a repeated range that stand out or keep memory, and if no range
  * repeats, call sites that grow over time, as `leaks` finds them. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "amount.h"
 #include "evidence.h"
 #include "leaks.h"
 #include "module_outliers.h"
+#include "outliers.h"
 
 /* ---- growth by the sites' own clocks */
 
@@ -100,6 +103,55 @@ static void outlier(struct mpr_insights *out, const struct mpr_evidence *e,
         f, "name", mpr_instances_at_peak(&out->arena, &s->instances, h->heap, h->worst_peak));
 }
 
+MPR_COMPARE(largest_first, uint64_t, mpr_compare(*b, *a))
+
+/* A complete training step whose peak is far above the median. */
+struct large_step {
+    size_t number;         /* from 1; 0: none */
+    uint64_t peak, median; /* bytes */
+};
+
+/* Returns the largest step, if few others stand out.  The first step is left out: libraries set up
+ * their workspaces in it. */
+static struct large_step find_large_step(const uint64_t *step_peak, size_t steps)
+{
+    enum { LEAST = 8, OUTLIERS_SHARE = 8 };
+    struct large_step large = { .number = 0 };
+    if (steps <= LEAST) return large;
+    const size_t count = steps - 1;
+    uint64_t *sorted = mpr_alloc(count, sizeof *sorted);
+    memcpy(sorted, step_peak + 1, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, largest_first);
+    const size_t outliers = mpr_outliers_above(sorted, count);
+    large.peak = sorted[0];
+    large.median = sorted[count / 2];
+    free(sorted);
+    if (!outliers || outliers > 1 + count / OUTLIERS_SHARE) return large;
+    for (size_t i = 1; !large.number; i++)
+        if (step_peak[i] == large.peak) large.number = i + 1;
+    return large;
+}
+
+/* A training step with the peak, far above the median step, of a program whose steps have no range.
+ * Its activations are at least half of the difference: an evaluation between two steps has none. */
+static void training_step(struct mpr_insights *out, const struct mpr_evidence *e,
+                          const struct mpr_breakdown_heap *h)
+{
+    const size_t steps = h->step_peaks < e->breakdown->steps ? h->step_peaks : e->breakdown->steps;
+    if (e->at_oom[h->device] || mpr_finding_of(out, MPR_FINDING_INSTANCE, h->heap)) return;
+    const struct large_step step = find_large_step(h->step_peak, steps);
+    if (!step.number || step.peak < h->bytes) return;
+    const uint64_t more = step.peak - step.median;
+    if (!mpr_worth(more, step.peak) || h->role[MPR_ROLE_ACTIVATIONS].bytes < more / 2) return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_INSTANCE, h->heap, h->time, more);
+    f->variant = MPR_VARIANT_TRAINING_STEP;
+    f->path = site_at_peak(out, e, h->heap);
+    mpr_finding_count(f, "instance", step.number);
+    mpr_finding_count(f, "instances", steps);
+    mpr_finding_bytes(f, "peak_bytes", step.peak);
+    mpr_finding_bytes(f, "median_peak_bytes", step.median);
+}
+
 static uint64_t min_end_bytes(const struct mpr_instance_heap *of, size_t count)
 {
     uint64_t min = of->end_bytes;
@@ -155,6 +207,8 @@ void mpr_insights_steps(struct mpr_insights *out, const struct mpr_evidence *e)
         outlier(out, e, &s->heap[i]);
         if (!growth_at_sites(e, s->heap[i].heap->heap)) kept_by_instances(out, s, &s->heap[i]);
     }
+    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++)
+        training_step(out, e, &e->breakdown->heap[i]);
 }
 
 /* ---- growth over time */
