@@ -123,7 +123,8 @@ static const struct {
         "= True, or compile without CUDA graphs (mode=\"default\")",
         "graphs" },
     [MPR_FINDING_GRAPH_POOLS] = {
-        "CUDA graphs hold {pools} memory pools, {pool_bytes}; the largest has {largest_pool_bytes}",
+        "CUDA graphs hold {pools} memory pools, {pool_bytes}; the largest has {largest_pool_bytes}[; "
+        "after the peak {later_pools} pools hold {later_pool_bytes}]",
         "use one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
         "pool=first.pool()), and capture the largest first",
         "graphs" },

@@ -147,6 +147,31 @@ static void graph_pools_that_exist_together_are_separate(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
+static void graph_pools_that_were_made_after_the_peak_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_segment_pool pool[] = {
+        { .pool = { 0, 1 }, .bytes = 200 * MIB, .graph = true },
+        { .pool = { 0, 2 }, .bytes = 150 * MIB, .graph = true },
+    };
+    struct mpr_segments_device device = { .time = 5, .pool = pool, .pools = 2 };
+    const struct mpr_segments segments = { .device = &device, .devices = 1 };
+    struct mpr_device_evidence evidence = {
+        .graph_pools = { .time = 5, .count = 3, .bytes = 600 * MIB, .path = { NULL, 0 } }
+    };
+    const struct mpr_evidence e = {
+        .log = &f->log, .state = f->state, .segments = &segments, .device = &evidence
+    };
+    mpr_insights_torch(&f->out, &e);
+    assert_string_equal(text(f, 0).what,
+                        "CUDA graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB; "
+                        "after the peak 3 pools hold 600.00 MiB");
+    evidence.graph_pools.time = 4;
+    mpr_insights_torch(&f->out, &e);
+    assert_string_equal(text(f, 1).what,
+                        "CUDA graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
+}
+
 static void look_at_cache(struct fixture *f, uint64_t used, bool at_oom)
 {
     const struct mpr_segments none = { .devices = 0 };
@@ -326,6 +351,8 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(free_memory_of_graph_pools_is_fine_otherwise, begin, end),
         cmocka_unit_test_setup_teardown(graph_pools_that_exist_together_are_separate, begin, end),
+        cmocka_unit_test_setup_teardown(graph_pools_that_were_made_after_the_peak_are_counted,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(segments_without_blocks_count_on_a_full_device, begin, end),
         cmocka_unit_test_setup_teardown(segments_without_blocks_are_fine_on_a_device_with_room,
                                         begin, end),

@@ -165,6 +165,85 @@ static void find_captures(struct mpr_block_group *out, struct mpr_arena *arena,
     free(b);
 }
 
+/* ---- pools of graphs */
+
+static uint32_t depth_of(const struct mpr_ranges *ranges, uint32_t node)
+{
+    uint32_t depth = 0;
+    for (; node; node = ranges->node[node].parent) depth++;
+    return depth;
+}
+
+/* Returns the innermost call that both stacks have, or 0. */
+static uint32_t common_call(const struct mpr_ranges *ranges, uint32_t a, uint32_t b)
+{
+    uint32_t deep_a = depth_of(ranges, a), deep_b = depth_of(ranges, b);
+    for (; deep_a > deep_b; deep_a--) a = ranges->node[a].parent;
+    for (; deep_b > deep_a; deep_b--) b = ranges->node[b].parent;
+    while (a != b) {
+        a = ranges->node[a].parent;
+        b = ranges->node[b].parent;
+    }
+    return a;
+}
+
+/* Returns the calls of the segments of graphs.  Small segments do not count: entering a capture
+ * allocates as well. */
+static struct mpr_path calls_of_graphs(struct mpr_arena *arena, const struct mpr_reader *reader,
+                                       const struct mpr_device_snapshot *p)
+{
+    enum { SMALL_SHARE = 64 };
+    const struct mpr_ranges *ranges = &reader->replay.ranges;
+    uint64_t all = 0, most = 0;
+    uint32_t call = 0, largest = 0;
+    for (size_t i = 0; i < p->drivers; i++)
+        if (is_captured_segment(&p->driver[i])) all += p->driver[i].size;
+    for (size_t i = 0; i < p->drivers; i++) {
+        const struct mpr_gpu_block *b = &p->driver[i];
+        if (!is_captured_segment(b) || b->size < all / SMALL_SHARE) continue;
+        call = most ? common_call(ranges, call, b->python) : b->python;
+        if (b->size <= most) continue;
+        most = b->size;
+        largest = b->python;
+    }
+    return mpr_label_node(arena, reader, call ? call : largest);
+}
+
+/* Adds up the pools that existed when a capture began, with the capture itself. */
+static struct mpr_block_group pools_at(const struct mpr_gpu *g, uint32_t last, uint64_t *pool_bytes)
+{
+    struct mpr_block_group all = { .time = g->capture[last].time };
+    memset(pool_bytes, 0, (g->shareds + 1) * sizeof *pool_bytes);
+    for (uint32_t i = 0; i <= last; i++) {
+        const struct mpr_capture *c = &g->capture[i];
+        if (!c->shared || c->device != g->capture[last].device || !c->segment_bytes ||
+            !mpr_graph_holds(g, i + 1, all.time))
+            continue;
+        uint64_t *pool = &pool_bytes[c->shared];
+        all.count += !*pool;
+        all.bytes += c->segment_bytes;
+        *pool += c->segment_bytes;
+        if (*pool > all.largest) all.largest = *pool;
+    }
+    return all;
+}
+
+static void find_graph_pools(struct mpr_block_group *out, struct mpr_arena *arena,
+                             const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
+{
+    enum { CAPTURES = 1024 }; /* more are left out: their number is squared */
+    const struct mpr_gpu *g = &reader->replay.gpu;
+    const uint32_t captures = g->captures < CAPTURES ? g->captures : CAPTURES;
+    uint64_t *pool_bytes = mpr_alloc(g->shareds + 1, sizeof *pool_bytes);
+    for (uint32_t i = 0; i < captures; i++) {
+        if (g->capture[i].device != p->device) continue;
+        const struct mpr_block_group all = pools_at(g, i, pool_bytes);
+        if (all.bytes > out->bytes) *out = all;
+    }
+    free(pool_bytes);
+    if (out->bytes) out->path = calls_of_graphs(arena, reader, p);
+}
+
 /* ---- attempts that failed */
 
 /* Returns the time of the failure before this one on the device, or 0.  After both the program did
@@ -225,5 +304,6 @@ void mpr_device_evidence_fill(struct mpr_device_evidence *out, struct mpr_arena 
         if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_POOL) out->pool_live += p->driver[i].size;
     find_workspaces(&out->workspaces, arena, reader, p);
     find_captures(&out->captures, arena, reader, p);
+    find_graph_pools(&out->graph_pools, arena, reader, p);
     if (oom) find_attempt(&out->attempt, arena, reader, p, oom);
 }

@@ -27,6 +27,9 @@ struct mpr_device_evidence {
     struct mpr_block_group workspaces;
     /* Segments that torch.compile captured for one function, in several graphs. */
     struct mpr_block_group captures;
+    /* Pools of graphs at the time of the run at which they had most bytes, and the calls that most
+     * segments of graphs in the snapshot have in common. */
+    struct mpr_block_group graph_pools;
     /* Live blocks that an earlier attempt left: it ran out of memory at `time`, and the calls that
      * made them were called again. */
     struct mpr_block_group attempt;

@@ -73,9 +73,12 @@ static struct mpr_path oldest_in(const struct mpr_segments_device *d,
 
 /* Graphs that run one after the other can use the same memory: together they need the bytes of the
  * largest.  Only pools that exist at the same time count: a server that captures again frees its
- * earlier pools. */
-static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_device *d)
+ * earlier pools.  A capture empties the cache before it begins, so the device's peak may come
+ * before the last pool. */
+static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *e,
+                           const struct mpr_segments_device *d)
 {
+    const struct mpr_block_group *most = e->device ? &e->device[d->index].graph_pools : NULL;
     const struct mpr_segment_pool *owner = NULL;
     uint64_t pools = 0, bytes = 0, largest = 0;
     for (size_t i = 0; i < d->pools; i++) {
@@ -93,9 +96,13 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_segments_d
                         d->time, bytes - largest);
     const struct mpr_path path = oldest_in(d, owner);
     if (path.depth) f->path = copied(out, path);
+    else if (most) f->path = most->path;
     mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
+    if (!most || most->bytes <= bytes || most->time < d->time || e->at_oom[d->index]) return true;
+    mpr_finding_count(f, "later_pools", most->count);
+    mpr_finding_bytes(f, "later_pool_bytes", most->bytes);
     return true;
 }
 
@@ -206,7 +213,7 @@ void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
     for (size_t i = 0; i < e->segments->devices; i++) {
         const struct mpr_segments_device *d = &e->segments->device[i];
         fragmentation(out, e, d);
-        separate[d->index] = separate_pools(out, d);
+        separate[d->index] = separate_pools(out, e, d);
     }
     for (size_t i = 0; i < e->log->devices; i++) {
         const unsigned device = e->log->device[i].index;
