@@ -99,7 +99,7 @@ static const struct {
         "timeline --heap {heap}" },
     [MPR_FINDING_FAILED_ATTEMPT] = {
         "blocks of an attempt that ran out of memory at {failed_ns} hold {attempt_bytes} of the "
-        "{live_bytes} that were live at the next failure",
+        "{live_bytes} that were live when it ran out again",
         "leave the except block before the retry: the exception's traceback keeps the frames and "
         "their tensors (del error, or store only its text)",
         "oom" },

@@ -246,52 +246,107 @@ static void find_graph_pools(struct mpr_block_group *out, struct mpr_arena *aren
 
 /* ---- attempts that failed */
 
-/* Returns the time of the failure before this one on the device, or 0.  After both the program did
- * not get the memory. */
-static uint64_t earlier_failure(const struct mpr_gpu *g, const struct mpr_oom *oom)
+/* A failure after which the program tried again. */
+struct failure {
+    uint64_t time, next; /* ns: of this failure and of the next one on the device */
+};
+
+/* Returns the failures on the device before this one, after which the program did not get the
+ * memory.  The caller frees them. */
+static struct failure *earlier_failures(const struct mpr_gpu *g, const struct mpr_oom *oom,
+                                        size_t *count)
 {
-    uint64_t time = 0;
-    for (uint32_t i = 0; i < g->ooms && &g->oom[i] != oom; i++)
-        if (g->oom[i].hard && mpf_heap_device(g->oom[i].heap) == mpf_heap_device(oom->heap))
-            time = g->oom[i].time;
-    return time;
+    struct failure *earlier = mpr_alloc(g->ooms, sizeof *earlier);
+    *count = 0;
+    for (uint32_t i = 0; i < g->ooms && &g->oom[i] != oom; i++) {
+        if (!g->oom[i].hard || mpf_heap_device(g->oom[i].heap) != mpf_heap_device(oom->heap))
+            continue;
+        if (*count) earlier[*count - 1].next = g->oom[i].time;
+        earlier[(*count)++] = (struct failure){ g->oom[i].time, oom->time };
+    }
+    return earlier;
 }
 
-/* A cache that grows also has blocks of earlier calls, but of many: blocks count if they were made
- * shortly before the failure, compared with the time until the next one. */
+/* Blocks of one call stack. */
+struct calls {
+    const struct mpr_gpu_block *const *block;
+    size_t count;
+    uint32_t origin;
+};
+
+/* Returns true if the calls were made again after the failure.  @failed: the stack of the newest
+ * failure, or 0 if it is not known. */
+static bool is_again(const struct calls *c, uint64_t failure, uint32_t failed)
+{
+    bool again = c->origin == failed;
+    for (size_t i = 0; !again && i < c->count; i++) again = c->block[i]->time > failure;
+    return again && c->origin;
+}
+
+/* Adds up the blocks of the attempt that ended with the failure.  It began with a call that was
+ * made again afterwards, shortly before the failure, compared with the time until the next one. A
+ * cache that grows also has blocks of earlier calls, but of many. */
+static struct mpr_block_group attempt_until(const struct calls *calls, size_t count,
+                                            struct failure f, uint32_t failed, uint32_t *owner)
+{
+    enum { TIMES = 4, MOMENT_NS = 200000000 };
+    const uint64_t span = TIMES * (f.next - f.time) + MOMENT_NS,
+                   earliest = mpr_saturating_sub(f.time, span);
+    struct mpr_block_group attempt = { .time = f.time };
+    uint64_t older = 0, began = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_again(&calls[i], f.time, failed)) continue;
+        for (size_t k = 0; k < calls[i].count; k++) {
+            const struct mpr_gpu_block *b = calls[i].block[k];
+            if (b->time < earliest) older += b->size;
+            else if (b->time < began && b->time <= f.time) began = b->time;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = 0;
+        for (size_t k = 0; k < calls[i].count; k++) {
+            const struct mpr_gpu_block *b = calls[i].block[k];
+            if (b->time < began || b->time > f.time) continue;
+            bytes += b->size;
+            attempt.count++;
+        }
+        attempt.bytes += bytes;
+        if (bytes <= attempt.largest) continue;
+        attempt.largest = bytes;
+        *owner = calls[i].origin;
+    }
+    return older < attempt.bytes / 4 ? attempt : (struct mpr_block_group){ .bytes = 0 };
+}
+
+/* Finds the earlier attempt that left most. */
 static void find_attempt(struct mpr_block_group *out, struct mpr_arena *arena,
                          const struct mpr_reader *reader, const struct mpr_device_snapshot *p,
                          const struct mpr_oom *oom)
 {
-    enum { TIMES = 4, MOMENT_NS = 200000000 };
-    const uint64_t failed = earlier_failure(&reader->replay.gpu, oom),
-                   span = TIMES * (oom->time - failed) + MOMENT_NS,
-                   began = failed > span ? failed - span : 0;
-    uint64_t older = 0, largest = 0;
-    size_t count;
-    if (!failed) return;
-    const struct mpr_gpu_block **b = sorted(p->torch, p->torches, NULL, &count), *owner = NULL;
-    for (size_t i = 0, to; i < count; i = to) {
-        bool again = origin(b[i]) == (oom->python ? oom->python : oom->node);
-        uint64_t bytes = 0, blocks = 0, before = 0;
-        for (to = i; to < count && origin(b[to]) == origin(b[i]); to++) {
-            if (b[to]->time > failed) again = true;
-            else if (b[to]->time < began) before += b[to]->size;
-            else bytes += b[to]->size, blocks++;
-        }
-        if (!again) continue;
-        older += before;
-        out->bytes += bytes;
-        out->count += blocks;
-        if (bytes <= largest) continue;
-        largest = bytes;
-        owner = b[i];
+    enum { FAILURES = 64 }; /* the newest ones: each looks at all blocks */
+    const uint32_t failed = oom->python ? oom->python : oom->node;
+    size_t failures, blocks, count = 0;
+    struct failure *earlier = earlier_failures(&reader->replay.gpu, oom, &failures);
+    const struct mpr_gpu_block **b = sorted(p->torch, p->torches, NULL, &blocks);
+    struct calls *calls = mpr_alloc(blocks, sizeof *calls);
+    uint32_t most = 0;
+    for (size_t i = 0; i < blocks; i++) {
+        if (!i || origin(b[i]) != origin(b[i - 1]))
+            calls[count++] = (struct calls){ &b[i], 0, origin(b[i]) };
+        calls[count - 1].count++;
     }
-    out->time = failed;
-    out->largest = largest;
-    if (owner) out->path = mpr_label_node(arena, reader, origin(owner));
-    if (older >= out->bytes / 4) *out = (struct mpr_block_group){ .bytes = 0 };
+    for (size_t i = failures > FAILURES ? failures - FAILURES : 0; i < failures; i++) {
+        uint32_t owner = 0;
+        const struct mpr_block_group attempt =
+            attempt_until(calls, count, earlier[i], failed, &owner);
+        if (attempt.bytes <= out->bytes) continue;
+        *out = attempt;
+        most = owner;
+    }
+    if (most) out->path = mpr_label_node(arena, reader, most);
+    free(calls);
     free(b);
+    free(earlier);
 }
 
 void mpr_device_evidence_fill(struct mpr_device_evidence *out, struct mpr_arena *arena,

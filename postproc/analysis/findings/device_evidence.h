@@ -30,8 +30,8 @@ struct mpr_device_evidence {
     /* Pools of graphs at the time of the run at which they had most bytes, and the calls that most
      * segments of graphs in the snapshot have in common. */
     struct mpr_block_group graph_pools;
-    /* Live blocks that an earlier attempt left: it ran out of memory at `time`, and the calls that
-     * made them were called again. */
+    /* Live blocks that an earlier attempt left: it ran out of memory at `time`, and the calls with
+     * which it began were made again. */
     struct mpr_block_group attempt;
 };
 
