@@ -28,7 +28,7 @@
     ", {place_bytes} of it in one place"
 #define TEMPORARIES_OF_A_PLACE                                                                     \
     "{place_bytes} of {heap}'s {heap_bytes} are temporaries of one place, which allocated "        \
-    "{times} times"
+    "{times} times[; temporaries of all places are {temporary_bytes}]"
 #define FEWER_TEMPORARIES                                                                          \
     "a smaller or chunked batch, an in-place or fused operation, or run it when less memory is "   \
     "live"

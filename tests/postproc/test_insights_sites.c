@@ -116,6 +116,61 @@ static void small_temporaries_and_untouched_ones_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* Temporaries of one place and of all places in a heap of 100 MiB. */
+static void look_at_all_temporaries(struct fixture *f, uint64_t bytes, uint64_t all)
+{
+    const struct mpr_site_temporary t = {
+        .heap = MPF_HEAP_HOST, .path = site, .bytes = bytes, .all = all, .times = 9
+    };
+    look(f, a_heap(MPF_HEAP_HOST, 100 * MIB),
+         (struct mpr_evidence){ .site_temporary = &t, .site_temporaries = 1 });
+}
+
+static void temporaries_that_are_most_of_the_heap_are_named(void **state)
+{
+    struct fixture *f = *state;
+    look_at_all_temporaries(f, 40 * MIB, 75 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
+    assert_string_equal(text(f, 0).what,
+                        "40.00 MiB of host/heap's 100.00 MiB are temporaries of one place, which "
+                        "allocated 9 times; temporaries of all places are 75.00 MiB");
+}
+
+static void temporaries_of_many_places_and_beside_other_memory_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_all_temporaries(f, 39 * MIB, 90 * MIB);
+    look_at_all_temporaries(f, 40 * MIB, 74 * MIB);
+    assert_int_equal(f->out.findings, 0);
+}
+
+/* Temporaries of PyTorch at a peak in a forward pass. */
+static void look_at_inference(struct fixture *f, uint64_t passes)
+{
+    const struct mpr_site_temporary t = {
+        .heap = MPF_HEAP_TORCH, .path = site, .bytes = 300 * MIB, .times = 9
+    };
+    struct mpr_breakdown_heap h = { .heap = MPF_HEAP_TORCH, .phase = MPR_PHASE_FORWARD };
+    const struct mpr_breakdown breakdown = {
+        .heap = &h, .heaps = 1, .passes = passes, .ran = true
+    };
+    look(f, a_heap(MPF_HEAP_TORCH, 400 * MIB),
+         (struct mpr_evidence){
+             .site_temporary = &t, .site_temporaries = 1, .breakdown = &breakdown });
+}
+
+static void temporaries_of_a_place_count_if_the_program_does_not_train(void **state)
+{
+    struct fixture *f = *state;
+    look_at_inference(f, 1);
+    assert_int_equal(f->out.findings, 0);
+    look_at_inference(f, 0);
+    assert_int_equal(f->out.findings, 1);
+    look_at_inference(f, 0); /* known already */
+    assert_int_equal(f->out.findings, 1);
+}
+
 static void look_at_holder(struct fixture *f, uint64_t bytes, uint64_t touched)
 {
     struct mpr_row row[] = { { .bytes = 320 * MIB - bytes }, { .path = site, .bytes = bytes } };
@@ -186,6 +241,12 @@ int main(void)
             a_use_of_the_whole_heap_without_a_large_place_or_untouched_is_fine, begin, end),
         cmocka_unit_test_setup_teardown(temporaries_of_one_place_are_named_on_the_host, begin, end),
         cmocka_unit_test_setup_teardown(small_temporaries_and_untouched_ones_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(temporaries_that_are_most_of_the_heap_are_named, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(temporaries_of_many_places_and_beside_other_memory_are_fine,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(temporaries_of_a_place_count_if_the_program_does_not_train,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_holds_much_of_the_host_is_a_weak_finding,
                                         begin, end),
         cmocka_unit_test_setup_teardown(small_holders_and_untouched_memory_are_fine, begin, end),

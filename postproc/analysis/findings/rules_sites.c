@@ -85,15 +85,25 @@ static void outlier_of_heap(struct mpr_insights *out, const struct mpr_evidence 
 
 /* ---- temporaries */
 
-/* Returns true if the peak of the heap is in a pass of training or in a module's call.  The roles
- * of its blocks show its temporaries. */
+/* Returns true if the peak of the heap is in a pass of training.  The roles of its blocks show its
+ * temporaries.  A program that does not train has no end of a forward pass. */
 static bool is_in_pass(const struct mpr_evidence *e, uint8_t heap)
 {
-    for (size_t i = 0; e->breakdown && e->breakdown->ran && i < e->breakdown->heaps; i++)
-        if (e->breakdown->heap[i].heap == heap)
-            return e->breakdown->heap[i].phase != MPR_PHASE_SETUP &&
-                   e->breakdown->heap[i].phase != MPR_PHASE_BETWEEN;
+    const struct mpr_breakdown *b = e->breakdown;
+    for (size_t i = 0; b && (b->passes || b->steps) && i < b->heaps; i++)
+        if (b->heap[i].heap == heap)
+            return b->heap[i].phase != MPR_PHASE_SETUP && b->heap[i].phase != MPR_PHASE_BETWEEN;
     return false;
+}
+
+/* Every program has temporaries at its peak.  They are worth a change if one place has many bytes,
+ * or if all of them are three quarters of the heap: then they make the program as large as it is. */
+static bool are_many(const struct mpr_site_temporary *t, const struct mpr_heap_peak *whole)
+{
+    const uint64_t least = mpr_heap_is_torch(t->heap) ? 4 * MPR_WORTH_BYTES : LEAST_ON_HOST;
+    if (t->bytes < whole->peak_bytes / 5 * 2) return false;
+    return t->bytes >= least ||
+           (t->all >= MPR_WORTH_BYTES && t->all >= whole->peak_bytes / 4 * 3);
 }
 
 /* Temporaries outside of the passes of training: one call site has most of them. */
@@ -102,10 +112,9 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
 {
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, t->heap);
     const bool of_torch = mpr_heap_is_torch(t->heap);
-    /* every program has temporaries at its peak */
-    const uint64_t least = of_torch ? 4 * MPR_WORTH_BYTES : LEAST_ON_HOST;
     if (of_torch ? is_in_pass(e, t->heap) : t->heap != MPF_HEAP_HOST || has_gpu(e)) return;
-    if (!whole || t->bytes < least || t->bytes < whole->peak_bytes / 5 * 2 || !t->path.depth ||
+    if (mpr_finding_of(out, MPR_FINDING_TEMPORARIES, t->heap)) return;
+    if (!whole || !are_many(t, whole) || !t->path.depth ||
         (!of_torch && !is_in_memory(e, whole)) ||
         (of_torch && !mpr_worth_on_device(e, t->heap, t->bytes, 200)))
         return;
@@ -116,6 +125,7 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
     f->estimated = t->estimated;
     mpr_finding_estimate(f, "place_bytes", t->bytes, t->estimated);
     mpr_finding_count(f, "times", t->times);
+    if (t->all > t->bytes) mpr_finding_estimate(f, "temporary_bytes", t->all, t->estimated);
     mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
 }
 

@@ -308,8 +308,10 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
             t.bytes += line[to].bytes;
             t.times += line[to].place->allocations;
         }
-        if (!*count || out[*count - 1].heap != t.heap) out[(*count)++].bytes = 0;
-        else if (out[*count - 1].bytes >= t.bytes) continue;
+        if (!*count || out[*count - 1].heap != t.heap)
+            out[(*count)++] = (struct mpr_site_temporary){ .heap = t.heap };
+        t.all = out[*count - 1].all += t.bytes;
+        if (out[*count - 1].bytes >= t.bytes) continue;
         t.path = path_of(arena, reader, line[i].place);
         t.estimated = mpr_replay_extrapolates(&reader->replay, t.heap);
         out[*count - 1] = t;

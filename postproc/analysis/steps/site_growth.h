@@ -42,6 +42,7 @@ struct mpr_site_temporary {
     uint8_t heap;
     struct mpr_path path;
     uint64_t bytes; /* at the peak, without those that it always has */
+    uint64_t all;   /* the same of all such sites of the heap */
     uint64_t times; /* allocations */
     bool estimated; /* from samples */
 };
