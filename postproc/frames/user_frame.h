@@ -34,6 +34,10 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *user_fr
                                                  struct mpr_arena *arena, struct mpr_path path,
                                                  bool calls);
 
+/* Returns true if the innermost call of the path is in the program's own code. */
+bool mpr_user_frames_is_own(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
+                            struct mpr_path path);
+
 /* Returns the outermost call of an allocator that the program has linked under names with a prefix
  * (je_malloc), or NULL if the stack has none. */
 const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *user_frames,

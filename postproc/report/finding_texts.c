@@ -152,11 +152,20 @@ static const struct {
         "<one place holds {holder_bytes} of {heap}'s {heap_bytes}; memory ran out"
         "|is it needed on the GPU? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
         "{holder_blocks} {holder_blocks?block:blocks}, besides the model and its passes"
-        "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak[, of which at most {resident_bytes} was resident]>",
+        "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak[, of which at most {resident_bytes} was resident]"
+        "|is it needed on the GPU, in this precision? One place holds {holder_bytes} of {heap}'s "
+        "{heap_bytes}, in {holder_blocks} {holder_blocks?block:blocks}, besides the modules"
+        "|is each of them needed? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
+        "{holder_blocks} blocks of {each_bytes} on average that constructors of modules made; the "
+        "optimizer's state, {state_bytes}, is too small to train them>",
         "<keep it on the CPU and load parts on demand, or free it before this point"
         "|keep it on the CPU (map_location=\"cpu\", .cpu(); an EMA copy too), or del it after its last use"
-        "|stream or iterate over it in chunks, bound the cache, or free it before the peak>",
-        "<peaks --at oom|breakdown|peaks>" },
+        "|stream or iterate over it in chunks, bound the cache, or free it before the peak"
+        "|use a smaller dtype (half precision, quantized), a shard on each GPU, or keep it on the CPU "
+        "and load parts on demand"
+        "|share one buffer among the modules, make it smaller, or compute it when it is needed "
+        "(is_causal=True instead of a mask)>",
+        "<peaks --at oom|breakdown|peaks|breakdown|breakdown>" },
     [MPR_FINDING_IDLE_COMMUNICATORS] = {
         "{communicators} {communicators?communicator:communicators} ran no NCCL operation and "
         "{communicators?holds:hold} {communicator_bytes}; the largest is NCCL {largest}",

@@ -5,7 +5,9 @@
 
 static struct mpr_row a_place(uint64_t bytes)
 {
-    static const struct mpr_frame loss = { .text = "loss", .name = "loss" };
+    static const struct mpr_frame loss = {
+        .text = "loss", .name = "loss", .module = "", .path = "", .file = "", .object = ""
+    };
     static const struct mpr_frame *const path[] = { &loss };
     return (struct mpr_row){ .path = { path, 1 }, .bytes = bytes, .blocks = 1 };
 }
@@ -265,9 +267,11 @@ static void small_gradients_of_embeddings_and_others_are_fine(void **state)
 }
 
 /* Data of one place, and what else the program is. */
-static void look_at_data(struct fixture *f, uint64_t bytes, uint64_t trained, bool at_oom)
+static void look_at_data_in(struct fixture *f, uint64_t bytes, uint64_t blocks, uint64_t trained,
+                            bool at_oom)
 {
-    const struct mpr_row row = a_place(bytes);
+    struct mpr_row row = a_place(bytes);
+    row.blocks = blocks;
     struct mpr_breakdown_heap h = { .bytes = 2000 * (uint64_t)MIB, .heap = MPF_HEAP_TORCH };
     struct mpr_breakdown breakdown = { .heap = &h, .heaps = 1, .passes = trained, .ran = true };
     h.role[MPR_ROLE_INPUTS] = (struct mpr_role_share){ .bytes = bytes, .row = &row, .rows = 1 };
@@ -275,6 +279,11 @@ static void look_at_data(struct fixture *f, uint64_t bytes, uint64_t trained, bo
     mpr_insights_holders(
         &f->out,
         &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown, .at_oom = { at_oom } });
+}
+
+static void look_at_data(struct fixture *f, uint64_t bytes, uint64_t trained, bool at_oom)
+{
+    look_at_data_in(f, bytes, 1, trained, at_oom);
 }
 
 static void data_beside_a_model_is_a_weak_finding(void **state)
@@ -290,7 +299,62 @@ static void little_data_and_data_of_other_programs_are_fine(void **state)
 {
     struct fixture *f = *state;
     look_at_data(f, 499 * MIB, 3, false);
-    look_at_data(f, 1500 * (uint64_t)MIB, 0, false);
+    look_at_data(f, 999 * MIB, 0, false);
+    assert_int_equal(f->out.findings, 0);
+}
+
+static void data_of_a_program_that_does_not_train_is_a_weak_finding(void **state)
+{
+    struct fixture *f = *state;
+    look_at_data_in(f, 1024 * MIB, 16, 0, false);
+    assert_int_equal(f->out.findings, 1);
+    assert_true(f->out.finding[0].weak);
+    assert_string_equal(text(f, 0).what,
+                        "is it needed on the GPU, in this precision? One place holds 1.00 GiB of "
+                        "gpu0/torch's 1.95 GiB, in 16 blocks, besides the modules");
+    look_at_data_in(f, 1024 * MIB, 17, 0, false); /* as many small blocks as a model has */
+    assert_int_equal(f->out.findings, 1);
+}
+
+/* Blocks of a constructor, in a training program with an optimizer's state of that size.  @file: of
+ * the constructor. */
+static void look_at_buffers_of(struct fixture *f, const char *file, uint64_t blocks, uint64_t state)
+{
+    struct mpr_frame frame = mpr_frame_none;
+    frame.kind = MPR_FRAME_PYTHON;
+    frame.text = frame.name = "Attention.__init__";
+    frame.file = file;
+    const struct mpr_frame *const path[] = { &frame };
+    const struct mpr_row row = { .path = { path, 1 }, .bytes = 400 * MIB, .blocks = blocks };
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB, .heap = MPF_HEAP_TORCH };
+    struct mpr_breakdown breakdown = { .heap = &h, .heaps = 1, .passes = 3, .ran = true };
+    h.role[MPR_ROLE_PARAMETERS] =
+        (struct mpr_role_share){ .bytes = 450 * MIB, .row = &row, .rows = 1 };
+    h.role[MPR_ROLE_OPTIMIZER].bytes = state;
+    mpr_insights_holders(&f->out,
+                         &(struct mpr_evidence){ .log = &f->log, .breakdown = &breakdown });
+}
+
+static void buffers_that_are_not_trained_are_a_weak_finding(void **state)
+{
+    struct fixture *f = *state;
+    look_at_buffers_of(f, "t.py", 4, 99 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_true(f->out.finding[0].weak);
+    assert_string_equal(text(f, 0).what,
+                        "is each of them needed? One place holds 400.00 MiB of gpu0/torch's "
+                        "1000.00 MiB, in 4 blocks of 100.00 MiB on average that constructors of "
+                        "modules made; the optimizer's state, 99.00 MiB, is too small to train "
+                        "them");
+}
+
+static void parameters_layers_of_pytorch_and_a_single_buffer_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_buffers_of(f, "t.py", 4, 100 * MIB);
+    look_at_buffers_of(f, "t.py", 4, 0); /* no optimizer shows what is trained */
+    look_at_buffers_of(f, "t.py", 1, 99 * MIB);
+    look_at_buffers_of(f, "torch/nn/modules/linear.py", 4, 99 * MIB);
     assert_int_equal(f->out.findings, 0);
 }
 
@@ -322,6 +386,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(data_beside_a_model_is_a_weak_finding, begin, end),
         cmocka_unit_test_setup_teardown(little_data_and_data_of_other_programs_are_fine, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(data_of_a_program_that_does_not_train_is_a_weak_finding,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(buffers_that_are_not_trained_are_a_weak_finding, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(parameters_layers_of_pytorch_and_a_single_buffer_are_fine,
+                                        begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,8 @@ enum mpr_finding_variant {
     MPR_VARIANT_HELD_AT_OOM = 0,
     MPR_VARIANT_HELD_DATA, /* data of a training program */
     MPR_VARIANT_HELD_HOST,
+    MPR_VARIANT_HELD_FOR_INFERENCE, /* data of a program that runs modules and does not train */
+    MPR_VARIANT_HELD_BUFFERS,       /* of modules, which are not trained */
     /* INSTANCE: of a range, a use of a call site or a heap, or a step of training without a range
      */
     MPR_VARIANT_RANGE = 0,

@@ -274,8 +274,22 @@ static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
+/* Adds a possible finding: the program may need this on the device. */
+static struct mpr_finding *add_held(struct mpr_insights *out, const struct mpr_breakdown_heap *h,
+                                    enum mpr_finding_variant variant, const struct mpr_row *row)
+{
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, h->heap, h->time, row->bytes);
+    f->variant = variant;
+    f->weak = true;
+    f->path = row->path;
+    mpr_finding_bytes(f, "holder_bytes", row->bytes);
+    mpr_finding_count(f, "holder_blocks", row->blocks);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+    return f;
+}
+
 /* A training program that did not run out of memory, but keeps other data than its model: a
- * checkpoint that was loaded, a copy of the model, a data set.  It may need that on the device. */
+ * checkpoint that was loaded, a copy of the model, a data set. */
 static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
                       const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
 {
@@ -285,14 +299,62 @@ static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
     if (e->at_oom[h->device] || !b->passes || !row || !row->path.depth ||
         mpr_finding_of(out, MPR_FINDING_GROWTH, h->heap))
         return;
-    if (row->bytes < LEAST_BYTES || row->bytes < h->bytes / LEAST_SHARE) return;
-    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, h->heap, h->time, row->bytes);
-    f->variant = MPR_VARIANT_HELD_DATA;
-    f->weak = true;
-    f->path = row->path;
-    mpr_finding_bytes(f, "holder_bytes", row->bytes);
-    mpr_finding_count(f, "holder_blocks", row->blocks);
-    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+    if (row->bytes >= LEAST_BYTES && row->bytes >= h->bytes / LEAST_SHARE)
+        add_held(out, h, MPR_VARIANT_HELD_DATA, row);
+}
+
+/* A program that runs modules and does not train, and keeps more other data than all that its
+ * modules have: an index, embeddings of documents.  Its own code made few large blocks: a library
+ * may have loaded the weights of a model, which are many blocks. */
+static void held_for_inference(struct mpr_insights *out, const struct mpr_evidence *e,
+                               const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_BYTES = 4 * MPR_WORTH_BYTES };
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
+    const struct mpr_row *row = share->rows ? share->row : NULL;
+    if (e->at_oom[h->device] || b->passes || b->steps || !row || !row->path.depth ||
+        row->bytes < LEAST_BYTES || row->bytes < h->bytes / 2 ||
+        row->bytes / MPR_WORTH_BYTES < row->blocks ||
+        !mpr_worth_on_device(e, h->heap, row->bytes, MPR_WORTH_SHARE) ||
+        mpr_finding_of(out, MPR_FINDING_GROWTH, h->heap))
+        return;
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
+    if (mpr_user_frames_is_own(user_frames, &out->arena, row->path))
+        add_held(out, h, MPR_VARIANT_HELD_FOR_INFERENCE, row);
+    mpr_user_frames_free(user_frames);
+}
+
+/* Returns true if constructors of the program's own modules made the blocks, and not those of
+ * PyTorch's layers. */
+static bool is_own_constructor(struct mpr_path path)
+{
+    static const char layers[] = "torch/nn/";
+    bool constructs = false;
+    for (size_t i = 0; i < path.depth; i++) {
+        if (strncmp(path.frame[i]->file, layers, sizeof layers - 1) == 0) return false;
+        constructs |= strstr(path.frame[i]->name, ".__init__") != NULL;
+    }
+    return constructs;
+}
+
+/* Buffers that each module makes for itself, such as a mask.  The state of an optimizer has at
+ * least a quarter of the bytes that it trains, even in 8 bits, and gradients have all of them. */
+static void held_buffers(struct mpr_insights *out, const struct mpr_evidence *e,
+                         const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_SHARE = 4, LEAST_BYTES = 4 * MPR_WORTH_BYTES, STATE_SHARE = 4 };
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_PARAMETERS];
+    const struct mpr_row *row = share->rows ? share->row : NULL;
+    const uint64_t state = h->role[MPR_ROLE_OPTIMIZER].bytes,
+                   gradients = h->role[MPR_ROLE_GRADIENTS].bytes;
+    if (e->at_oom[h->device] || !row || row->blocks < 2 || !state ||
+        row->bytes < LEAST_BYTES || row->bytes < h->bytes / LEAST_SHARE ||
+        state >= row->bytes / STATE_SHARE || gradients >= row->bytes / STATE_SHARE ||
+        !is_own_constructor(row->path))
+        return;
+    struct mpr_finding *f = add_held(out, h, MPR_VARIANT_HELD_BUFFERS, row);
+    mpr_finding_bytes(f, "each_bytes", row->bytes / row->blocks);
+    mpr_finding_bytes(f, "state_bytes", state);
 }
 
 void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
@@ -314,5 +376,7 @@ void mpr_insights_holders(struct mpr_insights *out, const struct mpr_evidence *e
     for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
         holders(out, e, &e->breakdown->heap[i]);
         held_data(out, e, e->breakdown, &e->breakdown->heap[i]);
+        held_for_inference(out, e, e->breakdown, &e->breakdown->heap[i]);
+        held_buffers(out, e, &e->breakdown->heap[i]);
     }
 }

@@ -137,13 +137,6 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
                           mpr_sites_of(&reader->replay.sites, place->site));
 }
 
-/* Returns true if the innermost call of the path is in the program's own code. */
-static bool is_own_code(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
-                        struct mpr_path path)
-{
-    return mpr_user_frames_summary(user_frames, arena, path, true).path.depth == 1;
-}
-
 /* Returns the site that kept most.  Of sites that kept about as much, one in the program's own code
  * comes first: it shows more than the library call that made a part of the same data. */
 static const struct site *largest_of(struct mpr_arena *arena, const struct site *site, size_t sites)
@@ -154,7 +147,7 @@ static const struct site *largest_of(struct mpr_arena *arena, const struct site 
         if (site[i].kept > largest->kept) largest = &site[i];
     for (size_t i = 0; i < sites; i++)
         if (site[i].kept >= largest->kept / 10 * 9 && (!own || site[i].kept > own->kept) &&
-            is_own_code(user_frames, arena, site[i].path))
+            mpr_user_frames_is_own(user_frames, arena, site[i].path))
             own = &site[i];
     mpr_user_frames_free(user_frames);
     return own ? own : largest;
