@@ -112,9 +112,14 @@ static const struct {
         "pages with a live block stay",
         "segments --at <peak|oom>" },
     [MPR_FINDING_GRADIENT_COPIES] = {
-        "{gradient_bytes} of gradients are live in addition to their copies in the buckets of "
-        "DistributedDataParallel, {bucket_bytes}",
-        "DistributedDataParallel(..., gradient_as_bucket_view=True)",
+        "<{gradient_bytes} of gradients are live in addition to their copies in the buckets of "
+        "DistributedDataParallel, {bucket_bytes}"
+        "|are these copies of the gradients? {copy_bytes} of {heap}'s {heap_bytes} are temporaries "
+        "between a backward pass and the optimizer's step, {copies} times as large as all gradients, "
+        "{gradient_bytes}; {place_bytes} of it in one place>",
+        "<DistributedDataParallel(..., gradient_as_bucket_view=True)"
+        "|accumulate into one buffer instead of a copy for each loss, work on the gradients in place, "
+        "or keep copies in half precision or on the CPU>",
         "breakdown" },
     [MPR_FINDING_GRAPH_PER_SHAPE] = {
         "torch.compile captured {captures} CUDA graphs of one function; they hold {graph_bytes}, the "

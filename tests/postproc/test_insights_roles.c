@@ -81,6 +81,47 @@ static void gradients_in_buckets_or_without_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* Temporaries of one place between passes, beside ten gradients of 100 MiB. */
+static void look_at_copies(struct fixture *f, uint64_t bytes, uint64_t blocks, uint64_t idle,
+                           enum mpr_phase phase)
+{
+    struct mpr_row row = a_place(bytes);
+    row.blocks = blocks;
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB, .phase = phase };
+    h.role[MPR_ROLE_GRADIENTS] = (struct mpr_role_share){ .bytes = 100 * MIB, .blocks = 10 };
+    h.role[MPR_ROLE_TEMPORARIES] =
+        (struct mpr_role_share){ .bytes = bytes, .blocks = blocks, .row = &row, .rows = 1 };
+    h.idle_bytes = idle;
+    look_at_roles(f, &h);
+}
+
+static void copies_of_all_gradients_between_passes_are_a_weak_finding(void **state)
+{
+    struct fixture *f = *state;
+    look_at_copies(f, 285 * MIB, 3, 0, MPR_PHASE_BETWEEN);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRADIENT_COPIES);
+    assert_true(f->out.finding[0].weak);
+    assert_string_equal(text(f, 0).what,
+                        "are these copies of the gradients? 285.00 MiB of gpu0/torch's 1000.00 MiB "
+                        "are temporaries between a backward pass and the optimizer's step, 3 times "
+                        "as large as all gradients, 100.00 MiB; 285.00 MiB of it in one place");
+    look_at_copies(f, 200 * MIB, 20, 0, MPR_PHASE_BETWEEN); /* one block for each gradient */
+    assert_int_equal(f->out.findings, 2);
+}
+
+static void one_copy_other_sizes_and_used_gradients_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_copies(f, 100 * MIB, 1, 0, MPR_PHASE_BETWEEN);
+    look_at_copies(f, 282 * MIB, 3, 0, MPR_PHASE_BETWEEN);
+    look_at_copies(f, 303 * MIB, 3, 0, MPR_PHASE_BETWEEN);
+    look_at_copies(f, 200 * MIB, 19, 0, MPR_PHASE_BETWEEN);
+    look_at_copies(f, 300 * MIB, 3, 60 * MIB, MPR_PHASE_BETWEEN);
+    look_at_copies(f, 110 * MIB, 1, 0, MPR_PHASE_FORWARD);
+    assert_int_equal(f->out.findings, 0);
+}
+
 /* Gradients of two layers of a loss, of which some are idle. */
 static void look_at_idle(struct fixture *f, uint64_t idle, uint64_t buckets)
 {
@@ -365,6 +406,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_optimizer_state_and_8_bit_state_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(gradients_outside_of_buckets_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(
+            copies_of_all_gradients_between_passes_are_a_weak_finding, begin, end),
+        cmocka_unit_test_setup_teardown(one_copy_other_sizes_and_used_gradients_are_fine, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(idle_gradients_have_the_calls_of_all_of_them, begin, end),
         cmocka_unit_test_setup_teardown(
             idle_gradients_that_are_few_have_no_owner_and_buckets_are_fine, begin, end),

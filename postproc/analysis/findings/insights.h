@@ -100,6 +100,9 @@ enum mpr_finding_variant {
     /* FOREIGN_GPU: ranks allocated blocks there, or have only contexts */
     MPR_VARIANT_BLOCKS = 0,
     MPR_VARIANT_CONTEXTS,
+    /* GRADIENT_COPIES */
+    MPR_VARIANT_BUCKETS = 0,
+    MPR_VARIANT_BETWEEN_PASSES,
     /* GROWTH: by instances of a range, or by the clock */
     MPR_VARIANT_EACH_INSTANCE = 0,
     MPR_VARIANT_SHORT_RUN,

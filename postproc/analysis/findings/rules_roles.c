@@ -41,6 +41,56 @@ static void gradient_copies(struct mpr_insights *out, const struct mpr_breakdown
     mpr_finding_bytes(f, "bucket_bytes", h->bucket_bytes);
 }
 
+/* Returns how many times the row's blocks are as large as all gradients, or 0 if they are not: each
+ * block is a copy of all of them, flattened, or as many blocks as there are gradients are. */
+static uint64_t copies_in(const struct mpr_row *row, const struct mpr_role_share *gradients)
+{
+    enum { TOLERANCE_SHARE = 20 }; /* a few gradients may be left out, like those of a head */
+    const uint64_t each[] = { 1, gradients->blocks };
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t copies = each[i] && row->blocks % each[i] == 0 ? row->blocks / each[i] : 0,
+                       copy = copies ? row->bytes / copies : 0;
+        if (copies && copy <= gradients->bytes &&
+            gradients->bytes - copy <= gradients->bytes / TOLERANCE_SHARE)
+            return copies;
+    }
+    return 0;
+}
+
+/* Several copies of all gradients at a time, between a backward pass and the optimizer's step, that
+ * no pass needs.  One may be the buffer of a norm or of communication. */
+static void flattened_gradients(struct mpr_insights *out, const struct mpr_evidence *e,
+                                const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_COPIES = 2, DEVICE_SHARE = 200 };
+    const struct mpr_role_share *gradients = &h->role[MPR_ROLE_GRADIENTS],
+                                *temporaries = &h->role[MPR_ROLE_TEMPORARIES];
+    const struct mpr_row *largest = NULL; /* the rows are sorted */
+    uint64_t bytes = 0, copies = 0;
+    if (h->phase != MPR_PHASE_BETWEEN || !gradients->bytes || h->idle_bytes > gradients->bytes / 2)
+        return;
+    for (size_t i = 0; i < temporaries->rows; i++) {
+        const struct mpr_row *row = &temporaries->row[i];
+        const uint64_t more = copies_in(row, gradients);
+        if (more && !largest) largest = row;
+        if (more) bytes += row->bytes;
+        copies += more;
+    }
+    if (copies < LEAST_COPIES || !largest->path.depth || !mpr_worth(bytes, h->bytes) ||
+        !mpr_worth_on_device(e, h->heap, bytes, DEVICE_SHARE))
+        return;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_GRADIENT_COPIES, h->heap, h->time, bytes);
+    f->variant = MPR_VARIANT_BETWEEN_PASSES;
+    f->weak = true;
+    f->path = largest->path;
+    mpr_finding_bytes(f, "copy_bytes", bytes);
+    mpr_finding_count(f, "copies", copies);
+    mpr_finding_bytes(f, "place_bytes", largest->bytes);
+    mpr_finding_bytes(f, "gradient_bytes", gradients->bytes);
+    mpr_finding_bytes(f, "heap_bytes", h->bytes);
+}
+
 /* Returns the outer calls that all rows of at least that many bytes share. */
 static struct mpr_path common_path(const struct mpr_row *row, size_t rows, uint64_t least)
 {
@@ -363,6 +413,7 @@ void mpr_insights_roles(struct mpr_insights *out, const struct mpr_evidence *e)
         const struct mpr_breakdown_heap *h = &e->breakdown->heap[i];
         optimizer_state(out, e, h);
         gradient_copies(out, h);
+        flattened_gradients(out, e, h);
         idle_gradients(out, h);
         embedding_gradient(out, h);
         one_module(out, h);
