@@ -240,8 +240,9 @@ static const struct {
         "timeline --heap {heap}" },
     [MPR_FINDING_RETENTION] = {
         "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
-        "malloc kept, or memory that memprof does not record; the process had {anonymous_bytes}, "
-        "live blocks and mappings {live_bytes}[; most blocks at the heap's peak, {freed_bytes}, came from one place]",
+        "malloc kept in its arenas, or memory that memprof does not record; the process had "
+        "{anonymous_bytes}, live blocks and mappings {live_bytes}[; by kind of mapping, up to "
+        "{unowned_bytes} of private memory was in no live block][; most blocks at the heap's peak, {freed_bytes}, came from one place]",
         "if malloc kept it: <MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0|MALLOC_ARENA_MAX=2, "
         "malloc_trim(0) after many frees, or an allocator that returns memory "
         "(jemalloc)|malloc_trim(0) after many frees, or an allocator that returns memory "

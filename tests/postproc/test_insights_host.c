@@ -30,11 +30,32 @@ static void freed_blocks_may_have_been_kept_by_malloc(void **state)
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
     assert_non_null(strstr(text(f, 0).what,
                            "about 350.00 MiB of anonymous memory was in no live block: freed "
-                           "blocks that malloc kept, or memory that memprof does not record"));
+                           "blocks that malloc kept in its arenas, or memory that memprof does "
+                           "not record"));
     assert_true(f->out.finding[0].estimated);
     look_at_retained(f, 200 * MIB, 200 * MIB);
     assert_int_equal(f->out.findings, 2);
     assert_int_equal(f->out.finding[1].bytes, 200 * MIB);
+}
+
+static bool has_unowned(struct fixture *f)
+{
+    look_at_retained(f, 1000 * MIB, 1000 * MIB);
+    return strstr(text(f, f->out.findings - 1).what,
+                  "; by kind of mapping, up to 390.00 MiB of private memory was in no live block");
+}
+
+static void private_memory_after_the_peak_shows_the_most_that_malloc_can_have_kept(void **state)
+{
+    struct fixture *f = *state;
+    f->log.resident = (struct mpr_resident){
+        .valid = true, .value = { [MPF_RESIDENT_ANON] = 400 * MIB }, .live_blocks = 10 * MIB
+    };
+    assert_true(has_unowned(f));
+    f->log.resident.live_blocks = 50 * MIB; /* no more than the estimate */
+    assert_false(has_unowned(f));
+    f->log.resident = (struct mpr_resident){ .value = { [MPF_RESIDENT_ANON] = 400 * MIB } };
+    assert_false(has_unowned(f));
 }
 
 /* The remainder is memory that memprof does not see, such as direct system calls of a library. */
@@ -324,6 +345,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(freed_blocks_may_have_been_kept_by_malloc, begin, end),
+        cmocka_unit_test_setup_teardown(
+            private_memory_after_the_peak_shows_the_most_that_malloc_can_have_kept, begin, end),
         cmocka_unit_test_setup_teardown(memory_that_was_never_freed_is_not_kept_by_malloc, begin,
                                         end),
         cmocka_unit_test_setup_teardown(memory_that_appears_without_a_free_is_not_malloc_s, begin,

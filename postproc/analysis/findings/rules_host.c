@@ -23,6 +23,19 @@ static void name_freed_blocks(struct mpr_finding *f, const struct mpr_heap_peak 
     mpr_finding_estimate(f, "freed_bytes", row->bytes, row->estimated);
 }
 
+/* Adds the private memory in no live block, by kind of mapping, if that is more.  It is measured,
+ * without stacks, static data and memprof, but may include mappings that memprof does not record.
+ * The estimate cannot have blocks that were freed before the heap's peak. */
+static void add_unowned(struct mpr_finding *f, const struct mpr_resident *r,
+                        const struct mpr_heap_peak *h, uint64_t kept)
+{
+    const uint64_t unowned =
+        mpr_saturating_sub(r->value[MPF_RESIDENT_BRK] + r->value[MPF_RESIDENT_ANON],
+                           r->live_blocks + r->live_mappings);
+    if (r->valid && r->time >= h->peak_time && unowned > kept)
+        mpr_finding_bytes(f, "unowned_bytes", unowned);
+}
+
 /* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
  * memory that belongs to no live block and appeared as blocks were freed.  Without malloc's blocks
  * the live bytes are not known. */
@@ -45,6 +58,7 @@ void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "other_bytes", r->others);
     mpr_finding_bytes(f, "fallen_bytes", r->fallen);
     name_freed_blocks(f, h, r);
+    add_unowned(f, &e->log->resident, h, kept);
 }
 
 /* ---- what a process holds */
