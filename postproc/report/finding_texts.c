@@ -37,7 +37,8 @@
     "{a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} "  \
     "on average]"
 #define GROWTH_BY_CALL                                                                             \
-    "{heap} grows with each call: {times} allocations left {grown_bytes}"
+    "{heap} grows with each call: {times} allocations left {grown_bytes}[; the median training "    \
+    "step peaks {step_bytes} above the step before it]"
 #define LARGEST_USE                                                                                \
     "one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at "     \
     "most {second_bytes}"

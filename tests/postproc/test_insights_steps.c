@@ -131,6 +131,42 @@ static void memory_that_each_instance_keeps_is_growth(void **state)
         "the median instance of step keeps 50.00 MiB of host/heap; half of the 5 instances keep 100.00 MiB together");
 }
 
+/* A call site of a training program of twelve steps, each of which peaks @step above the step before
+ * it.  Returns the sentence. */
+static const char *growth_of_training(struct fixture *f, uint64_t step)
+{
+    static const struct mpr_frame call = { .name = "loss" };
+    static const struct mpr_frame *const path[] = { &call };
+    const struct mpr_site_growth growth = { .heap = MPF_HEAP_TORCH,
+                                            .path = { path, 1 },
+                                            .kept_bytes = 120 * MIB,
+                                            .times = 24 };
+    struct mpr_heap_peak peak = { .heap = MPF_HEAP_TORCH, .peak_bytes = 1000 * MIB };
+    uint64_t step_peak[12];
+    for (size_t i = 0; i < 12; i++) step_peak[i] = 500 * MIB + i * step;
+    struct mpr_breakdown_heap h = { .heap = MPF_HEAP_TORCH,
+                                    .step_peak = step_peak,
+                                    .step_peaks = 12 };
+    const struct mpr_breakdown breakdown = { .heap = &h, .heaps = 1, .steps = 12 };
+    f->log.heap = &peak;
+    f->log.heaps = 1;
+    mpr_insights_sites(&f->out, &(struct mpr_evidence){ .log = &f->log,
+                                                        .breakdown = &breakdown,
+                                                        .site_growth = &growth,
+                                                        .site_growths = 1 });
+    return text(f, f->out.findings - 1).what;
+}
+
+static void growth_of_a_site_has_the_growth_of_a_training_step(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(growth_of_training(f, 10 * MIB),
+                        "gpu0/torch grows with each call: 24 allocations left 120.00 MiB; the "
+                        "median training step peaks 10.00 MiB above the step before it");
+    assert_string_equal(growth_of_training(f, 4 * MIB), /* something else grows */
+                        "gpu0/torch grows with each call: 24 allocations left 120.00 MiB");
+}
+
 /* An allocation that happens once, such as the optimizer's state, does not happen with each
  * instance. */
 static void memory_that_was_allocated_once_is_not_growth(void **state)
@@ -219,6 +255,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(evaluations_first_steps_and_several_large_steps_are_fine,
                                         begin, end),
         cmocka_unit_test_setup_teardown(memory_that_each_instance_keeps_is_growth, begin, end),
+        cmocka_unit_test_setup_teardown(growth_of_a_site_has_the_growth_of_a_training_step, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(memory_that_was_allocated_once_is_not_growth, begin, end),
         cmocka_unit_test_setup_teardown(kept_memory_is_reported_per_instance, begin, end),
         cmocka_unit_test_setup_teardown(memory_that_is_freed_between_instances_is_not_growth, begin,

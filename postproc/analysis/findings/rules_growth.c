@@ -20,6 +20,32 @@ static const struct mpr_site_growth *growth_at_sites(const struct mpr_evidence *
     return g && g->kept_bytes >= MPR_WORTH_BYTES ? g : NULL;
 }
 
+/* Returns by how much the peak of the median training step exceeds that of the step before it, or 0
+ * if there are too few steps. */
+static uint64_t growth_of_step(const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST = 8 };
+    const size_t steps = h->step_peaks < b->steps ? h->step_peaks : b->steps;
+    if (steps <= LEAST) return 0;
+    uint64_t *more = mpr_alloc(steps - 1, sizeof *more);
+    for (size_t i = 1; i < steps; i++)
+        more[i - 1] = mpr_saturating_sub(h->step_peak[i], h->step_peak[i - 1]);
+    const uint64_t median = mpr_outliers_median(more, steps - 1);
+    free(more);
+    return median;
+}
+
+/* Adds the growth of a training step, if the steps together grew by about as much as the sites. */
+static void add_growth_of_step(struct mpr_finding *f, const struct mpr_evidence *e)
+{
+    for (size_t i = 0; e->breakdown && i < e->breakdown->heaps; i++) {
+        const struct mpr_breakdown_heap *h = &e->breakdown->heap[i];
+        const uint64_t step = h->heap == f->heap ? growth_of_step(e->breakdown, h) : 0,
+                       all = step * e->breakdown->steps;
+        if (all >= f->bytes / 2 && all / 2 <= f->bytes) mpr_finding_bytes(f, "step_bytes", step);
+    }
+}
+
 void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     for (size_t i = 0; i < e->site_growths; i++) {
@@ -34,6 +60,7 @@ void mpr_insights_sites(struct mpr_insights *out, const struct mpr_evidence *e)
         mpr_finding_bytes(f, "each_bytes", g->kept_bytes / g->times);
         mpr_finding_count(f, "times", g->times);
         mpr_finding_count(f, "sites", g->sites);
+        add_growth_of_step(f, e);
     }
 }
 
