@@ -397,7 +397,8 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
     return told;
 }
 
-bool mpr_user_frames_is_own(struct mpr_user_frames *t, struct mpr_arena *arena, struct mpr_path path)
+bool mpr_user_frames_is_own(struct mpr_user_frames *t, struct mpr_arena *arena,
+                            struct mpr_path path)
 {
     return mpr_user_frames_summary(t, arena, path, true).path.depth == 1;
 }

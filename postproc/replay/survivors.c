@@ -70,8 +70,7 @@ static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uin
         all < s->replay->accounts.heap[place->heap].peak_bytes / MPR_SURVIVORS_SHARE)
         return NULL;
     MPR_GROW(s->followed, s->count, s->cap);
-    s->followed[s->count] =
-        (struct mpr_survivor){ .place = number, .each = 1, .first = now(s) };
+    s->followed[s->count] = (struct mpr_survivor){ .place = number, .each = 1, .first = now(s) };
     place->followed = ++s->count;
     return &s->followed[s->count - 1];
 }
@@ -187,7 +186,8 @@ void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes
     if (place->heap == MPF_HEAP_HOST) remove_from_pulse(&s->host, host_bytes(s), s->replay->now);
     if (f) remove_from_pulse(&f->use, place->bytes, s->replay->now);
     place->bytes -= bytes;
-    if (f && f->freed_ns == UINT64_MAX && place->bytes < f->kept / 3 * 2) f->freed_ns = s->replay->now;
+    if (f && f->freed_ns == UINT64_MAX && place->bytes < f->kept / 3 * 2)
+        f->freed_ns = s->replay->now;
 }
 
 void mpr_survivors_settle(struct mpr_survivors *s)

@@ -38,8 +38,8 @@ struct mpr_survivor_time {
 
 /* The pulses of a place or a heap. */
 struct mpr_pulses {
-    uint64_t least;     /* smaller ones do not count */
-    bool dropped;       /* blocks were removed at dropped_ns, which may belong to a realloc */
+    uint64_t least; /* smaller ones do not count */
+    bool dropped;   /* blocks were removed at dropped_ns, which may belong to a realloc */
     uint64_t dropped_ns;
     bool falls;         /* the newest pulse is over */
     uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
@@ -54,8 +54,8 @@ struct mpr_pulses {
 /* A followed place. */
 struct mpr_survivor {
     uint32_t place;
-    uint32_t points, in_last; /* in_last: allocations in the last, unfinished span */
-    uint64_t each;            /* allocations per span */
+    uint32_t points, in_last;             /* in_last: allocations in the last, unfinished span */
+    uint64_t each;                        /* allocations per span */
     struct mpr_survivor_time first, last; /* of its allocations */
     uint64_t kept;                        /* live bytes after the last allocation */
     uint64_t freed_ns; /* when a third of these had been freed again, or UINT64_MAX */
@@ -82,7 +82,7 @@ struct mpr_survivors {
     uint32_t *of_cell;       /* the place of a cell + 1, or 0 */
     uint32_t cells;
     struct mpr_pulses host;      /* of host/heap */
-    uint64_t made; /* allocations in device memory and pinned memory */
+    uint64_t made;               /* allocations in device memory and pinned memory */
     uint64_t last_ns[MPR_HEAPS]; /* by heap: of its last allocation */
     uint64_t pushed_ns;          /* the last begin of a range */
 };

@@ -160,7 +160,7 @@ static const struct {
         "{holder_blocks} {holder_blocks?block:blocks}, besides the model and its passes"
         "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak[, of which at most {resident_bytes} was resident]"
         "|is it needed on the GPU, in this precision? One place holds {holder_bytes} of {heap}'s "
-        "{heap_bytes}, in {holder_blocks} {holder_blocks?block:blocks}, besides the modules"
+        "{heap_bytes}, in {holder_blocks} {holder_blocks?block:blocks}, in addition to the modules"
         "|is each of them needed? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
         "{holder_blocks} blocks of {each_bytes} on average that constructors of modules made; the "
         "optimizer's state, {state_bytes}, is too small to train them>",

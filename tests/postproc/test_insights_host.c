@@ -48,9 +48,9 @@ static bool has_unowned(struct fixture *f)
 static void private_memory_after_the_peak_shows_the_most_that_malloc_can_have_kept(void **state)
 {
     struct fixture *f = *state;
-    f->log.resident = (struct mpr_resident){
-        .valid = true, .value = { [MPF_RESIDENT_ANON] = 400 * MIB }, .live_blocks = 10 * MIB
-    };
+    f->log.resident = (struct mpr_resident){ .valid = true,
+                                             .value = { [MPF_RESIDENT_ANON] = 400 * MIB },
+                                             .live_blocks = 10 * MIB };
     assert_true(has_unowned(f));
     f->log.resident.live_blocks = 50 * MIB; /* no more than the estimate */
     assert_false(has_unowned(f));

@@ -122,17 +122,18 @@ static void one_copy_other_sizes_and_used_gradients_are_fine(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
-/* Gradients of two layers of a loss, of which some are idle. */
+/* Gradients of two layers of a loss.  Some of them are idle. */
 static void look_at_idle(struct fixture *f, uint64_t idle, uint64_t buckets)
 {
     static const struct mpr_frame loss = { .text = "loss", .name = "loss" },
                                   layer[2] = { { .name = "a" }, { .name = "b" } };
-    static const struct mpr_frame *const path[2][2] = { { &loss, &layer[0] }, { &loss, &layer[1] } };
+    static const struct mpr_frame *const path[2][2] = { { &loss, &layer[0] },
+                                                        { &loss, &layer[1] } };
     const struct mpr_row row[2] = { { .path = { path[0], 2 }, .bytes = 100 * MIB },
                                     { .path = { path[1], 2 }, .bytes = 100 * MIB } };
-    struct mpr_breakdown_heap h = {
-        .bytes = 1000 * MIB, .idle_bytes = idle, .bucket_bytes = buckets
-    };
+    struct mpr_breakdown_heap h = { .bytes = 1000 * MIB,
+                                    .idle_bytes = idle,
+                                    .bucket_bytes = buckets };
     h.role[MPR_ROLE_GRADIENTS] =
         (struct mpr_role_share){ .bytes = 200 * MIB, .row = row, .rows = 2 };
     look_at_roles(f, &h);
@@ -352,7 +353,7 @@ static void data_of_a_program_that_does_not_train_is_a_weak_finding(void **state
     assert_true(f->out.finding[0].weak);
     assert_string_equal(text(f, 0).what,
                         "is it needed on the GPU, in this precision? One place holds 1.00 GiB of "
-                        "gpu0/torch's 1.95 GiB, in 16 blocks, besides the modules");
+                        "gpu0/torch's 1.95 GiB, in 16 blocks, in addition to the modules");
     look_at_data_in(f, 1024 * MIB, 17, 0, false); /* as many small blocks as a model has */
     assert_int_equal(f->out.findings, 1);
 }
@@ -406,8 +407,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_optimizer_state_and_8_bit_state_are_fine, begin, end),
         cmocka_unit_test_setup_teardown(gradients_outside_of_buckets_are_copies, begin, end),
         cmocka_unit_test_setup_teardown(gradients_in_buckets_or_without_are_fine, begin, end),
-        cmocka_unit_test_setup_teardown(
-            copies_of_all_gradients_between_passes_are_a_weak_finding, begin, end),
+        cmocka_unit_test_setup_teardown(copies_of_all_gradients_between_passes_are_a_weak_finding,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(one_copy_other_sizes_and_used_gradients_are_fine, begin,
                                         end),
         cmocka_unit_test_setup_teardown(idle_gradients_have_the_calls_of_all_of_them, begin, end),

@@ -89,10 +89,9 @@ static void look_at_training(struct fixture *f, uint64_t first, uint64_t large, 
     for (size_t i = 0; i < 12; i++) step_peak[i] = 1000 * (uint64_t)MIB;
     for (size_t i = 0; i < count; i++) step_peak[7 + i] = large;
     step_peak[0] = first;
-    struct mpr_breakdown_heap h = { .heap = MPF_HEAP_TORCH,
-                                    .bytes = large,
-                                    .step_peak = step_peak,
-                                    .step_peaks = 12 };
+    struct mpr_breakdown_heap h = {
+        .heap = MPF_HEAP_TORCH, .bytes = large, .step_peak = step_peak, .step_peaks = 12
+    };
     h.role[MPR_ROLE_ACTIVATIONS] =
         (struct mpr_role_share){ .bytes = activations, .row = &row, .rows = 1 };
     struct mpr_breakdown breakdown = { .heap = &h, .heaps = 1, .steps = 12 };
@@ -131,16 +130,15 @@ static void memory_that_each_instance_keeps_is_growth(void **state)
         "the median instance of step keeps 50.00 MiB of host/heap; half of the 5 instances keep 100.00 MiB together");
 }
 
-/* A call site of a training program of twelve steps, each of which peaks @step above the step before
- * it.  Returns the sentence. */
+/* A call site of a training program of twelve steps, each of which peaks @step above the step
+ * before it.  Returns the sentence. */
 static const char *growth_of_training(struct fixture *f, uint64_t step)
 {
     static const struct mpr_frame call = { .name = "loss" };
     static const struct mpr_frame *const path[] = { &call };
-    const struct mpr_site_growth growth = { .heap = MPF_HEAP_TORCH,
-                                            .path = { path, 1 },
-                                            .kept_bytes = 120 * MIB,
-                                            .times = 24 };
+    const struct mpr_site_growth growth = {
+        .heap = MPF_HEAP_TORCH, .path = { path, 1 }, .kept_bytes = 120 * MIB, .times = 24
+    };
     struct mpr_heap_peak peak = { .heap = MPF_HEAP_TORCH, .peak_bytes = 1000 * MIB };
     uint64_t step_peak[12];
     for (size_t i = 0; i < 12; i++) step_peak[i] = 500 * MIB + i * step;

@@ -217,8 +217,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(spans_widen_and_keep_the_minimum, begin, end),
         cmocka_unit_test_setup_teardown(free_of_a_third_has_its_time, begin, end),
         cmocka_unit_test_setup_teardown(small_cells_are_not_measured, begin, end),
-        cmocka_unit_test_setup_teardown(
-            a_place_knows_how_many_allocations_came_after_its_last_one, begin, end),
+        cmocka_unit_test_setup_teardown(a_place_knows_how_many_allocations_came_after_its_last_one,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(each_use_of_a_site_is_a_pulse, begin, end),
         cmocka_unit_test_setup_teardown(pulses_stand_on_what_the_site_keeps, begin, end),
         cmocka_unit_test_setup_teardown(the_host_heap_has_pulses_of_all_places_together, begin,

@@ -73,8 +73,8 @@ static struct mpr_path oldest_in(const struct mpr_segments_device *d,
 
 /* Graphs that run one after the other can use the same memory: together they need the bytes of the
  * largest.  Only pools that exist at the same time count: a server that captures again frees its
- * earlier pools.  A capture empties the cache before it begins, so the device's peak may come
- * before the last pool. */
+ * earlier pools.  PyTorch empties its cache at the begin of a capture, so the device's peak may be
+ * earlier than the last pool. */
 static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *e,
                            const struct mpr_segments_device *d)
 {

@@ -374,8 +374,8 @@ static void held_for_inference(struct mpr_insights *out, const struct mpr_eviden
     mpr_user_frames_free(user_frames);
 }
 
-/* Returns true if constructors of the program's own modules made the blocks, and not those of
- * PyTorch's layers. */
+/* Returns true if constructors of the program's modules made the blocks, not those of PyTorch's
+ * layers. */
 static bool is_own_constructor(struct mpr_path path)
 {
     static const char layers[] = "torch/nn/";
@@ -397,10 +397,9 @@ static void held_buffers(struct mpr_insights *out, const struct mpr_evidence *e,
     const struct mpr_row *row = share->rows ? share->row : NULL;
     const uint64_t state = h->role[MPR_ROLE_OPTIMIZER].bytes,
                    gradients = h->role[MPR_ROLE_GRADIENTS].bytes;
-    if (e->at_oom[h->device] || !row || row->blocks < 2 || !state ||
-        row->bytes < LEAST_BYTES || row->bytes < h->bytes / LEAST_SHARE ||
-        state >= row->bytes / STATE_SHARE || gradients >= row->bytes / STATE_SHARE ||
-        !is_own_constructor(row->path))
+    if (e->at_oom[h->device] || !row || row->blocks < 2 || !state || row->bytes < LEAST_BYTES ||
+        row->bytes < h->bytes / LEAST_SHARE || state >= row->bytes / STATE_SHARE ||
+        gradients >= row->bytes / STATE_SHARE || !is_own_constructor(row->path))
         return;
     struct mpr_finding *f = add_held(out, h, MPR_VARIANT_HELD_BUFFERS, row);
     mpr_finding_bytes(f, "each_bytes", row->bytes / row->blocks);

@@ -56,8 +56,8 @@ static const struct mpr_site_use *outlier(const struct mpr_evidence *e, uint8_t 
 static void add_outlier(struct mpr_insights *out, const struct mpr_site_use *u,
                         const struct mpr_heap_peak *whole, const struct mpr_row *place)
 {
-    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_INSTANCE, u->heap, whole->peak_time,
-                                            u->bytes - u->second);
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_INSTANCE, u->heap, whole->peak_time, u->bytes - u->second);
     f->variant = place ? MPR_VARIANT_USE_OF_HEAP : MPR_VARIANT_USE;
     f->path = place ? place->path : u->path;
     f->estimated = u->estimated;
@@ -97,13 +97,13 @@ static bool is_in_pass(const struct mpr_evidence *e, uint8_t heap)
 }
 
 /* Every program has temporaries at its peak.  They are worth a change if one place has many bytes,
- * or if all of them are three quarters of the heap: then they make the program as large as it is. */
+ * or if all of them are three quarters of the heap: then they make the program as large as it is.
+ */
 static bool are_many(const struct mpr_site_temporary *t, const struct mpr_heap_peak *whole)
 {
     const uint64_t least = mpr_heap_is_torch(t->heap) ? 4 * MPR_WORTH_BYTES : LEAST_ON_HOST;
     if (t->bytes < whole->peak_bytes / 5 * 2) return false;
-    return t->bytes >= least ||
-           (t->all >= MPR_WORTH_BYTES && t->all >= whole->peak_bytes / 4 * 3);
+    return t->bytes >= least || (t->all >= MPR_WORTH_BYTES && t->all >= whole->peak_bytes / 4 * 3);
 }
 
 /* Temporaries outside of the passes of training: one call site has most of them. */
@@ -114,8 +114,7 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
     const bool of_torch = mpr_heap_is_torch(t->heap);
     if (of_torch ? is_in_pass(e, t->heap) : t->heap != MPF_HEAP_HOST || has_gpu(e)) return;
     if (mpr_finding_of(out, MPR_FINDING_TEMPORARIES, t->heap)) return;
-    if (!whole || !are_many(t, whole) || !t->path.depth ||
-        (!of_torch && !is_in_memory(e, whole)) ||
+    if (!whole || !are_many(t, whole) || !t->path.depth || (!of_torch && !is_in_memory(e, whole)) ||
         (of_torch && !mpr_worth_on_device(e, t->heap, t->bytes, 200)))
         return;
     struct mpr_finding *f =

@@ -185,10 +185,9 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* after memory ran out, the number of allocations until then is not known */
-    const struct mpr_survivor_time end = {
-        ending(last_activity(survivors), oom ? oom->time : reader->replay.now),
-        oom ? 0 : survivors->made
-    };
+    const struct mpr_survivor_time end = { ending(last_activity(survivors),
+                                                  oom ? oom->time : reader->replay.now),
+                                           oom ? 0 : survivors->made };
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
     struct mpr_site_growth *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
     *count = 0;
@@ -315,8 +314,8 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 
 /* ---- uses */
 
-/* Returns true if one use of the host's heap was much larger than all others, and others came
- * before it and after it: it is neither the start of the program nor its end. */
+/* Returns true if one use of the host's heap was much larger than all others, and it is neither the
+ * start of the program nor its end. */
 static bool host_stands_out(const struct mpr_survivors *s)
 {
     const struct mpr_pulses *p = &s->host;
@@ -388,8 +387,8 @@ struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || f->use.count < MANY_USES || f->use.floor > f->use.largest / 2 ||
-                !is_segment_place(reader, place))
+            if (place->heap != heap || f->use.count < MANY_USES ||
+                f->use.floor > f->use.largest / 2 || !is_segment_place(reader, place))
                 continue;
             const uint64_t each = f->use.all / f->use.count;
             churn.bytes += each;
