@@ -104,6 +104,7 @@ static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, struct m
 static void end_pulse(struct mpr_pulses *p)
 {
     p->falls = true;
+    if (p->added - p->begin > p->longest) p->longest = p->added - p->begin;
     if (p->high < p->least) return;
     if (p->high > p->largest) {
         p->second = p->largest;
@@ -127,6 +128,7 @@ static void look_for_pulse(struct mpr_pulses *p, uint64_t live)
         if (p->low > p->floor) p->floor = p->low;
         p->falls = false;
         p->high = live;
+        p->begin = p->added;
     }
 }
 
@@ -142,6 +144,7 @@ static void add_to_pulse(struct mpr_pulses *p, uint64_t live, uint64_t bytes, ui
     if (p->dropped && !is_realloc(p, now)) look_for_pulse(p, live);
     p->dropped = false;
     look_for_pulse(p, live + bytes);
+    p->added++;
 }
 
 /* @live: before the blocks are removed. */

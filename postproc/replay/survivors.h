@@ -44,7 +44,9 @@ struct mpr_pulses {
     bool falls;         /* the newest pulse is over */
     uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
                          */
-    uint64_t count;     /* that are over */
+    uint64_t added, begin;         /* allocations; before the newest pulse */
+    uint64_t longest;              /* most allocations of a pulse */
+    uint64_t count;                /* that are over */
     uint64_t largest, second, all; /* bytes: the largest pulse that is over, the second, their sum
                                     */
     uint64_t before;               /* pulses before the largest */

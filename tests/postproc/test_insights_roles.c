@@ -3,11 +3,14 @@
 
 #include <stdio.h>
 
+#define FRAME(NAME)                                                                                \
+    {                                                                                              \
+        .text = NAME, .name = NAME, .module = "", .path = "", .file = "", .object = ""             \
+    }
+
 static struct mpr_row a_place(uint64_t bytes)
 {
-    static const struct mpr_frame loss = {
-        .text = "loss", .name = "loss", .module = "", .path = "", .file = "", .object = ""
-    };
+    static const struct mpr_frame loss = FRAME("loss");
     static const struct mpr_frame *const path[] = { &loss };
     return (struct mpr_row){ .path = { path, 1 }, .bytes = bytes, .blocks = 1 };
 }
@@ -125,8 +128,7 @@ static void one_copy_other_sizes_and_used_gradients_are_fine(void **state)
 /* Gradients of two layers of a loss.  Some of them are idle. */
 static void look_at_idle(struct fixture *f, uint64_t idle, uint64_t buckets)
 {
-    static const struct mpr_frame loss = { .text = "loss", .name = "loss" },
-                                  layer[2] = { { .name = "a" }, { .name = "b" } };
+    static const struct mpr_frame loss = FRAME("loss"), layer[2] = { FRAME("a"), FRAME("b") };
     static const struct mpr_frame *const path[2][2] = { { &loss, &layer[0] },
                                                         { &loss, &layer[1] } };
     const struct mpr_row row[2] = { { .path = { path[0], 2 }, .bytes = 100 * MIB },

@@ -129,11 +129,11 @@ static void look_at_all_temporaries(struct fixture *f, uint64_t bytes, uint64_t 
 static void temporaries_that_are_most_of_the_heap_are_named(void **state)
 {
     struct fixture *f = *state;
-    look_at_all_temporaries(f, 40 * MIB, 75 * MIB);
+    look_at_all_temporaries(f, 50 * MIB, 75 * MIB);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_TEMPORARIES);
     assert_string_equal(text(f, 0).what,
-                        "40.00 MiB of host/heap's 100.00 MiB are temporaries of one place, which "
+                        "50.00 MiB of host/heap's 100.00 MiB are temporaries of one place, which "
                         "allocated 9 times; temporaries of all places are 75.00 MiB");
 }
 
@@ -142,11 +142,13 @@ static void temporaries_of_many_places_and_beside_other_memory_are_fine(void **s
     struct fixture *f = *state;
     look_at_all_temporaries(f, 39 * MIB, 90 * MIB);
     look_at_all_temporaries(f, 40 * MIB, 74 * MIB);
+    look_at_all_temporaries(f, 51 * MIB, 76 * MIB); /* mostly one buffer */
     assert_int_equal(f->out.findings, 0);
 }
 
-/* Temporaries of PyTorch at a peak in a forward pass. */
-static void look_at_inference(struct fixture *f, uint64_t passes)
+/* Temporaries of PyTorch at a peak in a forward pass.  Memory ran out when @at_oom bytes were live,
+ * unless that is 0. */
+static void look_at_inference_and_oom(struct fixture *f, uint64_t passes, uint64_t at_oom)
 {
     const struct mpr_site_temporary t = {
         .heap = MPF_HEAP_TORCH, .path = site, .bytes = 300 * MIB, .times = 9
@@ -155,9 +157,19 @@ static void look_at_inference(struct fixture *f, uint64_t passes)
     const struct mpr_breakdown breakdown = {
         .heap = &h, .heaps = 1, .passes = passes, .ran = true
     };
+    f->state[0].torch_live = at_oom;
     look(f, a_heap(MPF_HEAP_TORCH, 400 * MIB),
-         (struct mpr_evidence){
-             .site_temporary = &t, .site_temporaries = 1, .breakdown = &breakdown });
+         (struct mpr_evidence){ .site_temporary = &t,
+                                .site_temporaries = 1,
+                                .breakdown = &breakdown,
+                                .state = f->state,
+                                .at_oom = { at_oom > 0 } });
+}
+
+static void look_at_inference(struct fixture *f, uint64_t passes)
+{
+    f->state[0].total = MPF_UNKNOWN;
+    look_at_inference_and_oom(f, passes, 0);
 }
 
 static void temporaries_of_a_place_count_if_the_program_does_not_train(void **state)
@@ -168,6 +180,15 @@ static void temporaries_of_a_place_count_if_the_program_does_not_train(void **st
     look_at_inference(f, 0);
     assert_int_equal(f->out.findings, 1);
     look_at_inference(f, 0); /* known already */
+    assert_int_equal(f->out.findings, 1);
+}
+
+static void temporaries_that_were_freed_when_memory_ran_out_are_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_inference_and_oom(f, 0, 299 * MIB);
+    assert_int_equal(f->out.findings, 0);
+    look_at_inference_and_oom(f, 0, 300 * MIB);
     assert_int_equal(f->out.findings, 1);
 }
 
@@ -246,6 +267,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(temporaries_of_many_places_and_beside_other_memory_are_fine,
                                         begin, end),
         cmocka_unit_test_setup_teardown(temporaries_of_a_place_count_if_the_program_does_not_train,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(temporaries_that_were_freed_when_memory_ran_out_are_fine,
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_place_that_holds_much_of_the_host_is_a_weak_finding,
                                         begin, end),

@@ -248,7 +248,7 @@ static void find_graph_pools(struct mpr_block_group *out, struct mpr_arena *aren
 
 /* A failure after which the program tried again. */
 struct failure {
-    uint64_t time, next; /* ns: of this failure and of the next one on the device */
+    uint64_t time, previous, next; /* ns: of this failure and of those around it on the device */
 };
 
 /* Returns the failures on the device before this one, after which the program did not get the
@@ -257,12 +257,14 @@ static struct failure *earlier_failures(const struct mpr_gpu *g, const struct mp
                                         size_t *count)
 {
     struct failure *earlier = mpr_alloc(g->ooms, sizeof *earlier);
+    uint64_t previous = 0;
     *count = 0;
     for (uint32_t i = 0; i < g->ooms && &g->oom[i] != oom; i++) {
         if (!g->oom[i].hard || mpf_heap_device(g->oom[i].heap) != mpf_heap_device(oom->heap))
             continue;
         if (*count) earlier[*count - 1].next = g->oom[i].time;
-        earlier[(*count)++] = (struct failure){ g->oom[i].time, oom->time };
+        earlier[(*count)++] = (struct failure){ g->oom[i].time, previous, oom->time };
+        previous = g->oom[i].time;
     }
     return earlier;
 }
@@ -291,7 +293,8 @@ static struct mpr_block_group attempt_until(const struct calls *calls, size_t co
 {
     enum { TIMES = 4, MOMENT_NS = 200000000 };
     const uint64_t span = TIMES * (f.next - f.time) + MOMENT_NS,
-                   earliest = mpr_saturating_sub(f.time, span);
+                   shortly = mpr_saturating_sub(f.time, span),
+                   earliest = shortly > f.previous ? shortly : f.previous + 1;
     struct mpr_block_group attempt = { .time = f.time };
     uint64_t older = 0, began = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {

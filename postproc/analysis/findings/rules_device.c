@@ -96,7 +96,7 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *
                         d->time, bytes - largest);
     const struct mpr_path path = oldest_in(d, owner);
     if (path.depth) f->path = copied(out, path);
-    else if (most) f->path = most->path;
+    else if (most && most->path.depth) f->path = most->path;
     mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);

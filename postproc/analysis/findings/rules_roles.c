@@ -99,19 +99,17 @@ static struct mpr_path common_path(const struct mpr_row *row, size_t rows, uint6
         size_t depth = 0;
         if (row[i].bytes < least) continue;
         while (depth < path.depth && depth < row[i].path.depth &&
-               path.frame[depth] == row[i].path.frame[depth])
+               mpr_frame_compare(path.frame[depth], row[i].path.frame[depth]) == 0)
             depth++;
         path.depth = depth;
     }
     return path;
 }
 
-/* Returns the calls that made most of the role's bytes, or those of its largest row. */
+/* Returns the outer calls that all large rows of the role share. */
 static struct mpr_path path_of_role(const struct mpr_role_share *share)
 {
-    if (!share->rows) return (struct mpr_path){ NULL, 0 };
-    const struct mpr_path path = common_path(share->row, share->rows, share->bytes / 64);
-    return path.depth ? path : share->row->path;
+    return common_path(share->row, share->rows, share->bytes / 64);
 }
 
 /* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
@@ -123,9 +121,12 @@ static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_
     if (h->bucket_bytes || !mpr_worth(h->idle_bytes, h->bytes)) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
-    if (h->idle_bytes >= gradients->bytes / 2) f->path = path_of_role(gradients);
     mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
+    const struct mpr_path path = gradients->rows && h->idle_bytes >= gradients->bytes / 2
+                                     ? path_of_role(gradients)
+                                     : (struct mpr_path){ NULL, 0 };
+    if (path.depth) f->path = path;
 }
 
 static bool has_frame(struct mpr_path path, const char *name)
@@ -228,8 +229,9 @@ static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap
     if (share->blocks < LEAST_BLOCKS || places < 2 || largest > share->bytes / 4 * 3 ||
         !share->row[0].path.depth)
         return false;
+    const struct mpr_path path = path_of_role(share);
     add_activations(out, h, MPR_VARIANT_EVALUATION, share->bytes, share->bytes,
-                    path_of_role(share));
+                    path.depth ? path : share->row->path);
     return true;
 }
 
@@ -355,15 +357,17 @@ static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
 
 /* A program that runs modules and does not train, and keeps more other data than all that its
  * modules have: an index, embeddings of documents.  Its own code made few large blocks: a library
- * may have loaded the weights of a model, which are many blocks. */
+ * may have loaded the weights of a model, which are many blocks.  Half of a device is a pool that
+ * is sized to the device, such as a server's KV cache. */
 static void held_for_inference(struct mpr_insights *out, const struct mpr_evidence *e,
                                const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
 {
     enum { LEAST_BYTES = 4 * MPR_WORTH_BYTES };
     const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
     const struct mpr_row *row = share->rows ? share->row : NULL;
+    const uint64_t total = e->state ? e->state[h->device].total : MPF_UNKNOWN;
     if (e->at_oom[h->device] || b->passes || b->steps || !row || !row->path.depth ||
-        row->bytes < LEAST_BYTES || row->bytes < h->bytes / 2 ||
+        row->bytes >= total / 2 || row->bytes < LEAST_BYTES || row->bytes < h->bytes / 2 ||
         row->bytes / MPR_WORTH_BYTES < row->blocks ||
         !mpr_worth_on_device(e, h->heap, row->bytes, MPR_WORTH_SHARE) ||
         mpr_finding_of(out, MPR_FINDING_GROWTH, h->heap))

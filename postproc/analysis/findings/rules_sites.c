@@ -96,14 +96,24 @@ static bool is_in_pass(const struct mpr_evidence *e, uint8_t heap)
     return false;
 }
 
-/* Every program has temporaries at its peak.  They are worth a change if one place has many bytes,
- * or if all of them are three quarters of the heap: then they make the program as large as it is.
- */
+/* Every program has temporaries at its peak.  They are worth a change if one place has many bytes.
+ * They are also if all of them are three quarters of the heap, and other places have half as much
+ * as this one: one buffer may be all that the program works on, but several are copies. */
 static bool are_many(const struct mpr_site_temporary *t, const struct mpr_heap_peak *whole)
 {
     const uint64_t least = mpr_heap_is_torch(t->heap) ? 4 * MPR_WORTH_BYTES : LEAST_ON_HOST;
     if (t->bytes < whole->peak_bytes / 5 * 2) return false;
-    return t->bytes >= least || (t->all >= MPR_WORTH_BYTES && t->all >= whole->peak_bytes / 4 * 3);
+    return t->bytes >= least || (t->all >= MPR_WORTH_BYTES && t->all >= whole->peak_bytes / 4 * 3 &&
+                                 t->all - t->bytes >= t->bytes / 2);
+}
+
+/* Returns false if memory ran out when most of the heap's peak was freed: its temporaries do not
+ * explain that. */
+static bool was_live_at_oom(const struct mpr_evidence *e, const struct mpr_heap_peak *whole)
+{
+    const unsigned device = mpf_heap_device(whole->heap);
+    return !mpr_heap_is_torch(whole->heap) || !e->at_oom[device] ||
+           e->state[device].torch_live >= whole->peak_bytes / 4 * 3;
 }
 
 /* Temporaries outside of the passes of training: one call site has most of them. */
@@ -114,7 +124,8 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
     const bool of_torch = mpr_heap_is_torch(t->heap);
     if (of_torch ? is_in_pass(e, t->heap) : t->heap != MPF_HEAP_HOST || has_gpu(e)) return;
     if (mpr_finding_of(out, MPR_FINDING_TEMPORARIES, t->heap)) return;
-    if (!whole || !are_many(t, whole) || !t->path.depth || (!of_torch && !is_in_memory(e, whole)) ||
+    if (!whole || !are_many(t, whole) || !t->path.depth || !was_live_at_oom(e, whole) ||
+        (!of_torch && !is_in_memory(e, whole)) ||
         (of_torch && !mpr_worth_on_device(e, t->heap, t->bytes, 200)))
         return;
     struct mpr_finding *f =

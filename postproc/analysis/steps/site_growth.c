@@ -188,6 +188,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
     const struct mpr_survivor_time end = { ending(last_activity(survivors),
                                                   oom ? oom->time : reader->replay.now),
                                            oom ? 0 : survivors->made };
+    const uint64_t until = oom ? oom->time : end.ns; /* blocks freed later do not count */
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
     struct mpr_site_growth *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
     *count = 0;
@@ -196,7 +197,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || !rises(f) || !is_in_use(f, end) || f->freed_ns < end.ns)
+            if (place->heap != heap || !rises(f) || !is_in_use(f, end) || f->freed_ns < until)
                 continue;
             site[sites++] = (struct site){ f, path_of(arena, reader, place),
                                            kept_bytes(f, place->allocations) };
@@ -239,12 +240,19 @@ static uint64_t found_bytes(const struct mpr_survivor *f)
     return found;
 }
 
+/* Returns true if the site is used again and again.  A cache that fills has pulses only at its
+ * begin: one pulse has most of its allocations. */
+static bool has_uses(const struct mpr_pulses *p)
+{
+    return p->count >= FEW_USES && p->longest <= p->added / 2;
+}
+
 /* Returns the bytes that the site has between its uses: what its calls find, or what remains after
  * each pulse. */
 static uint64_t base_bytes(const struct mpr_survivor *f)
 {
     const uint64_t found = found_bytes(f);
-    return f->use.count >= FEW_USES && f->use.floor < found ? f->use.floor : found;
+    return has_uses(&f->use) && f->use.floor < found ? f->use.floor : found;
 }
 
 /* Returns true if one use was much larger than all others. */
