@@ -15,7 +15,7 @@ install(FILES completions/_memprof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site
 set(python lib/python3/dist-packages)
 install(DIRECTORY python/memprof_report DESTINATION ${python} FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
 configure_file(python/METADATA.in python/METADATA @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/python/METADATA DESTINATION ${python}/memprof_report-${PROJECT_VERSION}.dist-info)
+install(FILES ${CMAKE_BINARY_DIR}/python/METADATA python/entry_points.txt DESTINATION ${python}/memprof_report-${PROJECT_VERSION}.dist-info)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The documents and the skill for assistants, in the folders to which their links point.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)

@@ -50,7 +50,9 @@ try   cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu             the library on
 try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross the C library of that processor
 try   cmd:qemu-aarch64-static qemu-user-static                   runs programs of that processor
 try   cmd:pkg-config     pkg-config                                 programs that find the reader library
-try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci
+try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci, and the plugin of memprof_report
+try   path:/usr/lib/python3/dist-packages/pandas  python3-pandas   memprof_report's tables
+try   path:/usr/lib/python3/dist-packages/IPython python3-ipython  its magic
 try   cmd:lintian        lintian                                    checks of the package
 try   cmd:debootstrap    debootstrap                                root file systems for installing packages
 try   cmd:protoc         protobuf-compiler                           checks of traces for Perfetto

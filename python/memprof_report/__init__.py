@@ -1,4 +1,4 @@
-"""memprof's reports in Python: DataFrames of a log, and ranges of a program.
+"""memprof's reports in Python: DataFrames of a log, ranges of a program, a magic of IPython, and a plugin of pytest.
 
     import memprof_report
     log = memprof_report.open("memprof.python3.4242")
@@ -19,3 +19,9 @@ def open(*paths, pid=None, rank=None, run=None, pandas=None):
     pid, rank, run: only the logs of this process, rank or run.
     pandas: True for DataFrames, False for lists of dicts, None for DataFrames if pandas can be imported."""
     return Reports(paths, pid=pid, rank=rank, run=run, pandas=pandas)
+
+
+def load_ipython_extension(shell):
+    """Called by %load_ext memprof_report."""
+    from .ipython import Magics
+    shell.register_magics(Magics)

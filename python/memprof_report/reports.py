@@ -3,7 +3,6 @@ import contextlib
 import importlib
 import numbers
 import os
-import sqlite3
 import tempfile
 
 from . import program
@@ -113,6 +112,11 @@ def spread(heaps):
             for start, time, size in zip(heap["spans"]["start_ns"], heap["spans"]["time_of_max_ns"], band["bytes_at_max"])]
 
 
+def connected(path):
+    import sqlite3      # here, so that every start of pytest need not load it
+    return contextlib.closing(sqlite3.connect(path))
+
+
 def names_of(connection, column):
     """Returns the names of the numbers in a column of blocks()."""
     table, key, name = NAMES[column]
@@ -170,6 +174,9 @@ class Reports:
         self._wanted = pandas
         self._databases = {}
         self._place = None
+
+    def __repr__(self):
+        return f"<memprof_report.Reports on {', '.join(map(os.fspath, self.paths))}>"
 
     def report(self, command, **options):
         """Returns the JSON of any command, such as report("oom") or report("ranks")."""
@@ -251,7 +258,7 @@ class Reports:
         unknown = "ifnull({}, -1)" if pandas else "{}"
         fields = ", ".join(f'{unknown.format(BLOCKS[column])} AS "{column}"' for column in columns)
         query = f"SELECT {fields} FROM blocks" + (" WHERE heap = ?" if heap else "")
-        with contextlib.closing(sqlite3.connect(self.database(min=min, from_=from_, until=until))) as connection:
+        with connected(self.database(min=min, from_=from_, until=until)) as connection:
             names = {column: names_of(connection, column) for column in columns if column in NAMES}
             cursor = connection.execute(query, [heap] if heap else [])
             if not pandas:
@@ -266,7 +273,7 @@ class Reports:
     def sql(self, query, parameters=()):
         """The rows of a query to the database. memprof-report(1) has its tables, under OPTIONS OF EXPORT."""
         pandas = self._pandas()
-        with contextlib.closing(sqlite3.connect(self.database())) as connection:
+        with connected(self.database()) as connection:
             try:
                 if pandas:
                     return whole_numbers(pandas.read_sql_query(query, connection, params=parameters))

@@ -25,7 +25,7 @@ SHARED_BY_ALL = ["bin/memprof", "bin/memprof-report", *("lib/" + name for name i
                  "lib/cmake/memprof/memprof-config.cmake", "lib/cmake/memprof/memprof-config-version.cmake", "include/memprof/mpr/stream.h",
                  *("include/memprof/mpf/" + name for name in ("event.h", "events.def", "gpu.h", "sample.h")),
                  *("lib/python3/dist-packages/memprof_report/" + os.path.basename(path) for path in glob.glob(os.path.join(SOURCE, "python/memprof_report/*.py"))),
-                 *("lib/python3/dist-packages/memprof_report-" + VERSION + ".dist-info/" + name for name in ("METADATA",)),
+                 *("lib/python3/dist-packages/memprof_report-" + VERSION + ".dist-info/" + name for name in ("METADATA", "entry_points.txt")),
                  *("share/doc/memprof/" + os.path.relpath(path, SOURCE) for pattern in ("README.md", "docs/*.md", "docs/*.png", "docs/skill/SKILL.md", "format/FORMAT.md")
                    for path in glob.glob(os.path.join(SOURCE, pattern)))]
 
@@ -100,6 +100,14 @@ def test_package_depends_on_the_libraries_that_it_links():
     names = {"libz": "zlib1g", "libc": "libc6", "libm": "libc6", "libsqlite3": "libsqlite3-0"}
     for library in wanted:
         mp.check(re.search(rf"\b{names[library]}(t64)? \(>= ", depends), f"{library} is linked, and not in {depends}")
+
+
+def test_package_has_a_python_package_that_finds_its_programs():
+    top = deb()
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}, "PYTHONPATH": os.path.join(top, "lib/python3/dist-packages")}
+    script = "from importlib import metadata; from memprof_report import program; " \
+             "print(program.find('memprof-report', 'MEMPROF_REPORT'), metadata.version('memprof-report'))"
+    mp.equal(output("python3", "-B", "-c", script, env=env), f"{os.path.realpath(top)}/bin/memprof-report {VERSION}\n", "program and version")
 
 
 def test_package_recommends_libdw():

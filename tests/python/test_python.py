@@ -1,4 +1,4 @@
-"""The Python package memprof_report: reports as tables, and ranges."""
+"""The Python package memprof_report: reports as tables, ranges, the magic of IPython and the plugin of pytest."""
 import glob
 import json
 import os
@@ -311,6 +311,109 @@ def test_range_refuses_functions_that_are_suspended():
             mp.check(function.__name__ in str(error) and "without await and yield" in str(error), str(error))
         else:
             raise AssertionError(f"{function} was decorated")
+
+
+# ---- pytest
+
+TESTS = """
+    import os
+    import signal
+
+    kept = []
+
+    def test_frees():
+        large = bytearray(8 << 20)
+        large = bytearray(6 << 20)
+
+    def test_keeps():
+        kept.append(bytearray(2 << 20))
+
+    class TestClass:
+        def test_method(self):
+            small = bytearray(1 << 20)
+            assert "fail" not in os.environ
+            if "kill" in os.environ:
+                os.kill(os.getpid(), signal.SIGKILL)
+"""
+PLUGIN = ["-q", "-p", "memprof_report.pytest_plugin", "-p", "no:cacheprovider"]
+
+
+def pytest(*options, status=0, **more):
+    """Runs the tests and returns the output."""
+    python = interpreter("pytest")
+    with open(os.path.join(mp.folder, "test_some.py"), "w") as file:
+        file.write(textwrap.dedent(TESTS))
+    done = subprocess.run([python, "-m", "pytest", *PLUGIN, *options], cwd=mp.folder, env=environment(**more), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=mp.TIMEOUT)
+    mp.equal(done.returncode, status, f"{done.stdout}: status")
+    return done.stdout
+
+
+def table(out):
+    """Returns the rows for host/heap: the test, its peak and what it kept, both in MiB."""
+    rows = out.split("host/heap ", 1)[1].splitlines()[1:]
+    found = [re.match(r" +\+([0-9.]+) (\w+) +([0-9.]+) (\w+) +[0-9,]+  test_some.py::(.*)", row) for row in rows]
+    return [(row[5], float(row[1]), float(row[3])) if row[4] == "MiB" else (row[5], float(row[1]), 0) for row in found if row and row[2] == "MiB"]
+
+
+def check_table(out, expected):
+    rows = table(out)
+    mp.equal([row[0] for row in rows], [row[0] for row in expected], f"{out}: tests")
+    for (test, peak, kept), (_, least, least_kept) in zip(rows, expected):
+        mp.within(peak, least, least + 0.1, f"{test}: peak")
+        mp.within(kept, least_kept, least_kept + 0.1, f"{test}: kept")
+
+
+def test_pytest_shows_the_tests_with_the_largest_peaks():
+    out = pytest("--memprof")
+    mp.check("3 passed" in out, out)
+    check_table(out, [("test_frees", 14, 0), ("test_keeps", 2, 2), ("TestClass::test_method", 1, 0)])
+    out = pytest("--memprof", "--memprof-top=1")
+    mp.check([row[0] for row in table(out)] == ["test_frees"] and "(2 more)" in out, out)
+
+
+def test_pytest_without_the_option_records_nothing():
+    mp.check("memory of the tests" not in pytest(), "a report")
+
+
+def test_pytest_ends_with_the_status_of_the_tests():
+    out = pytest("--memprof", status=1, fail="1")
+    mp.check("1 failed, 2 passed" in out and "TestClass::test_method" in out.split("memory of the tests")[1], out)
+    out = pytest("--memprof", "--memprof-options=--nonsense", status=2)
+    mp.check("unrecognized option '--nonsense'" in out and "memory of the tests" not in out, out)
+    out = pytest("--memprof", status=4, MEMPROF="/nowhere/memprof")
+    mp.check("MEMPROF=/nowhere/memprof is not a program" in out, out)
+
+
+def test_pytest_shows_the_test_that_was_killed():
+    out = pytest("--memprof", "--memprof-output", os.path.join(mp.folder, "logs"), status=137, kill="1")
+    mp.check("memprof: the tests ended with signal 9" in out, out)
+    check_table(out, [("test_frees", 14, 0), ("test_keeps", 2, 2), ("TestClass::test_method  (did not end)", 1, 1)])
+    mp.check(open_log(os.path.join(mp.folder, "logs")).steps().attrs["range"] == "test", "the logs were not kept")
+
+
+# ---- IPython
+
+def test_ipython_runs_a_cell_under_memprof():
+    out = run(interpreter("IPython"), """
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        shell.run_line_magic("load_ext", "memprof_report")
+        log = shell.run_cell("%%memprof --stacks=all\\nimport sys\\nx = bytearray(30 << 20)\\nprint('made <', len(x))").result
+        print("peak", log.text("peaks", heap="host/heap").count("cell.py:2"))
+        log.place.cleanup()
+        print(shell.run_cell("%%memprof\\n1 / 0").result is not None)
+        shell.run_cell("%%memprof -o logs\\n1 / 0")
+        from memprof_report.ipython import Summary
+        print(Summary("a < b", page='"page"')._repr_html_())
+        """)
+    lines = out.splitlines()
+    mp.equal(lines[0], "made < 31457280", "output of the cell")
+    mp.check(any(line.startswith("host/heap ") for line in lines), f"no summary: {out}")
+    mp.check("peak 1" in lines, out)
+    mp.check("ZeroDivisionError: division by zero" in out and "the cell ended with status 1" in out, out)
+    mp.check("UsageError: %%memprof chooses the folder of the log" in out, out)
+    mp.check(lines[-1].startswith('<pre>a &lt; b</pre><iframe srcdoc="&quot;page&quot;"'), lines[-1])
 
 
 # ---- pandas, other versions of Python
