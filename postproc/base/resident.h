@@ -16,6 +16,14 @@ struct mpr_resident_file {
     char path[MPR_RESIDENT_PATH]; /* its end, if it is longer */
 };
 
+/* Large blocks, or mappings, of one cell of the accounts. */
+struct mpr_resident_cell {
+    uint64_t bytes, resident, huge; /* huge: the resident part in anonymous huge pages */
+    uint32_t cell;                  /* in the accounts as they are now */
+    uint32_t replayed;              /* the same in the replay, before a projection */
+};
+enum { MPR_RESIDENT_CELLS = 32, MPR_RESIDENT_MAPPINGS = 16 };
+
 struct mpr_resident {
     bool valid;
     uint64_t time;                       /* ns */
@@ -24,6 +32,8 @@ struct mpr_resident {
     uint64_t page_tables;                /* bytes, not in RSS; MPF_UNKNOWN */
     uint64_t live_blocks, live_mappings; /* bytes of host/heap and host/mmap at that time */
     struct mpr_resident_file file[MPR_RESIDENT_KINDS];
+    struct mpr_resident_cell cell[MPR_RESIDENT_CELLS]; /* owners of the largest mappings */
+    unsigned cells, mappings;                          /* mappings: number that was examined */
 };
 
 #endif

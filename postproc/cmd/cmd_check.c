@@ -37,17 +37,20 @@ static void add_max(void *value, const struct mpr_given *given)
         add_line(a, text);
         return;
     }
-    struct mpr_limit limit = { .of = MPR_LIMIT_HEAP, .name = "", .from = "--max" };
+    struct mpr_limit limit = { .name = "", .from = "--max" };
     const size_t heap_length = strcspn(text, "="), size_at = heap_length + !!text[heap_length],
                  size_length = strcspn(text + size_at, ",");
     char *heap = mpr_text_copy_part(text, heap_length),
          *size = mpr_text_copy_part(text + size_at, size_length);
+    limit.of = mpr_budget_of(heap);
     limit.heap = mpr_heap_named(heap);
-    if (text[heap_length] && heap_length && !limit.heap)
-        argp_error(given->state,
-                   "invalid --%s '%s': unknown heap '%s', expected " MPR_HEAPS_EXPECTED,
-                   given->option->name, text, heap);
-    const bool good = limit.heap && mpr_budget_size(size, &limit.bytes);
+    const bool known = limit.of != MPR_LIMIT_HEAP || limit.heap;
+    if (text[heap_length] && heap_length && !known)
+        argp_error(
+            given->state,
+            "invalid --%s '%s': unknown heap '%s', expected rss, cgroup, " MPR_HEAPS_EXPECTED,
+            given->option->name, text, heap);
+    const bool good = known && mpr_budget_size(size, &limit.bytes);
     const char *after = text + size_at + size_length;
     free(heap);
     free(size);
@@ -95,13 +98,14 @@ static void check_usage(void *args, struct argp_state *state)
 
 static const struct mpr_option options[] = {
     { "max", 0, "HEAP=SIZE[,optional]",
-      "limit of the heap's peak, such as host/heap=500MiB; with optional the heap need not exist. Also "
-      "takes a line of a budget, in quotes",
+      "limit of the heap's peak, such as host/heap=500MiB, of resident memory (rss=2GiB) or of the "
+      "charge of the memory cgroup (cgroup=4GiB); with optional the heap need not exist. Also takes a "
+      "line of a budget, in quotes",
       .set = add_max },
     { "budget", 0, "FILE",
       "read limits from FILE, one per line: heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" "
-      "HEAP SIZE, thread NAME HEAP SIZE or role NAME HEAP SIZE; a line that ends with optional may "
-      "match nothing",
+      "HEAP SIZE, thread NAME HEAP SIZE, role NAME HEAP SIZE, rss SIZE or cgroup SIZE; a line that ends "
+      "with optional may match nothing",
       .set = add_budget },
     { "against", 0, "BASE",
       "the log BASE is the limit for each heap, device, the communicators, the graphs, and each of "

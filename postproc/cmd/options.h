@@ -71,7 +71,7 @@ mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_ins
     "gpu0/device or gpu0/torch"
 #define MPR_NO_INHERIT_HELP                                                                        \
     "threads without ranges inherit no ranges from another thread (host heaps never do)"
-#define MPR_INSTANTS "12.5s, 00:01:30.250, peak, oom, end, step:12, step:12.end"
+#define MPR_INSTANTS "12.5s, 00:01:30.250, peak, rss, cgroup, oom, end, step:12, step:12.end"
 
 /* ---- values */
 

@@ -52,6 +52,12 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
     mpr_accounts_remove(&r->accounts, mpr_block_cell(block), size);
 }
 
+static inline bool is_large(const struct mpr_block *b)
+{
+    return __builtin_expect(mpr_block_size(b) >= MPR_LARGE_BLOCK, 0) &&
+           (b->key & 0xff) == MPF_HEAP_HOST;
+}
+
 /* ---- allocations */
 
 /* A block is live at this address, and its free was not recorded. It was freed, because the address
@@ -70,6 +76,8 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
     bool existed;
     struct mpr_block *block = mpr_blocks_insert(&r->blocks, made->key, &existed);
     if (existed) replace_block(r, block, thread);
+    if (existed && is_large(block)) mpr_large_blocks_take(&r->large_blocks, block);
+    if (is_large(made)) mpr_large_blocks_put(&r->large_blocks, made);
     *block = *made;
 }
 
@@ -124,7 +132,10 @@ static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t threa
         r->accounts.heap[key & 0xff].repairs++;
         return false;
     }
-    if (mpr_blocks_take(&r->blocks, key, block)) return true;
+    if (mpr_blocks_take(&r->blocks, key, block)) {
+        if (is_large(block)) mpr_large_blocks_take(&r->large_blocks, block);
+        return true;
+    }
     if (r->options.has_parent) r->accounts.heap[key & 0xff].inherited++;
     else wait_for_partner(r, key, thread, MPR_AWAITS_ALLOC);
     return false;

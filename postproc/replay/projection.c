@@ -247,6 +247,7 @@ void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum m
     if (r->totals.told) r->totals.cell = p->to[p->totals_cell];
     add_all(p, r, at, r->snapshots ? r->snapshots->heap : 0);
     take_own_peaks(p, r);
+    mpr_samples_project(&r->samples, p->to);
 }
 
 bool mpr_projection_weighs(const struct mpr_projection *p, const struct mpr_replay *r,
@@ -267,4 +268,5 @@ void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r)
     r->estimates.cell = p->estimate;
     r->estimates.cells = p->estimates;
     r->totals.cell = p->totals_cell;
+    mpr_samples_project(&r->samples, NULL);
 }

@@ -56,6 +56,7 @@ void mpr_replay_free(struct mpr_replay *r)
     mpr_counted_totals_free(&r->totals);
     mpr_ranges_free(&r->ranges);
     mpr_intervals_free(&r->mappings);
+    mpr_intervals_free(&r->large_blocks);
     mpr_sites_free(&r->sites);
     mpr_gpu_free(&r->gpu);
     mpr_nvtx_free(&r->nvtx);
@@ -189,6 +190,7 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
         break;
     case MPF_OP_SAMPLE_RESIDENT: mpr_samples_add_resident(&r->samples, &r->accounts, e); break;
     case MPF_OP_RESIDENT_FILE: mpr_samples_add_file(&r->samples, e); break;
+    case MPF_OP_RESIDENT_MAPPING: mpr_host_resident(r, e); break;
     case MPF_OP_SAMPLE_HOST: mpr_counted_totals_take(r, e); break;
     case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST:

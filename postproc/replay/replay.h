@@ -89,6 +89,7 @@ struct mpr_replay {
     struct mpr_blocks blocks;
     struct mpr_ranges ranges;
     struct mpr_intervals mappings; /* host_memory.h */
+    struct mpr_intervals large_blocks;
     struct mpr_threads threads;
     struct mpr_reorder repairs;
     struct mpr_samples samples;

@@ -13,7 +13,9 @@ void mpr_samples_init(struct mpr_samples *samples)
 {
     memset(samples, 0, sizeof *samples);
     for (int i = 0; i < MPR_SOURCES; i++)
-        samples->source[i].now = samples->source[i].largest = nothing_known();
+        samples->source[i] = (struct mpr_sample_track){ .now = nothing_known(),
+                                                        .largest = nothing_known(),
+                                                        .high = { .bytes = MPF_UNKNOWN } };
     for (int i = 0; i < MPR_HEAPS; i++) samples->at_peak[i].touched = MPF_UNKNOWN;
 }
 
@@ -41,6 +43,37 @@ static void raise_largest(struct mpr_sample *largest, const struct mpr_sample *s
         if (largest->value[i] == MPF_UNKNOWN || value > largest->value[i])
             largest->value[i] = value;
     }
+}
+
+uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sample)
+{
+    uint64_t sum = MPF_UNKNOWN;
+    if (!sample->valid) return MPF_UNKNOWN;
+    if (source == MPR_SOURCE_CGROUP) return sample->value[MPF_CGROUP_USAGE];
+    for (int i = MPF_RSS_ANON; source == MPR_SOURCE_RSS && i <= MPF_RSS_SHMEM; i++)
+        if (sample->value[i] != MPF_UNKNOWN)
+            sum = sum == MPF_UNKNOWN ? sample->value[i] : sum + sample->value[i];
+    return sum;
+}
+
+/* The kernel's mark counts if it belongs to the process: of RSS it always does, of a cgroup if it
+ * rose after the first sample. */
+static void raise_high(struct mpr_sample_track *track, enum mpr_source source,
+                       const struct mpr_sample *sample)
+{
+    struct mpr_sample_high *high = &track->high;
+    const bool rss = source == MPR_SOURCE_RSS;
+    const uint64_t bytes = mpr_sample_bytes(source, sample),
+                   mark = sample->value[rss ? MPF_RSS_HWM : MPF_CGROUP_PEAK];
+    if (source == MPR_SOURCE_JEMALLOC) return;
+    if (!track->count) high->first_mark = rss ? 0 : mark;
+    const bool counts = mark != MPF_UNKNOWN && mark > high->first_mark;
+    const uint64_t top = counts && (bytes == MPF_UNKNOWN || mark > bytes) ? mark : bytes;
+    if (top == MPF_UNKNOWN || (high->bytes != MPF_UNKNOWN && top <= high->bytes)) return;
+    high->bytes = top;
+    high->sampled = top == bytes;
+    high->before = track->now;
+    high->after = *sample;
 }
 
 /* Sets the samples around the peaks that are later than the newest sample. @next: the first one
@@ -96,6 +129,7 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
     if (source == MPR_SOURCE_RSS) see_at_peaks(samples, accounts, &sample);
     settle(track, accounts, &sample);
     raise_largest(&track->largest, &sample);
+    raise_high(track, source, &sample);
     track->now = sample;
     track->count++;
 }
@@ -129,6 +163,13 @@ void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *e
     *file = (struct mpr_resident_file){ .bytes = event->addr };
     memcpy(file->path, event->data + sizeof kind,
            length < sizeof file->path ? length : sizeof file->path - 1);
+}
+
+void mpr_samples_project(struct mpr_samples *samples, const uint32_t *to)
+{
+    struct mpr_resident *r = &samples->resident;
+    for (struct mpr_resident_cell *c = r->cell; c < r->cell + r->cells; c++)
+        c->cell = to ? to[c->replayed] : c->replayed;
 }
 
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts)

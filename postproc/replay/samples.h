@@ -35,8 +35,18 @@ struct mpr_peak_samples {
     bool over;              /* the heap shrank */
 };
 
+/* The highest resident bytes, or the highest charge of the cgroup: by a sample, or by the kernel's
+ * high-water mark, which rose between two samples. */
+struct mpr_sample_high {
+    uint64_t bytes;                  /* MPF_UNKNOWN without samples */
+    bool sampled;                    /* the sample `after` has this value */
+    struct mpr_sample before, after; /* around it; `before` is not valid if `after` is the first */
+    uint64_t first_mark; /* in the first sample: the cgroup's may be older than the process */
+};
+
 struct mpr_sample_track {
     uint64_t count;
+    struct mpr_sample_high high; /* of RSS and of the cgroup */
     struct mpr_sample now;
     struct mpr_sample largest;           /* of each value */
     struct mpr_sample before[MPR_HEAPS]; /* the last one at the heap's peak or earlier */
@@ -51,6 +61,10 @@ struct mpr_samples {
     bool resident_is_newest;      /* no SAMPLE_RESIDENT came after it */
 };
 
+/* Returns the resident bytes of a sample of RSS, or the charge in one of the cgroup; MPF_UNKNOWN if
+ * it has none. */
+uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sample);
+
 void mpr_samples_init(struct mpr_samples *samples);
 void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                      enum mpr_source source, const struct mpf_event *event);
@@ -58,6 +72,9 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
 void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                               const struct mpf_event *event);
 void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *event);
+/* Sets the cells of owners of resident memory to those of a projection.  @to: by cell of the
+ * replay; NULL: the replay's cells are in use again. */
+void mpr_samples_project(struct mpr_samples *samples, const uint32_t *to);
 /* Call after the last event: settles peaks that no sample followed. */
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts);
 

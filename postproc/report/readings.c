@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "report_rows.h"
+
 /* ---- fields */
 
 #define VALUE(name, which)                                                                         \
@@ -81,6 +83,65 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
     mpr_doc_close(doc);
 }
 
+/* ---- the highest value */
+
+#define OF_PEAK(name, type_, member)                                                               \
+    {                                                                                              \
+        .key = name, .type = type_, MPR_FIELD(mpr_reading_peak, member),                           \
+        .unless = MPR_ABSENT_AT_MAX                                                                \
+    }
+
+static const struct mpr_column peak_fields[] = {
+    OF_PEAK("bytes", MPR_BYTES, bytes),
+    OF_PEAK("from_ns", MPR_TIME, from),
+    OF_PEAK("to_ns", MPR_TIME, to),
+    OF_PEAK("before_bytes", MPR_BYTES, before.bytes),
+    OF_PEAK("after_bytes", MPR_BYTES, after.bytes),
+};
+
+void mpr_report_reading_peak(struct mpr_document *doc, const char *key,
+                             const struct mpr_reading_peak *peak)
+{
+    if (peak->bytes != MPF_UNKNOWN) mpr_doc_object(doc, key, peak_fields, peak);
+}
+
+static const char *time_and_bytes(struct mpr_document *doc, uint64_t time, uint64_t bytes)
+{
+    if (bytes == MPF_UNKNOWN) return mpr_doc_time(doc, time);
+    return mpr_arena_format(&doc->arena, "%s (%s)", mpr_doc_time(doc, time),
+                            mpr_doc_size(doc, bytes));
+}
+
+const char *mpr_report_reached(struct mpr_document *doc, const struct mpr_reading_peak *p)
+{
+    const char *after = time_and_bytes(doc, p->to, p->after.bytes);
+    if (p->from == p->to) return mpr_arena_format(&doc->arena, "at %s", mpr_doc_time(doc, p->to));
+    if (!p->from) return mpr_arena_format(&doc->arena, "before %s", after);
+    return mpr_arena_format(&doc->arena, "between %s and %s",
+                            time_and_bytes(doc, p->from, p->before.bytes), after);
+}
+
+bool mpr_report_rss_peak(struct mpr_document *doc, const struct mpr_log_peaks *log)
+{
+    const struct mpr_reading_peak *rss = &log->rss_peak, *cgroup = &log->cgroup_peak;
+    const uint64_t limit = log->largest[MPR_READ_CGROUP].value[MPF_CGROUP_LIMIT],
+                   huge = log->resident.value[MPF_RESIDENT_HUGE];
+    if (rss->bytes == MPF_UNKNOWN) return false;
+    mpr_doc_add_plain(doc, "RSS peak: ");
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, rss->bytes));
+    mpr_doc_add_plain(doc, " %s", mpr_report_reached(doc, rss));
+    if (log->resident.valid && huge >= log->resident.sum / 4 && huge)
+        mpr_doc_add_plain(doc, ", %s in huge pages", mpr_doc_size(doc, huge));
+    if (cgroup->bytes == MPF_UNKNOWN || limit == MPF_UNKNOWN) return true;
+    mpr_doc_add_plain(doc, "; its cgroup: %s of a limit of %s, %s",
+                      mpr_doc_size(doc, cgroup->bytes), mpr_doc_size(doc, limit),
+                      mpr_report_reached(doc, cgroup));
+    if (cgroup->bytes >= limit / 10 * 9 && rss->bytes < cgroup->bytes / 4 * 3)
+        mpr_doc_add_plain(doc, ", at least %s of it outside of this process",
+                          mpr_doc_size(doc, cgroup->bytes - rss->bytes));
+    return true;
+}
+
 /* ---- by kind of mapping */
 
 #define OF_RESIDENT(name, member)                                                                  \
@@ -134,7 +195,8 @@ static const char *largest(struct mpr_document *doc, const struct mpr_resident *
     return mpr_arena_format(&doc->arena, "%s in %s", mpr_doc_size(doc, f->bytes), f->path);
 }
 
-static void resident_lines(struct mpr_document *doc, const struct mpr_resident *r)
+/* @peak: of RSS, or MPF_UNKNOWN. */
+static void resident_lines(struct mpr_document *doc, const struct mpr_resident *r, uint64_t peak)
 {
     const uint64_t *v = r->value;
     const char *live =
@@ -144,6 +206,8 @@ static void resident_lines(struct mpr_document *doc, const struct mpr_resident *
     mpr_doc_add_plain(doc, "resident memory by kind, ");
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, r->sum));
     mpr_doc_add_plain(doc, " at %s", mpr_doc_time(doc, r->time));
+    if (peak != MPF_UNKNOWN && r->sum < peak / 10 * 9)
+        mpr_doc_add_plain(doc, ", not at the peak of %s", mpr_doc_size(doc, peak));
     mpr_doc_end(doc);
     resident_line(doc, r, "malloc and private mappings", v[MPF_RESIDENT_BRK] + v[MPF_RESIDENT_ANON],
                   live);
@@ -164,11 +228,47 @@ static void resident_lines(struct mpr_document *doc, const struct mpr_resident *
     resident_line(doc, r, "in huge pages", v[MPF_RESIDENT_HUGE], "part of the above");
 }
 
-void mpr_report_resident(struct mpr_document *doc, const struct mpr_resident *r, bool lines)
+/* ---- large blocks and mappings by what is resident of them */
+
+#define OF_OWNER(member) MPR_FIELD(mpr_resident_owner, member)
+
+static const struct mpr_column owner_columns[] = {
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_resident_owner, path) },
+    { .key = "resident_bytes", .title = "resident", .type = MPR_BYTES, OF_OWNER(resident) },
+    { .key = "bytes", .title = "of", .type = MPR_BYTES, OF_OWNER(bytes) },
+    { .key = "huge_page_bytes", .title = "huge pages", .type = MPR_BYTES, OF_OWNER(huge) },
+};
+
+static void resident_owners(struct mpr_document *doc, const struct mpr_log_peaks *log, bool lines)
 {
+    enum { OWNERS = 4, COLUMNS = sizeof owner_columns / sizeof *owner_columns };
+    uint64_t huge = 0;
+    struct mpr_table table = { .key = "resident_owners",
+                               .title = mpr_report_heading(doc, "large blocks and mappings",
+                                                           log->choice.by),
+                               .only = MPR_IN_JSON,
+                               .column = owner_columns,
+                               .columns = COLUMNS,
+                               MPR_ROWS(log->owner, log->owners),
+                               .all = MPR_IN_JSON,
+                               .top = OWNERS,
+                               .omitted = "",
+                               .by = log->choice.by };
+    if (!log->owners) return;
+    mpr_doc_table(doc, &table);
+    for (size_t i = 0; i < log->owners; i++) huge += log->owner[i].huge;
+    table.only = MPR_FOR_PEOPLE;
+    table.columns = huge ? COLUMNS : COLUMNS - 1;
+    if (lines) mpr_doc_table(doc, &table);
+}
+
+void mpr_report_resident(struct mpr_document *doc, const struct mpr_log_peaks *log, bool lines)
+{
+    const struct mpr_resident *r = &log->resident;
     if (!r->valid) return;
     mpr_doc_object(doc, "resident", resident_fields, r);
-    if (lines) resident_lines(doc, r);
+    if (lines) resident_lines(doc, r, log->rss_peak.bytes);
+    resident_owners(doc, log, lines);
 }
 
 /* ---- for people */

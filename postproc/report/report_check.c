@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "readings.h"
 #include "report_rows.h"
 #include "reports.h"
 
@@ -9,7 +10,8 @@ static const char *const of_words[] = {
     [MPR_LIMIT_HEAP] = "heap",     [MPR_LIMIT_RANGE] = "range",
     [MPR_LIMIT_THREAD] = "thread", [MPR_LIMIT_ROLE] = "role",
     [MPR_LIMIT_DEVICE] = "device", [MPR_LIMIT_COMMS] = "communicators",
-    [MPR_LIMIT_GRAPHS] = "graphs", [MPR_LIMIT_LINE] = "line"
+    [MPR_LIMIT_GRAPHS] = "graphs", [MPR_LIMIT_LINE] = "line",
+    [MPR_LIMIT_RSS] = "rss",       [MPR_LIMIT_CGROUP] = "cgroup"
 };
 
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *r)
@@ -29,6 +31,9 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
                          about, mpr_doc_size(doc, r->is), about, mpr_doc_size(doc, r->over),
                          mpr_doc_size(doc, r->limit.bytes), r->limit.from);
     size_t lines, live;
+    if (r->limit.of == MPR_LIMIT_RSS || r->limit.of == MPR_LIMIT_CGROUP)
+        return mpr_arena_format(&doc->arena, "%s; reached %s", text,
+                                mpr_report_reached(doc, &r->reached));
     if (*r->grown)
         return mpr_arena_format(&doc->arena, "%s; largest growth: %s+%s in %s", text,
                                 r->grown_estimated ? "~" : "", mpr_doc_size(doc, r->grown_bytes),
@@ -103,7 +108,10 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
 /* A limit that matches nothing in this log is kept if it is optional or matches in another log. */
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
-    if (r->absent)
+    const bool sampled = r->limit.of == MPR_LIMIT_RSS || r->limit.of == MPR_LIMIT_CGROUP;
+    if (r->absent && sampled)
+        mpr_doc_line(doc, "note: %s has no sample of %s", r->log, r->limit.account);
+    else if (r->absent)
         mpr_doc_line(doc, "note: %s has no %s, which counts as 0 B", r->log, r->limit.account);
     if (r->unmatched)
         mpr_doc_line(doc, "note: %s has no %s (%s)", r->log, mpr_report_limit(doc, r),

@@ -232,7 +232,8 @@ static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
     const uint64_t width = width_of(at);
     struct mpr_number length;
     const char *time = mpr_doc_instant(doc, at.from, width);
-    mpr_units_length(&length, width);
+    if (width > 1000000) mpr_units_span(&length, width);
+    else mpr_units_length(&length, width);
     if (width == 1) mpr_doc_line(doc, "showing the state at %s instead of the peak", time);
     else
         mpr_doc_line(doc,
@@ -277,11 +278,14 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     else if (!at_peak) chosen_instant(doc, at);
     devices(doc, log, at_peak);
     mpr_report_heap_table(doc, log, at, width_of(asked));
+    mpr_report_reading_peak(doc, "rss_peak", &log->rss_peak);
+    mpr_report_reading_peak(doc, "cgroup_peak", &log->cgroup_peak);
+    if (mpr_report_rss_peak(doc, log)) mpr_doc_end_wrapped(doc, 2);
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < log->heaps; i++)
         heap(doc, log, &log->heap[i], at_peak, process, use ? use->of[i] : NULL);
     mpr_doc_close(doc);
-    mpr_report_resident(doc, &log->resident, at_peak);
+    mpr_report_resident(doc, log, at_peak);
     if (use) threads(doc, use);
     mpr_report_notes(doc, log->note, log->notes);
     const enum mpr_group by = peaks->options.by;

@@ -137,19 +137,15 @@ static void passes(struct mpr_document *doc, const struct mpr_insights *in)
 /* Limits count resident memory, whereas the heaps' bytes are those that were requested. */
 static void resident(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
-    const struct mpr_reading *cgroup = &log->largest[MPR_READ_CGROUP];
-    const struct mpr_resident *r = &log->resident;
     mpr_doc_fact(doc, "rss_high_water_bytes",
                  mpr_value_known(MPR_BYTES, log->rss_high, MPF_UNKNOWN));
-    if (log->rss_high == MPF_UNKNOWN || !log->heaps) return;
-    mpr_doc_add_plain(doc, "RSS: %s at most", mpr_doc_size(doc, log->rss_high));
-    if (cgroup->valid && cgroup->value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN)
-        mpr_doc_add_plain(doc, "; its cgroup: %s of a limit of %s",
-                          mpr_doc_size(doc, cgroup->value[MPF_CGROUP_USAGE]),
-                          mpr_doc_size(doc, cgroup->value[MPF_CGROUP_LIMIT]));
-    mpr_doc_end_wrapped(doc, 2);
-    mpr_report_resident(doc, r,
-                        !log->devices && r->live_blocks + r->live_mappings < r->sum / 4 * 3);
+    mpr_report_reading_peak(doc, "rss_peak", &log->rss_peak);
+    mpr_report_reading_peak(doc, "cgroup_peak", &log->cgroup_peak);
+    const bool leads = mpr_peaks_rss_leads(log);
+    if (!log->heaps && !leads) return;
+    if (leads) mpr_doc_gap(doc);
+    if (mpr_report_rss_peak(doc, log)) mpr_doc_end_wrapped(doc, 2);
+    mpr_report_resident(doc, log, leads);
 }
 
 static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
@@ -172,7 +168,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
         if (log->heap[i].sampled.bytes < log->heap[i].peak_bytes / 2)
             mpr_report_reserved(doc, &log->heap[i]);
     asleep_lines(doc, log);
-    resident(doc, log);
+    if (!mpr_peaks_rss_leads(log)) resident(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "no allocations were recorded");
@@ -200,17 +196,23 @@ static struct owned awake(unsigned device, const char *at, const struct mpr_devi
                            s->asleeps ? s : NULL };
 }
 
+/* Returns the largest heap that is not part of another one, or NULL. */
+static const struct mpr_heap_peak *largest_heap(const struct mpr_log_peaks *log)
+{
+    for (size_t i = 0; i < log->heaps; i++)
+        if (!log->heap[i].inside && !log->heap[i].nested) return &log->heap[i];
+    return NULL;
+}
+
 /* Returns the owners on the device that ran out of memory, or else of the largest heap that is not
  * part of another one.  PyTorch's blocks are preferred to the segments that contain them; if some
  * are asleep, only those that had memory when the device was fullest. */
 static struct owned owners_of(const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
-    const struct mpr_heap_peak *h = NULL;
+    const struct mpr_heap_peak *h = largest_heap(log);
     if (in->oom.told && in->oom.state.rows)
         return awake(in->oom.device, "at the OOM", &in->oom.state);
-    for (size_t i = 0; i < log->heaps && !h; i++)
-        if (!log->heap[i].inside && !log->heap[i].nested) h = &log->heap[i];
     if (!h) return (struct owned){ .bytes = "" };
     const struct mpr_heap_peak *torch = mpr_peaks_heap(log, mpr_heap_torch_of(h->heap));
     if (torch) h = torch;
@@ -222,7 +224,7 @@ static struct owned owners_of(const struct mpr_insights *in)
     return (struct owned){ h->heap, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
 }
 
-/* @title: the heap for people, @stack: the heap in flame graphs. */
+/* @title: the heap for people, @stack: the heap in flame graphs, or NULL for none. */
 static void owner_table(struct mpr_document *doc, const struct mpr_insights *in, const char *key,
                         const char *title, const char *stack, const struct owned *o, size_t top)
 {
@@ -232,7 +234,25 @@ static void owner_table(struct mpr_document *doc, const struct mpr_insights *in,
                  .title = mpr_report_heading(doc, title, by), .whole = o->whole, .top = top,
                  .by = by, .omitted = strcmp(key, "owners") == 0 ? NULL : omitted,
                  .lines = { .merged = true, .bytes_title = o->bytes, .siblings = true },
-                 .folded = { stack, NULL, "bytes" });
+                 .folded = { stack, NULL, stack ? "bytes" : NULL });
+}
+
+/* The owners when resident memory was highest, if they are others than at the heap's peak and hold
+ * a good part of it. */
+static void owners_at_rss(struct mpr_document *doc, const struct mpr_insights *in)
+{
+    if (!in->at_rss.logs) return;
+    const struct mpr_log_peaks *log = &in->peaks.log[0];
+    const struct mpr_heap_peak *then = largest_heap(&in->at_rss.log[0]), *peak = largest_heap(log);
+    if (!then || !then->rows || then->peak_bytes < log->rss_peak.bytes / 4) return;
+    if (peak && peak->heap == then->heap && peak->peak_bytes / 8 * 7 <= then->peak_bytes &&
+        mpr_frame_compare_paths(peak->row->path, then->row->path) == 0)
+        return;
+    const char *name = mpr_heap_name(then->heap);
+    const struct owned o = { then->heap, "at the RSS peak", then->row,
+                             then->rows, then->peak_bytes,  NULL };
+    mpr_doc_fact(doc, "rss_owners_of", mpr_value_text(name));
+    owner_table(doc, in, "rss_owners", name, NULL, &o, MORE_OWNERS);
 }
 
 /* Python's small objects fill arenas that no owner of the heap allocated.  They are part of those
@@ -254,6 +274,18 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
     }
 }
 
+/* Names the largest owner at the end if it had not half as much at the peak. */
+static void largest_at_end(struct mpr_document *doc, const struct owned *o)
+{
+    enum { WORTH_BYTES = 16 << 20 };
+    const struct mpr_row *largest = o->row;
+    for (const struct mpr_row *row = o->row; row < o->row + o->rows; row++)
+        if (row->end_bytes > largest->end_bytes) largest = row;
+    if (largest->end_bytes < WORTH_BYTES || largest->bytes >= largest->end_bytes / 2) return;
+    mpr_doc_line(doc, "  at the end: %s%s in %s", largest->estimated ? "~" : "",
+                 mpr_doc_size(doc, largest->end_bytes), mpr_report_path_words(doc, largest->path));
+}
+
 static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct owned o = owners_of(in);
@@ -262,6 +294,7 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_doc_fact(doc, "owners_of", mpr_value_text(of));
     owner_table(doc, in, "owners", o.asleep ? mpr_arena_format(&doc->arena, "%s, backed", of) : of,
                 of, &o, OWNERS);
+    if (!o.asleep && !in->oom.told) largest_at_end(doc, &o);
     /* Modules come from Python stacks, whatever the owners are grouped by. */
     const struct mpr_heap_peak *h =
         in->has_breakdown && !o.asleep ? mpr_peaks_heap(&in->by_python.log[0], o.of) : NULL;
@@ -330,6 +363,8 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
     refused(doc, &in->refused);
     mpr_report_accounts(doc, log->device, log->devices, "peak",
                         in->oom.told ? &in->oom.state : NULL, in->oom.device);
+    if (mpr_peaks_rss_leads(log)) resident(doc, log);
+    owners_at_rss(doc, in);
     heaps(doc, in);
     owners(doc, in);
     mpr_report_hint_alone(doc, in);

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/own_maps.h"
 #include "base/text.h"
@@ -14,7 +15,12 @@
 
 /* Smaller processes are not read, so that short programs end as fast as before. */
 #define MIN_BYTES  (UINT64_C(16) << 20)
-#define FILE_BYTES (UINT64_C(1) << 20) /* smaller files are not named */
+#define FILE_BYTES (UINT64_C(1) << 20)  /* smaller files are not named */
+#define LARGE      (UINT64_C(16) << 20) /* smaller mappings of private memory are not recorded */
+#define PART_BYTES (UINT64_C(1) << 20)  /* their parts have at least this size */
+#define MOST_BYTES                                                                                 \
+    (UINT64_C(64) << 30) /* larger mappings have no parts, because that takes long                 \
+                          */
 /* Readings may take 10 ms of a processor in advance (sample.h limits their share of the time), so
  * that a program whose memory grows at its start is read several times.  A reading is given up
  * after 100 ms of a processor.  That bounds its work, not its waits for the lock of the process's
@@ -29,7 +35,7 @@ enum { GROWN = 16, GROWN_AT_END = 64, GROWN_MUCH = 4 };
  */
 #define ARENA_BYTES (UINT64_C(64) << 20)
 
-enum { POINTERS = 1024, FILES = 16, TEXT_BYTES = 16 << 10, PATH_BYTES = 112 };
+enum { POINTERS = 1024, FILES = 16, LARGEST = 8, TEXT_BYTES = 16 << 10, PATH_BYTES = 112 };
 
 struct mapping {
     uint64_t from, to, offset, inode;
@@ -53,6 +59,10 @@ static struct {
     struct mapping at, before;
     uint64_t object, object_end; /* inode of the newest object file, and where its .bss ends */
     struct file file[FILES];
+    struct large {
+        uint64_t from, value[MPF_MAPPING_COUNT];
+        uint8_t part[MPF_MAPPING_PARTS];
+    } large[LARGEST]; /* the largest mappings of private memory */
     size_t pointers;
     uint64_t pointer[POINTERS]; /* an address in each thread's stack */
 } r;
@@ -141,6 +151,72 @@ static void note_largest_file(uint64_t kind)
                   sizeof note.kind + strlen(note.path));
 }
 
+/* ---- large mappings */
+
+static void add_large(const struct mapping *m)
+{
+    const uint64_t bytes = m->to - m->from;
+    struct large *least = &r.large[0];
+    for (size_t i = 1; i < LARGEST; i++)
+        if (r.large[i].value[MPF_MAPPING_BYTES] < least->value[MPF_MAPPING_BYTES])
+            least = &r.large[i];
+    if (bytes < LARGE || bytes <= least->value[MPF_MAPPING_BYTES] || !m->can_read) return;
+    *least = (struct large){ m->from, { bytes, m->rss, m->huge, 0 }, "" };
+}
+
+/* Returns the resident pages, or a negative number if they are not known. */
+static long count_pages(uint64_t from, uint64_t pages)
+{
+    static uint8_t resident[16 << 10];
+    long sum = 0;
+    for (uint64_t i = 0; i < pages; i += sizeof resident) {
+        const uint64_t rest = pages - i, n = rest < sizeof resident ? rest : sizeof resident;
+        if (used() >= r.deadline || mp_sys3(SYS_mincore, (long)(from + i * mp_sys_page()),
+                                            (long)(n * mp_sys_page()), (long)resident) != 0)
+            return -1;
+        for (uint64_t k = 0; k < n; k++) sum += resident[k] & 1;
+    }
+    return sum;
+}
+
+/* The kernel joins neighbouring mappings, so the pages of one may belong to several blocks. */
+static void find_parts(struct large *l)
+{
+    const uint64_t bytes = l->value[MPF_MAPPING_BYTES], page = mp_sys_page(),
+                   least = PART_BYTES / page, pages = bytes / page,
+                   even = (pages + MPF_MAPPING_PARTS - 1) / MPF_MAPPING_PARTS,
+                   unit = even < least ? least : even;
+    unsigned parts = 0;
+    if (bytes > MOST_BYTES || l->value[MPF_MAPPING_RESIDENT] >= bytes - bytes / 8) return;
+    for (uint64_t i = 0; i < pages; i += unit) {
+        const uint64_t rest = pages - i, n = rest < unit ? rest : unit;
+        const long resident = count_pages(l->from + i * page, n);
+        if (resident < 0) return;
+        l->part[parts++] = (uint8_t)(((uint64_t)resident * UINT8_MAX + n - 1) / n);
+    }
+    l->value[MPF_MAPPING_PART] = unit * page;
+}
+
+/* A filter of the program may kill it for a call that few programs make. */
+static void find_all_parts(void)
+{
+    if (mp_sys3(SYS_prctl, PR_GET_SECCOMP, 0, 0) != 0) return;
+    for (struct large *l = r.large; l < r.large + LARGEST; l++)
+        if (l->from) find_parts(l);
+}
+
+static void note_large(void)
+{
+    for (const struct large *l = r.large; l < r.large + LARGEST; l++) {
+        const uint64_t part = l->value[MPF_MAPPING_PART],
+                       parts = part ? (l->value[MPF_MAPPING_BYTES] + part - 1) / part : 0;
+        if (l->from)
+            mp_epoch_note(MPF_OP_RESIDENT_MAPPING, l->from, l->value, sizeof l->value + parts);
+    }
+}
+
+/* ---- object files */
+
 /* Returns the end of the object file's data in memory (.bss included) if the mapping begins with
  * the header of one, or 0. */
 static uint64_t end_of_object(const struct mapping *m)
@@ -212,7 +288,10 @@ static void count_anonymous(struct mapping *m)
         r.value[MPF_RESIDENT_ANON] += m->rss - bss;
         m->inode = r.object;
         add_file(m, MPF_RESIDENT_DATA, bss);
-    } else r.value[MPF_RESIDENT_ANON] += m->rss;
+    } else {
+        r.value[MPF_RESIDENT_ANON] += m->rss;
+        add_large(m);
+    }
 }
 
 static void count(void)
@@ -296,6 +375,7 @@ static bool read_smaps(void)
     r.object = r.object_end = 0;
     memset(r.value, 0, sizeof r.value);
     memset(r.file, 0, sizeof r.file);
+    memset(r.large, 0, sizeof r.large);
     while ((n = mp_sys_read(fd, text + kept, sizeof text - kept)) > 0 && used() < r.deadline)
         if ((kept = take_lines(text, kept + (size_t)n)) == sizeof text) break;
     mp_sys_close(fd);
@@ -327,6 +407,7 @@ void mp_resident_take(uint64_t now, uint64_t rss, bool last)
     r.deadline = start + READING_NS;
     find_stacks();
     const bool whole = read_smaps();
+    if (whole) find_all_parts();
     r.credit -= (int64_t)(used() - start);
     r.largest = rss; /* also if it was given up: the next one would take as long */
     if (!whole) return;
@@ -334,4 +415,5 @@ void mp_resident_take(uint64_t now, uint64_t rss, bool last)
     note_largest_file(MPF_RESIDENT_FILES);
     note_largest_file(MPF_RESIDENT_DATA);
     note_largest_file(MPF_RESIDENT_SHMEM);
+    note_large();
 }

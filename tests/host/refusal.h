@@ -26,7 +26,7 @@
 // clang-format off
 #define CALLS(X) \
     X(clock_gettime) X(clone) X(clone3) X(close) X(close_range) X(faccessat2) X(fallocate) X(fcntl) X(fstatfs) X(ftruncate) X(futex) X(getcwd) X(getdents64) X(getpid) \
-    X(getppid) X(getrandom) X(getresgid) X(getresuid) X(getrusage) X(gettid) X(ioctl) X(madvise) X(memfd_create) X(mkdirat) X(mmap) X(mprotect) X(munmap) X(newfstatat) X(openat) X(poll) X(ppoll) X(prctl) \
+    X(getppid) X(getrandom) X(getresgid) X(getresuid) X(getrusage) X(gettid) X(ioctl) X(madvise) X(memfd_create) X(mincore) X(mkdirat) X(mmap) X(mprotect) X(munmap) X(newfstatat) X(openat) X(poll) X(ppoll) X(prctl) \
     X(prlimit64) X(process_vm_readv) X(read) X(readlinkat) X(rseq) X(rt_sigprocmask) X(sched_getaffinity) X(sched_getscheduler) X(sched_setaffinity) X(sched_setscheduler) X(sched_yield) X(set_robust_list) X(setgroups) X(setresgid) X(setresuid) X(statfs) \
     X(tgkill) X(uname) X(unlinkat) X(unshare) X(write)
 // clang-format on

@@ -430,6 +430,7 @@ static void totals(uint64_t n)
         WORDS(MPF_OP_SAMPLE_HOST, 0, 0, i, 1, max, max);
         WORDS(MPF_OP_SAMPLE_RESIDENT, 0, 0, i, max, max >> i % 64);
         WORDS(MPF_OP_RESIDENT_FILE, 0, max, i % 16, max, max);
+        WORDS(MPF_OP_RESIDENT_MAPPING, 0, BASE + i * 64, max >> i % 64, max, max - i);
         event(MPF_OP_ALLOC, MPF_HEAP_PART, BASE + i * 64, max >> i % 64);
         event(MPF_OP_MOVE_BEGIN, i % 8 ? MPF_HEAP_HOST : MPF_HEAP_PART, BASE + i * 32, 0);
     }

@@ -684,6 +684,59 @@ static void dropped(const char *path, uint64_t n)
     testlog_close(log, "exit");
 }
 
+static void sample_high(struct testlog *log, uint64_t ns, uint64_t anonymous, uint64_t high,
+                        uint64_t usage, uint64_t peak)
+{
+    const uint64_t rss[] = { anonymous, 2 * MIB, 0, high, 0, MPF_UNKNOWN, MPF_UNKNOWN, MIB };
+    const uint64_t cgroup[] = { usage, 1024 * MIB, peak, 0 };
+    testlog_data(log, ns, 1, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+    testlog_data(log, ns, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
+}
+
+static void mapping_at(struct testlog *log, uint64_t ns, uint64_t from, uint64_t bytes,
+                       uint64_t resident, uint64_t huge)
+{
+    const uint64_t value[MPF_MAPPING_COUNT] = { bytes, resident, huge, 0 };
+    testlog_data(log, ns, 1, MPF_OP_RESIDENT_MAPPING, from, value, sizeof value);
+}
+
+/* 10 MiB of the first mapping of `high` are resident, and all of the second one. */
+static void resident_at(struct testlog *log, uint64_t ns)
+{
+    const uint64_t kind[MPF_RESIDENT_COUNT] = { 1 * MIB, 330 * MIB, 28 * MIB, 0,         2 * MIB,
+                                                0,       0,         MIB,      100 * MIB, 3 };
+    testlog_data(log, ns, 1, MPF_OP_SAMPLE_RESIDENT, 0, kind, sizeof kind);
+    mapping_at(log, ns, UINT64_C(2) << 32, 320 * MIB, 320 * MIB, 100 * MIB);
+    mapping_at(log, ns, UINT64_C(1) << 32, 40 * MIB, 10 * MIB, 0);
+}
+
+/* Resident memory is highest with 360 MiB in the range burst, at 150 ms; live bytes are highest
+ * with the range reserve, which does not touch its memory.  The cgroup's mark of 900 MiB is older
+ * than the process.  @n: 0: the sample at 200 ms has the highest resident memory; 1: it was taken
+ * after the burst; 2: the cgroup's mark rises after that; 3: as 0, with resident memory by kind and
+ * by large mapping. */
+static void high(const char *path, uint64_t n)
+{
+    const uint64_t top = 362 * MIB, burst = UINT64_C(2) << 32;
+    const bool sampled = n == 0 || n == 3;
+    struct testlog *log = testlog_open(path, NULL);
+    name(log, MPF_OP_NAME, 10, "burst");
+    name(log, MPF_OP_NAME, 11, "reserve");
+    testlog_event(log, 1 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(1) << 32, 40 * MIB);
+    sample_high(log, 100 * MS, 40 * MIB, 42 * MIB, 500 * MIB, 900 * MIB);
+    testlog_event(log, 140 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
+    testlog_event(log, 150 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, burst, 320 * MIB);
+    if (!sampled) testlog_event(log, 190 * MS, 1, MPF_OP_UNMAP, 0, burst, 320 * MIB);
+    sample_high(log, 200 * MS, sampled ? 360 * MIB : 40 * MIB, top, 700 * MIB, 900 * MIB);
+    if (n == 3) resident_at(log, 200 * MS);
+    if (sampled) testlog_event(log, 290 * MS, 1, MPF_OP_UNMAP, 0, burst, 320 * MIB);
+    testlog_event(log, 300 * MS, 1, MPF_OP_POP, 0, 0, 0);
+    testlog_event(log, 900 * MS, 1, MPF_OP_PUSH, 0, 11, 0);
+    testlog_event(log, 950 * MS, 1, MPF_OP_MAP, MPF_HEAP_MMAP, UINT64_C(3) << 32, 500 * MIB);
+    sample_high(log, 1000 * MS, 40 * MIB, top, 600 * MIB, n == 2 ? 980 * MIB : 900 * MIB);
+    testlog_close(log, "exit");
+}
+
 /* A mapping of 300 MiB, and a sample 2 ms later, before the program writes to it. 1: a later sample
  * includes its pages. 2: the process is killed 50 ms after the mapping. 3: the program unmaps it
  * before the next sample, and the high-water mark is older. */
@@ -835,6 +888,7 @@ int main(int argc, char **argv)
         { "idler", idler },     { "charged", charged },
         { "dropped", dropped }, { "touched_later", touched_later },
         { "phases", phases },   { "untouched", untouched },
+        { "high", high },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;

@@ -237,6 +237,126 @@ static void damaged_samples_of_resident_memory_are_bounded(void **state)
     mpr_replay_free(&replay);
 }
 
+/* A mapping of @bytes; @share: of its parts of 1 MiB, or NULL. */
+static void mapping(uint64_t from, uint64_t bytes, uint64_t resident, const char *share)
+{
+    struct {
+        uint64_t value[MPF_MAPPING_COUNT];
+        char share[MPF_MAPPING_PARTS];
+    } data = { .value = { bytes, resident, 0, share ? 1 << 20 : 0 } };
+    const size_t parts = share ? strlen(share) : 0;
+    for (size_t i = 0; i < parts; i++) data.share[i] = share[i] == '#' ? (char)255 : 0;
+    sample(1000, MPF_OP_RESIDENT_MAPPING, from, &data, sizeof data.value + parts);
+}
+
+static void resident_memory_of_large_mappings_has_owners(void **state)
+{
+    enum { MIB = 1 << 20, FIRST = 0x10000000, JOINED = 0x20000000, SPAN = 0x30000000 };
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, FIRST + 16, 20 * MIB);
+    event(1, MPF_OP_ALLOC, H, JOINED, 10 * MIB);
+    event(1, MPF_OP_MAP, M, JOINED + 10 * MIB, 10 * MIB);
+    event(1, MPF_OP_MAP, M, SPAN, 40 * MIB);
+    resident(1000, 50, "file");
+    mapping(FIRST, 20 * MIB + 4096, 5 * MIB, NULL);
+    mapping(JOINED, 20 * MIB, 9 * MIB, "#.........########..");
+    mapping(SPAN, 40 * MIB, 41 * MIB, NULL); /* damage: more than the mapping */
+    end();
+    const struct mpr_resident *r = &replay.samples.resident;
+    assert_int_equal(r->cells, 2);
+    assert_int_equal(replay.accounts.cell[r->cell[0].cell].heap, H);
+    assert_in_range(r->cell[0].resident, 6 * MIB - 4096, 6 * MIB);
+    assert_int_equal(replay.accounts.cell[r->cell[1].cell].heap, M);
+    assert_int_equal(r->cell[1].resident, 8 * MIB + 40 * MIB);
+    mpr_replay_free(&replay);
+}
+
+static void joined_mappings_without_parts_have_no_owner(void **state)
+{
+    enum { MIB = 1 << 20, FIRST = 0x10000000 };
+    (void)state;
+    begin();
+    mapping(FIRST, 20 * MIB, MIB, NULL); /* without a sample */
+    event(1, MPF_OP_ALLOC, H, FIRST + 16, 10 * MIB);
+    event(1, MPF_OP_ALLOC, H, FIRST + 10 * MIB + 4096 + 16, 10 * MIB);
+    resident(1000, 50, "file");
+    mapping(FIRST, 20 * MIB + 8192, 5 * MIB, NULL);
+    mapping(0x50000000, 20 * MIB, 5 * MIB, NULL); /* nobody's */
+    resident(1000, 40, "file");                   /* a smaller sample */
+    mapping(FIRST, 10 * MIB, 5 * MIB, NULL);
+    end();
+    assert_int_equal(replay.samples.resident.cells, 0);
+    mpr_replay_free(&replay);
+}
+
+static void freed_blocks_own_no_resident_memory(void **state)
+{
+    enum { MIB = 1 << 20, FIRST = 0x10000000 };
+    (void)state;
+    begin();
+    event(1, MPF_OP_ALLOC, H, FIRST + 16, 20 * MIB);
+    event(1, MPF_OP_FREE, H, FIRST + 16, 0);
+    event(1, MPF_OP_ALLOC, H, FIRST + 16, 4 * MIB);
+    event(1, MPF_OP_MOVE_BEGIN, H, FIRST + 16, 0);
+    event(1, MPF_OP_MOVE_END, H, FIRST + 16, 8 * MIB);
+    resident(1000, 50, "file");
+    mapping(FIRST, 20 * MIB, 20 * MIB, NULL);
+    end();
+    assert_int_equal(replay.samples.resident.cells, 1);
+    assert_int_equal(replay.samples.resident.cell[0].bytes, 8 * MIB);
+    mpr_replay_free(&replay);
+}
+
+static void rss_of(uint64_t time, uint64_t anonymous, uint64_t high)
+{
+    const uint64_t rss[] = { anonymous, 1, 0, high };
+    sample(time, MPF_OP_SAMPLE_RSS, 0, rss, sizeof rss);
+}
+
+static void the_highest_resident_memory_is_between_two_samples_or_in_one(void **state)
+{
+    (void)state;
+    begin();
+    rss_of(1000, 10, 11);
+    rss_of(2000, 20, 21);
+    const struct mpr_sample_high *high = &replay.samples.source[MPR_SOURCE_RSS].high;
+    assert_true(high->sampled);
+    assert_int_equal(high->bytes, 21);
+    rss_of(3000, 15, 40);
+    rss_of(4000, 5, 40);
+    end();
+    assert_false(high->sampled);
+    assert_int_equal(high->bytes, 40);
+    assert_int_equal(high->before.time, 2000);
+    assert_int_equal(high->after.time, 3000);
+    mpr_replay_free(&replay);
+}
+
+static void charge(uint64_t time, uint64_t usage, uint64_t peak)
+{
+    const uint64_t cgroup[] = { usage, UINT64_MAX, peak };
+    sample(time, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
+}
+
+static void a_mark_of_the_cgroup_that_is_older_than_the_process_does_not_count(void **state)
+{
+    (void)state;
+    begin();
+    charge(1000, 10, 90);
+    charge(2000, 30, 90);
+    charge(3000, 20, 90);
+    const struct mpr_sample_high *high = &replay.samples.source[MPR_SOURCE_CGROUP].high;
+    assert_int_equal(high->bytes, 30);
+    assert_true(high->sampled);
+    charge(4000, 20, 95);
+    end();
+    assert_int_equal(high->bytes, 95);
+    assert_false(high->sampled);
+    assert_int_equal(high->after.time, 4000);
+    mpr_replay_free(&replay);
+}
+
 static void a_million_live_blocks_are_summed(void **state)
 {
     (void)state;
@@ -269,6 +389,11 @@ int main(void)
         cmocka_unit_test(samples_around_the_peak),
         cmocka_unit_test(the_largest_sample_of_resident_memory_keeps_its_file),
         cmocka_unit_test(damaged_samples_of_resident_memory_are_bounded),
+        cmocka_unit_test(resident_memory_of_large_mappings_has_owners),
+        cmocka_unit_test(joined_mappings_without_parts_have_no_owner),
+        cmocka_unit_test(freed_blocks_own_no_resident_memory),
+        cmocka_unit_test(the_highest_resident_memory_is_between_two_samples_or_in_one),
+        cmocka_unit_test(a_mark_of_the_cgroup_that_is_older_than_the_process_does_not_count),
         cmocka_unit_test(a_million_live_blocks_are_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

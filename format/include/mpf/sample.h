@@ -46,6 +46,16 @@ enum mpf_sample_resident {
     MPF_RESIDENT_STACK_COUNT, /* number of stacks */
     MPF_RESIDENT_COUNT
 };
+/* Since 1.12: the values of RESIDENT_MAPPING, bytes. */
+enum mpf_resident_mapping {
+    MPF_MAPPING_BYTES, /* of the mapping */
+    MPF_MAPPING_RESIDENT,
+    MPF_MAPPING_HUGE, /* the part of these in anonymous huge pages */
+    MPF_MAPPING_PART, /* bytes of each part of the mapping */
+    MPF_MAPPING_COUNT
+};
+/* A byte for each part follows: its resident share, in units of a 255th, rounded up. */
+enum { MPF_MAPPING_PARTS = 96 };
 enum mpf_sample_cgroup {
     MPF_CGROUP_USAGE,
     MPF_CGROUP_LIMIT,

@@ -185,6 +185,27 @@ static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
     if (out->has_leaks) e->leaks = &out->leaks;
 }
 
+/* Reads the log again for the instant of the highest resident memory, if that says more than the
+ * heaps' peaks and is another instant. */
+static void read_at_rss(struct mpr_insights *out, const char *path,
+                        const struct mpr_progress *progress)
+{
+    const struct mpr_log_peaks *log = &out->peaks.log[0];
+    const struct mpr_reading_peak *rss = &log->rss_peak;
+    struct mpr_error none;
+    bool same = true;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        same &= h->inside || h->nested || (h->peak_time >= rss->from && h->peak_time <= rss->to);
+    }
+    if (same || !mpr_peaks_rss_leads(log)) return;
+    mpr_peaks_init(&out->at_rss,
+                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO,
+                                                .choice = &log->choice,
+                                                .at = { rss->from, rss->to, false } });
+    if (mpr_peaks_add(&out->at_rss, path, progress, &none) == 0) mpr_peaks_finish(&out->at_rss);
+}
+
 /* Takes the devices' accounts when memory ran out, or else at their peaks, and names the other
  * processes in them. */
 static void take_states(struct mpr_insights_reading *g, const struct mpr_progress *progress)
@@ -359,6 +380,7 @@ void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_proces
     read_steps(out, g, g->path, progress);
     read_leaks(out, &g->evidence, &g->look, g->path, progress);
     read_breakdown(out, g->path, g->alone, progress);
+    if (!g->alone) read_at_rss(out, g->path, progress);
     if (out->has_breakdown) g->evidence.breakdown = &out->breakdown;
     take_states(g, progress);
     apply_rules(out, &g->evidence);
@@ -396,6 +418,7 @@ void mpr_insights_free(struct mpr_insights *out)
     if (out->has_leaks) mpr_leaks_free(&out->leaks);
     if (out->has_breakdown) mpr_breakdown_free(&out->breakdown);
     mpr_peaks_free(&out->by_python);
+    mpr_peaks_free(&out->at_rss);
     mpr_peaks_free(&out->peaks);
     free(out->finding);
     mpr_arena_free(&out->arena);

@@ -189,7 +189,8 @@ struct mpr_refused_request {
 
 struct mpr_insights {
     struct mpr_arena arena;
-    struct mpr_peaks peaks; /* the log's peaks, by AUTO */
+    struct mpr_peaks peaks;  /* the log's peaks, by AUTO */
+    struct mpr_peaks at_rss; /* when resident memory was highest, if that leads; otherwise no log */
     struct mpr_insights_oom oom;
     struct mpr_refused_request refused;
     bool died;                          /* it may have been killed because host memory ran out */

@@ -249,6 +249,31 @@ static void fill_heaps(struct mpr_peaks *peaks, const struct mpr_reader *reader,
     out->peak_bytes = out->heaps ? out->heap[0].peak_bytes : 0;
 }
 
+MPR_COMPARE(by_resident, struct mpr_resident_owner,
+            mpr_compare(b->resident, a->resident) ?: mpr_compare(b->bytes, a->bytes)
+                ?: mpr_frame_compare_paths(a->path, b->path))
+
+static void fill_owners(struct mpr_peaks *peaks, const struct mpr_reader *reader,
+                        struct mpr_log_peaks *out)
+{
+    const struct mpr_resident *r = &out->resident;
+    out->owner = mpr_arena_alloc(&peaks->arena, r->cells * sizeof *out->owner);
+    for (const struct mpr_resident_cell *m = r->cell; m < r->cell + r->cells; m++) {
+        struct mpr_resident_owner *o = out->owner, *end = out->owner + out->owners;
+        while (o < end && o->cell != m->cell) o++;
+        if (o == end) {
+            const struct mpr_cell *cell = &reader->replay.accounts.cell[m->cell];
+            *o = (struct mpr_resident_owner){ .path = mpr_label_path(&peaks->arena, reader, cell),
+                                              .cell = m->cell };
+            out->owners++;
+        }
+        o->bytes += m->bytes;
+        o->resident += m->resident;
+        o->huge += m->huge;
+    }
+    qsort(out->owner, out->owners, sizeof *out->owner, by_resident);
+}
+
 void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
                     const struct mpr_choice *choice)
 {
@@ -262,12 +287,16 @@ void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, co
                                    .resident = samples->resident };
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, reader, out);
+    fill_owners(peaks, reader, out);
     out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     out->is_libdw_missing = mpr_label_is_libdw_missing();
     for (int i = 0; i < MPR_READ_SOURCES; i++)
         out->largest[i] = mpr_reading_of(&samples->source[i].largest);
     out->rss_high = mpr_reading_rss_high(samples, out->summary.hwm);
+    const uint64_t end = out->summary.duration_ns;
+    out->rss_peak = mpr_reading_peak(samples, MPR_READ_RSS, out->summary.hwm, end);
+    out->cgroup_peak = mpr_reading_peak(samples, MPR_READ_CGROUP, 0, end);
 }
 
 /* ---- readings that others observe */
@@ -405,6 +434,28 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     mpr_peaks_take(peaks, &reader, path, &choice);
     mpr_reader_close(&reader);
     return 0;
+}
+
+/* Returns true if @less is smaller by a quarter, and by so much that it matters. */
+static bool is_less(uint64_t less, uint64_t more)
+{
+    enum { MATTERS_BYTES = 16 << 20 };
+    return less < more / 4 * 3 && more - less >= MATTERS_BYTES;
+}
+
+bool mpr_peaks_rss_leads(const struct mpr_log_peaks *log)
+{
+    const uint64_t rss = log->rss_peak.bytes;
+    uint64_t sum = 0;
+    bool reserved = false;
+    if (rss == MPF_UNKNOWN || log->devices) return false;
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        if (h->inside || h->nested) continue;
+        sum += h->peak_bytes;
+        reserved |= is_less(rss, h->peak_bytes) || is_less(h->sampled.bytes, h->peak_bytes);
+    }
+    return reserved || is_less(sum, rss);
 }
 
 bool mpr_peaks_has_torch(const struct mpr_log_peaks *log)

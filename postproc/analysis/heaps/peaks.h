@@ -84,6 +84,14 @@ struct mpr_heap_peak {
     struct mpr_reading then[MPR_READ_SOURCES];                            /* valid at the peak */
 };
 
+/* Large blocks and mappings of one call site or range, and how much of them the kernel had in
+ * memory. */
+struct mpr_resident_owner {
+    struct mpr_path path;
+    uint64_t bytes, resident, huge; /* huge: the resident part in huge pages */
+    uint32_t cell;
+};
+
 struct mpr_log_peaks {
     struct mpr_summary summary;
     struct mpr_instant at;    /* the instant that replaced its peak */
@@ -98,7 +106,10 @@ struct mpr_log_peaks {
     uint64_t peak_bytes; /* the largest heap's */
     struct mpr_reading largest[MPR_READ_SOURCES];
     uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
+    struct mpr_reading_peak rss_peak, cgroup_peak;
     struct mpr_resident resident;
+    struct mpr_resident_owner *owner; /* at the time of `resident`, the most resident first */
+    size_t owners;
     long parent;    /* index of the parent process's log, or -1 */
     long executed;  /* index of the log of the program that the process executed next, or -1 */
     size_t process; /* index of the last program's log in its process */
@@ -148,6 +159,9 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
                          struct mpr_heap_peak *out);
 /* Returns the heap of the log, or NULL. */
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);
+/* Returns true if resident memory explains a program of the host better than its heaps: if its peak
+ * differs by a quarter from the bytes of the heaps, or from resident memory at their peak. */
+bool mpr_peaks_rss_leads(const struct mpr_log_peaks *log);
 /* Returns true if PyTorch used a device. */
 bool mpr_peaks_has_torch(const struct mpr_log_peaks *log);
 /* Returns true if one of the logs is incomplete. */

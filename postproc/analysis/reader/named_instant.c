@@ -10,10 +10,14 @@
 #include "labels.h"
 #include "named_ranges.h"
 #include "reader.h"
+#include "reading.h"
 
 static bool is_word(const char *text)
 {
-    return strcmp(text, "peak") == 0 || strcmp(text, "oom") == 0 || strcmp(text, "end") == 0;
+    static const char *const word[] = { "peak", "rss", "cgroup", "oom", "end" };
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (strcmp(text, word[i]) == 0) return true;
+    return false;
 }
 
 bool mpr_named_instant_parse(const char *text)
@@ -208,6 +212,24 @@ int mpr_no_oom(const char *path, struct mpr_error *error)
                     path);
 }
 
+/* The instant lasts from the sample before the highest value to the one with it or after it. */
+static int of_samples(const struct mpr_reader *reader, const char *text, const char *path,
+                      struct mpr_instant *at, struct mpr_error *error)
+{
+    const bool rss = strcmp(text, "rss") == 0;
+    struct mpr_arena arena = { 0 };
+    struct mpr_summary s;
+    mpr_reader_summary(reader, path, &arena, &s);
+    const struct mpr_reading_peak peak =
+        mpr_reading_peak(&reader->replay.samples, rss ? MPR_READ_RSS : MPR_READ_CGROUP,
+                         rss ? s.hwm : 0, s.duration_ns);
+    mpr_arena_free(&arena);
+    *at = (struct mpr_instant){ peak.from, peak.to, false };
+    if (peak.bytes != MPF_UNKNOWN) return 0;
+    return mpr_fail(error, "%s: no sample of %s", path,
+                    rss ? "resident memory" : "the charge of a memory cgroup");
+}
+
 static int of_word(const struct mpr_replay *r, const char *text, const char *path, uint8_t heap,
                    struct mpr_instant *at, struct mpr_error *error)
 {
@@ -232,8 +254,11 @@ int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
         mpr_instance_name_free(&name);
         return status;
     }
+    const bool sampled = strcmp(text, "rss") == 0 || strcmp(text, "cgroup") == 0;
+    reader.replay.options.without_blocks = sampled;
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    const int status = of_word(&reader.replay, text, path, heap, at, error);
+    const int status = sampled ? of_samples(&reader, text, path, at, error)
+                               : of_word(&reader.replay, text, path, heap, at, error);
     mpr_reader_close(&reader);
     return status;
 }

@@ -1,5 +1,6 @@
-/* Instants by name: the peak of a log, its newest out-of-memory event of a device that the program
- * did not recover from, its end, the begin or end of a range's instance, and marks. */
+/* Instants by name: the peak of a log, the highest resident memory, the highest charge of the
+ * memory cgroup, the newest out-of-memory event of a device that the program did not recover from,
+ * the end, the begin or end of a range's instance, and marks. */
 #ifndef MPR_NAMED_INSTANT_H
 #define MPR_NAMED_INSTANT_H
 
@@ -10,9 +11,9 @@
 
 struct mpr_error;
 
-/* Returns true for "peak", "oom", "end" and names of instances (instance_name.h). "NAME:12" is the
- * 12th instance of a range with this name or path, "outer > inner", with or without its numbers
- * (repeats.h). */
+/* Returns true for "peak", "rss", "cgroup", "oom", "end" and names of instances (instance_name.h).
+ * "NAME:12" is the 12th instance of a range with this name or path, "outer > inner", with or
+ * without its numbers (repeats.h). */
 bool mpr_named_instant_parse(const char *text);
 /* Reads the log to find such an instant. For an instance of a range it is the state after its
  * event. If no range has the name, it is the state after the mark with this name, or "NAME:12"

@@ -58,6 +58,36 @@ struct mpr_reading mpr_reading_at_peak(const struct mpr_sample_track *track, uin
     return mpr_reading_of(newer < older ? after : before);
 }
 
+/* ---- the highest value */
+
+static struct mpr_reading_bytes bytes_of(enum mpr_reading_source source,
+                                         const struct mpr_sample *sample)
+{
+    return (struct mpr_reading_bytes){ mpr_sample_bytes((enum mpr_source)source, sample),
+                                       sample->time };
+}
+
+struct mpr_reading_peak mpr_reading_peak(const struct mpr_samples *samples,
+                                         enum mpr_reading_source source, uint64_t told,
+                                         uint64_t end)
+{
+    const struct mpr_sample_track *track = &samples->source[source];
+    const struct mpr_sample_high *high = &track->high;
+    struct mpr_reading_peak peak = { .bytes = high->bytes,
+                                     .to = high->after.time,
+                                     .before = bytes_of(source, &high->before),
+                                     .after = bytes_of(source, &high->after) };
+    if (high->before.valid) peak.from = mpr_reading_held_until(&high->before, high->after.time);
+    if (high->bytes != MPF_UNKNOWN && high->sampled) peak.from = peak.to;
+    if (!told || (peak.bytes != MPF_UNKNOWN && told <= peak.bytes)) return peak;
+    peak = (struct mpr_reading_peak){ .bytes = told,
+                                      .to = end,
+                                      .before = bytes_of(source, &track->now),
+                                      .after = { MPF_UNKNOWN, 0 } };
+    if (track->now.valid) peak.from = mpr_reading_held_until(&track->now, end);
+    return peak;
+}
+
 /* ---- limits */
 
 uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value)

@@ -29,6 +29,20 @@ uint64_t mpr_reading_held_until(const struct mpr_sample *sample, uint64_t next);
  * MPF_UNKNOWN. */
 struct mpr_samples;
 uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t at_end);
+/* The highest resident bytes of the process, or the highest charge of its cgroup. */
+struct mpr_reading_peak {
+    uint64_t bytes;    /* MPF_UNKNOWN without samples */
+    uint64_t from, to; /* ns: it was reached in this time; equal if a sample has this value */
+    /* The samples around it. Their bytes are MPF_UNKNOWN without a sample. If from and to are
+     * equal, the second sample has the highest value. */
+    struct mpr_reading_bytes {
+        uint64_t bytes, time;
+    } before, after;
+};
+/* @told: resident bytes from the end of the log, or 0; @end: the time of the log's end, ns. */
+struct mpr_reading_peak mpr_reading_peak(const struct mpr_samples *samples,
+                                         enum mpr_reading_source source, uint64_t told,
+                                         uint64_t end);
 /* Returns the largest sample of one of the kernel's values (MPF_RSS_*), or 0 without any. */
 uint64_t mpr_reading_high(const struct mpr_samples *samples, int value);
 /* Returns the sample that was valid at the heap's peak, @instant; it is not valid if no sample was

@@ -13,7 +13,16 @@ void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
     MPR_GROW(b->limit, b->limits, b->cap);
     b->limit[b->limits] = *limit;
-    b->limit[b->limits++].account = mpr_heap_name(limit->heap);
+    b->limit[b->limits++].account = limit->of == MPR_LIMIT_RSS      ? "rss"
+                                    : limit->of == MPR_LIMIT_CGROUP ? "cgroup"
+                                                                    : mpr_heap_name(limit->heap);
+}
+
+enum mpr_limit_of mpr_budget_of(const char *name)
+{
+    return strcmp(name, "rss") == 0      ? MPR_LIMIT_RSS
+           : strcmp(name, "cgroup") == 0 ? MPR_LIMIT_CGROUP
+                                         : MPR_LIMIT_HEAP;
 }
 
 void mpr_budget_free(struct mpr_budget *b)
@@ -87,7 +96,9 @@ static const struct form *form_of(const char *word)
           "line \"load (loader.py:*)\" host/heap 500MiB" },
         { "thread", MPR_LIMIT_THREAD, 4, "thread NAME HEAP SIZE",
           "thread loader* host/heap 500MiB" },
-        { "role", MPR_LIMIT_ROLE, 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" }
+        { "role", MPR_LIMIT_ROLE, 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" },
+        { "rss", MPR_LIMIT_RSS, 2, "rss SIZE", "rss 900MiB" },
+        { "cgroup", MPR_LIMIT_CGROUP, 2, "cgroup SIZE", "cgroup 900MiB" }
     };
     for (size_t i = 0; word && i < sizeof forms / sizeof *forms; i++)
         if (strcmp(forms[i].word, word) == 0) return &forms[i];
@@ -105,8 +116,8 @@ static int fail_form(const char *from, const char *word, struct mpr_error *error
     return mpr_fail(
         error,
         "%s: expected heap NAME SIZE, range \"PATH\" HEAP SIZE, line \"TEXT\" HEAP SIZE, thread NAME "
-        "HEAP SIZE or role NAME HEAP SIZE, such as: heap host/heap 500MiB (and optional after the size, "
-        "if it may match nothing)",
+        "HEAP SIZE, role NAME HEAP SIZE, rss SIZE or cgroup SIZE, such as: heap host/heap 500MiB (and "
+        "optional after the size, if it may match nothing)",
         from);
 }
 
@@ -158,7 +169,7 @@ static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, 
     limit->name = words == 4 ? word[1] : "";
     limit->heap = mpr_heap_named(word[words - 2]);
     limit->role = mpr_role_named(limit->name);
-    if (!limit->heap)
+    if (!limit->heap && form->words > 2)
         return mpr_fail(
             error,
             "%s: unknown heap '%s': expected host/heap, host/mmap, ... or a heap of a GPU, such as "

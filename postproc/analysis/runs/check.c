@@ -214,6 +214,16 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
     }
 }
 
+static void fill_from_samples(const struct mpr_check *check, struct mpr_check_row *out)
+{
+    const struct mpr_log_peaks *log = newest(&check->best);
+    out->log = log->summary.path;
+    out->by = log->choice.by;
+    out->reached = out->limit.of == MPR_LIMIT_RSS ? log->rss_peak : log->cgroup_peak;
+    out->absent = out->reached.bytes == MPF_UNKNOWN;
+    if (!out->absent) out->is = out->reached.bytes;
+}
+
 static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row *out)
 {
     const struct mpr_breakdown *b = &check->breakdown[check->breakdowns - 1];
@@ -261,6 +271,8 @@ int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, cons
             .log_index = check->best.logs - 1, .limit = budget->limit[i], .nearest = "", .grown = ""
         };
         if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
+        else if (row.limit.of == MPR_LIMIT_RSS || row.limit.of == MPR_LIMIT_CGROUP)
+            fill_from_samples(check, &row);
         else fill_from_peaks(check, &row);
         add(check, row);
     }

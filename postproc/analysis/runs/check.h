@@ -16,7 +16,7 @@ struct mpr_check_row {
     size_t log_index; /* in `best` */
     struct mpr_limit limit;
     uint64_t is, over;         /* bytes at the heap's peak; over: beyond the limit */
-    bool absent;               /* the log has no such heap, or account */
+    bool absent;               /* the log has no such heap, account or sample */
     bool unmatched;            /* no range, line, thread or role of the heap matches */
     const char *nearest;       /* a similar name, or "" */
     bool nearest_is_line;      /* the similar name is a line of the table, not a range */
@@ -27,7 +27,8 @@ struct mpr_check_row {
     const char *grown; /* limits of a base: the line that grew most, or "" */
     uint64_t grown_bytes;
     bool grown_estimated;
-    bool is_approximate; /* `is` is an estimate, or the heap's peak is approximate */
+    struct mpr_reading_peak reached; /* RSS, CGROUP: the time */
+    bool is_approximate;             /* `is` is an estimate, or the heap's peak is approximate */
 };
 
 struct mpr_check {
