@@ -12,6 +12,7 @@
 #define PERIOD_NS UINT64_C(100000000)
 #define START_NS  UINT64_C(1000000000)
 #define END_NS    UINT64_C(1000000000)
+#define AGE_US    UINT64_C(100000)
 
 static uint32_t state_of(unsigned number)
 {
@@ -175,17 +176,26 @@ static void encode(void)
     mp_encoder_wake();
 }
 
-/* Returns true if a chunk has been filled, or many are in use. */
+/* Returns true if the process has lived for AGE_US: for half of that at least, because a unit of
+ * time of the log is at most 1 us and more than half of it. */
+static bool has_lived(const struct mp_process *p)
+{
+    return (mp_clock_ticks() - p->start.ticks) >> p->tick_shift >= AGE_US;
+}
+
+/* Returns true if a chunk has been filled, many are in use, or the process is to be sampled. */
 static bool is_worth_it(const struct mp_process *p)
 {
-    return __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) >
+    return has_lived(p) ||
+           __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) >
                __atomic_load_n(&p->thread_number, __ATOMIC_RELAXED) ||
            __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
 }
 
 bool mp_encoder_due(bool now)
 {
-    return mp_process->known && state_of(0) == MP_ENCODER_NONE && (now || is_worth_it(mp_process));
+    return mp_process && mp_process->known && state_of(0) == MP_ENCODER_NONE &&
+           (now || is_worth_it(mp_process));
 }
 
 /* Runs on the worker. */
@@ -212,7 +222,27 @@ void mp_encoder_start(void)
     if (!mp_worker_post(start_first)) mp_encoder_not_started();
 }
 
+/* The log has not ended, and is not about to. */
+static bool is_recording(const struct mp_process *p)
+{
+    return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == MP_ON &&
+           !__atomic_load_n(&p->finishing, __ATOMIC_ACQUIRE) &&
+           !__atomic_load_n(&p->ended, __ATOMIC_ACQUIRE);
+}
+
+void mp_encoder_start_by_worker(void)
+{
+    if (!is_recording(mp_process) || !change_state(0, MP_ENCODER_NONE, MP_ENCODER_STARTING)) return;
+    mp_epoch_prepare();
+    start_first();
+}
+
 static bool do_nothing(void) { return true; }
+
+void mp_encoder_start_later(void)
+{
+    if (mp_process->known && state_of(0) == MP_ENCODER_NONE) mp_worker_post(do_nothing);
+}
 
 /* The worker does one job at a time. */
 void mp_encoder_start_now(void)

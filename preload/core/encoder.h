@@ -1,10 +1,12 @@
 /* The encoders: memprof's threads that move the events of the program's threads into the log.
  *
  * The first one works every 100 ms, or when it is woken, and takes the samples. It starts when a
- * first chunk is full or a first large block is allocated. Smaller processes are encoded at their
- * end. Once a thread of the program had to wait for a chunk, a second encoder helps whenever the
- * first one is too slow. With eight processors or more there may be a third and a fourth. All share
- * the worker's descriptor table. */
+ * first chunk is full, a first large block is allocated or a large file is mapped. If the process
+ * has lived for 100 ms, it also starts at the next event that leaves the fast path, or without an
+ * event if there is a worker, which the program's second thread starts. Smaller processes are
+ * encoded at their end. Once a thread of the program had to wait for a chunk, a second encoder
+ * helps whenever the first one is too slow. With eight processors or more there may be a third and
+ * a fourth. All share the worker's descriptor table. */
 #ifndef MP_ENCODER_H
 #define MP_ENCODER_H
 
@@ -19,6 +21,11 @@
 bool mp_encoder_due(bool now);
 /* Lets the worker start it, without waiting. */
 void mp_encoder_start(void);
+/* Starts the worker, which starts the encoder if the process lives long enough. Blocks signals
+ * itself; needs a stack of some KiB. */
+void mp_encoder_start_later(void);
+/* The same as mp_encoder_start, on the worker, which holds its lock. */
+void mp_encoder_start_by_worker(void);
 /* Returns true while the first encoder is starting or running. */
 bool mp_encoder_runs(void);
 /* Starts it and waits for that, before a call after which the process cannot create threads. */

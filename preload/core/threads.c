@@ -175,6 +175,12 @@ static struct mp_thread *begin_record(void)
     return t;
 }
 
+static void expect_a_long_life(void *arg)
+{
+    (void)arg;
+    mp_encoder_start_later();
+}
+
 /* A record that a forked child's thread inherited may become another thread's, so it is not used
  * any more. */
 struct mp_thread *mp_thread_register(void)
@@ -188,5 +194,6 @@ struct mp_thread *mp_thread_register(void)
     __atomic_store_n(&t->tid, tid > 0 ? tid : 0, __ATOMIC_RELEASE);
     t->in_log = mp_loss_now() - 1;
     mp_self = t;
+    if (t->number == 2) mp_own_stack_call(expect_a_long_life, NULL);
     return t;
 }

@@ -71,6 +71,15 @@ static void dismiss(struct mp_worker *w)
         mp_sys_futex_wake(&w->state);
 }
 
+/* A holder of the lock may be about to end memprof's threads. */
+static void start_encoder(struct mp_worker *w)
+{
+    uint64_t signals;
+    if (!mp_encoder_due(false) || !mp_lock_within(&w->lock, 0, &signals)) return;
+    mp_encoder_start_by_worker();
+    mp_unlock(&w->lock, signals);
+}
+
 static void serve(void)
 {
     struct mp_worker *w = &mp_process->worker;
@@ -83,6 +92,7 @@ static void serve(void)
         if (state == POSTED) finish_job(w);
         else {
             mp_sys_futex_wait(&w->state, IDLE, LOOK_NS);
+            start_encoder(w);
             if (!mp_encoder_runs() && mp_encoder_is_alone()) dismiss(w);
         }
     }

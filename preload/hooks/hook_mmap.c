@@ -7,13 +7,15 @@
 #include <errno.h>
 
 #include "base/sys.h"
+#include "core/process.h"
 #include "core/record.h"
 #include "hooks/shm.h"
 #include "python/pymalloc.h"
 #include "real/real.h"
 
-#define HOOK   __attribute__((visibility("default")))
-#define CALLER __builtin_return_address(0)
+#define HOOK    __attribute__((visibility("default")))
+#define CALLER  __builtin_return_address(0)
+#define SAMPLED ((size_t)16 << 20) /* mappings of this size and above are worth samples */
 
 /* A size of a terabyte or more does not fit into one event. */
 #define PIECE ((size_t)1 << 39)
@@ -50,6 +52,12 @@ static void not_mapped(unsigned heap, size_t bytes, int flags, int fd)
     else mp_record_fail(heap, errno, bytes);
 }
 
+/* Samples of resident memory show how much of a large mapping is used. */
+static void sample_soon(size_t bytes)
+{
+    if (bytes >= SAMPLED && mp_record_here() && mp_process_is_owner()) mp_record_want_encoder(true);
+}
+
 static void mapped(const void *caller, void *p, size_t bytes, int prot, int flags, int fd)
 {
     if (mp_real_in_allocator(caller)) return;
@@ -60,6 +68,7 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
     else if (heap != MPF_HEAP_NONE)
         region(prot & PROT_WRITE ? MPF_OP_MAP : MPF_OP_RESERVE, heap, (uintptr_t)p, pages(bytes));
     else if (flags & MAP_FIXED) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
+    if (p != MAP_FAILED) sample_soon(bytes);
 }
 
 HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)

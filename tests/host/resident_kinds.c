@@ -1,5 +1,6 @@
-/* Touches memory of one kind, which the argument names, prints its bytes, and exits while it is
- * still resident. */
+/* Touches memory of one kind, which the argument names, and prints its bytes. It exits while the
+ * memory is still resident, or, if the kind is "ended" or "dropped", after memprof has sampled it.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,8 +32,10 @@ static void *run(void *arg)
 {
     volatile int sum = descend(DEPTH - 1);
     (void)sum;
+    if (arg) pthread_setname_np(pthread_self(), "ends");
     pthread_barrier_wait(&ready);
-    pause();
+    if (arg) pthread_barrier_wait(&ready);
+    else pause();
     return arg;
 }
 
@@ -61,15 +64,80 @@ static void wait_for_sleep(void)
     if (tasks) closedir(tasks);
 }
 
-static size_t touch_stacks(void)
+static int memprofs_threads(void)
 {
-    pthread_t thread;
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[64], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", task->d_name);
+        const int fd = open(path, O_RDONLY);
+        if (fd >= 0 && read(fd, name, sizeof name - 1) > 0) count += !strcmp(name, "memprof\n");
+        if (fd >= 0) close(fd);
+    }
+    if (tasks) closedir(tasks);
+    return count;
+}
+
+/* Waits until memprof's encoder runs, and a sample is due. Returns false if none starts. */
+static bool await_sample(void)
+{
+    enum { LOOKS = 1000, PAUSE_US = 10000, SAMPLE_US = 300000 };
+    for (int i = 0; i < LOOKS && memprofs_threads() < 2; i++) usleep(PAUSE_US);
+    usleep(SAMPLE_US);
+    return memprofs_threads() >= 2;
+}
+
+/* @ends: the threads end before the process. */
+static size_t touch_stacks(bool ends)
+{
+    pthread_t thread[THREADS];
+    bool sampled = true;
     pthread_barrier_init(&ready, NULL, THREADS + 1);
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&thread, NULL, run, NULL)) return 0;
+        if (pthread_create(&thread[i], NULL, run, ends ? &ready : NULL)) return 0;
     pthread_barrier_wait(&ready);
     wait_for_sleep();
-    return (size_t)THREADS * DEPTH * FRAME;
+    if (ends) {
+        sampled = await_sample();
+        pthread_barrier_wait(&ready);
+        for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    }
+    return sampled ? (size_t)THREADS * DEPTH * FRAME : 0;
+}
+
+static size_t touch_and_drop(void)
+{
+    char *at = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return 0;
+    memset(at, 1, FILE_BYTES);
+    const bool sampled = await_sample();
+    madvise(at, FILE_BYTES, MADV_DONTNEED);
+    return sampled ? FILE_BYTES : 0;
+}
+
+/* A large block that is hardly touched, and a smaller one that is. The kernel may join them to one
+ * mapping. */
+static size_t touch_a_part(void)
+{
+    char *reserved = malloc(8 * FILE_BYTES), *used = malloc(FILE_BYTES);
+    if (!reserved || !used) return 0;
+    memset(reserved, 1, FILE_BYTES / 4);
+    memset(used, 1, FILE_BYTES);
+    return reserved[1] + used[1] == 2 ? FILE_BYTES : 0;
+}
+
+/* Maps little memory until memprof's encoder runs, which is 100 ms after the start of the process.
+ */
+static size_t live_on(void)
+{
+    enum { LOOKS = 1000, PAUSE_US = 10000 };
+    for (int i = 0; i < LOOKS && memprofs_threads() < 2; i++) {
+        void *at = mmap(NULL, 4 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at != MAP_FAILED) munmap(at, 4 << 20);
+        usleep(PAUSE_US);
+    }
+    return (size_t)memprofs_threads();
 }
 
 static size_t touch_static(void)
@@ -105,7 +173,11 @@ int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "";
     size_t bytes = 0;
-    if (!strcmp(kind, "stacks")) bytes = touch_stacks();
+    if (!strcmp(kind, "stacks")) bytes = touch_stacks(false);
+    else if (!strcmp(kind, "ended")) bytes = touch_stacks(true);
+    else if (!strcmp(kind, "dropped")) bytes = touch_and_drop();
+    else if (!strcmp(kind, "part")) bytes = touch_a_part();
+    else if (!strcmp(kind, "late")) bytes = live_on();
     else if (!strcmp(kind, "static")) bytes = touch_static();
     else if (!strcmp(kind, "file") && argc > 2) bytes = touch_file(argv[2]);
     else if (!strcmp(kind, "tables")) bytes = touch_sparsely();

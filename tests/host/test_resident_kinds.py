@@ -58,5 +58,40 @@ def test_resident_memory_does_not_include_page_tables():
     mp.equal(finding["finding"], "page_tables", "first finding")
 
 
+def test_resident_memory_has_stacks_of_threads_that_ended():
+    """These threads allocate nothing, so only the second thread's name starts the encoder."""
+    right, sample, finding = resident("ended")
+    near(sample["stack_bytes"], right, 2 * MIB, "stacks")
+    mp.equal(finding["finding"], "thread_stacks", "first finding")
+
+
+def test_resident_memory_that_the_program_gave_back_has_the_time_of_its_peak():
+    """A large mapping starts the encoder, which samples it while it is resident."""
+    result = mp.run([mp.victim("resident_kinds"), "dropped"], env={"MEMPROF_MIN_RSS": "0"})
+    path, right = result.logs.one().path, int(result.out)
+    mp.check(right, "the encoder did not start")
+    peak = report("summary", path)["rss_peak"]
+    near(peak["bytes"], right, 16 * MIB, "peak")
+    near(peak["after_bytes"], right, 16 * MIB, "sample at the peak")
+    end = report("peaks", path)["logs"][0]["duration_ns"]
+    mp.check(peak["to_ns"] < end, f"{peak} in {end} ns")
+
+
+def test_large_blocks_are_listed_by_what_is_resident_of_them():
+    """The kernel joins the mappings of the blocks, and memprof knows its pages in parts of a 96th."""
+    result = mp.run([mp.victim("resident_kinds"), "part"], env={"MEMPROF_MIN_RSS": "0"})
+    path, right = result.logs.one().path, int(result.out)
+    used, reserved = report("peaks", path)["logs"][0]["resident_owners"]
+    slack = 9 * right // 96 + MIB
+    for owner, resident_bytes, bytes_ in ((used, right, right), (reserved, right // 4, 8 * right)):
+        mp.check(abs(owner["resident_bytes"] - resident_bytes) <= slack, f"{owner}: {resident_bytes} are resident")
+        near(owner["bytes"], bytes_, MIB, "bytes")
+
+
+def test_encoder_starts_in_a_process_that_has_lived_for_100_ms():
+    result = mp.run([mp.victim("resident_kinds"), "late"])
+    mp.equal(result.out, b"2\n", "memprof's threads")
+
+
 if __name__ == "__main__":
     mp.main()
