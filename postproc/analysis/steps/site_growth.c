@@ -54,7 +54,8 @@ static bool is_recent(uint64_t span, uint64_t pause, uint64_t rest)
 
 /* Returns true if the site was in use until the program ended, by the clock and by the allocations
  * of the program.  A site that loaded data at the start is not: loading may take most of the time
- * of a run, but then come many allocations without it. */
+ * of a run, but then come many allocations without it.  If these are known, the program may wait
+ * for a moment before it ends, for instance for the other ranks of its job. */
 static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end)
 {
     const struct mpr_survivor_time *first = &f->first, *last = &f->last;
@@ -64,7 +65,8 @@ static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end
         if (b->ns - a->ns > pause.ns) pause.ns = b->ns - a->ns;
         if (b->made - a->made > pause.made) pause.made = b->made - a->made;
     }
-    return is_recent(last->ns - first->ns, pause.ns, mpr_saturating_sub(end.ns, last->ns)) &&
+    const uint64_t rest = mpr_saturating_sub(end.ns, last->ns);
+    return ((end.made && rest <= MOMENT_NS) || is_recent(last->ns - first->ns, pause.ns, rest)) &&
            is_recent(last->made - first->made, pause.made,
                      mpr_saturating_sub(end.made, last->made));
 }
