@@ -1,6 +1,6 @@
 # `cpack` makes two packages of a build: one for Debian and Ubuntu, whose dependencies dpkg-shlibdeps finds, and an
 # archive that runs from any folder, with a memprof-report that needs only the C library. packaging/generator.cmake has
-# the differences.
+# the differences. packaging/wheel.py makes a wheel of the archive.
 set(CPACK_PACKAGE_NAME memprof)
 set(CPACK_PACKAGE_CONTACT "memprof maintainers <maintainers@memprof.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "memory profiler for out-of-memory deaths on the host and on GPUs")
@@ -17,6 +17,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_ARCHIVE_FILE_NAME memprof-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/packaging/generator.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/packaging/debian.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/packaging/wheel.cmake)
 set(CPACK_MEMPROF_PACKAGING ${CMAKE_CURRENT_SOURCE_DIR}/packaging)
 set(CPACK_BUILD_FOLDER ${CMAKE_BINARY_DIR})
 
@@ -24,6 +25,7 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3 (>= 3.9), python3-pandas")
 if(MEMPROF_LIBDW)
   set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdw1) # loaded at run time; later releases' libdw1t64 provides it
 endif()

@@ -123,3 +123,19 @@ def run(command, paths, options):
 def run_json(command, paths, options):
     """Returns the report as parsed JSON."""
     return json.loads(run(command, paths, {**options, "format": "json"}))
+
+
+# ---- the commands that a wheel installs
+
+def run_inside(name):
+    """Becomes the program that is inside of this package."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", name)
+    os.execv(path, [path, *sys.argv[1:]])
+
+
+def run_memprof():
+    run_inside("memprof")
+
+
+def run_memprof_report():
+    run_inside("memprof-report")

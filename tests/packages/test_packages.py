@@ -170,6 +170,24 @@ def test_package_runs_unpacked():
     works(deb())
 
 
+def test_wheel_installs_and_runs():
+    archive()
+    place = mp.fresh("site")
+    pip = [next((python for python in ("python3", "/usr/bin/python3") if subprocess.run([python, "-m", "pip", "--version"], stdout=subprocess.DEVNULL,
+                                                                                       stderr=subprocess.DEVNULL).returncode == 0), None), "-m", "pip"]
+    if not pip[0]:
+        raise mp.Skip("pip is not installed")
+    output(*pip, "install", "--quiet", "--no-index", "--target", place, one(f"memprof_report-{VERSION}-*.whl"))
+    works(os.path.join(place, "memprof_report"))
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")}, "PYTHONPATH": place, "PATH": place + "/bin:" + os.environ["PATH"]}
+    mp.equal(output("memprof-report", "--version", env=env), f"memprof-report {VERSION}\n", "output of the installed command")
+    logs = mp.fresh()
+    output("memprof", "run", "-q", "-o", os.path.join(logs, "run"), "--", "python3", "-c", "import memprof_report\nwith memprof_report.range('step'): x = bytearray(1 << 20)",
+           env=env)
+    script = "import sys, memprof_report; print(max(row['bytes_at_peak'] for row in memprof_report.open(sys.argv[1], pandas=False).peaks() if row['path'] == ('step',)))"
+    mp.within(int(output("python3", "-B", "-c", script, os.path.join(logs, "run"), env=env)), 1 << 20, (1 << 20) + 4096, "bytes of the range")
+
+
 def recipe():
     """Returns the instructions of each stage of the container's recipe."""
     with open(os.path.join(SOURCE, "packaging/Dockerfile")) as file:
