@@ -52,13 +52,8 @@ static void not_mapped(unsigned heap, size_t bytes, int flags, int fd)
     else mp_record_fail(heap, errno, bytes);
 }
 
-/* Samples of resident memory show how much of a large mapping is used. */
-static void sample_soon(size_t bytes)
-{
-    if (bytes >= SAMPLED && mp_record_here() && mp_process_is_owner()) mp_record_want_encoder(true);
-}
-
-static void mapped(const void *caller, void *p, size_t bytes, int prot, int flags, int fd)
+static __attribute__((noinline)) void mapped(const void *caller, void *p, size_t bytes, int prot,
+                                             int flags, int fd)
 {
     if (mp_real_in_allocator(caller)) return;
     const unsigned heap = heap_of(flags, fd);
@@ -68,7 +63,15 @@ static void mapped(const void *caller, void *p, size_t bytes, int prot, int flag
     else if (heap != MPF_HEAP_NONE)
         region(prot & PROT_WRITE ? MPF_OP_MAP : MPF_OP_RESERVE, heap, (uintptr_t)p, pages(bytes));
     else if (flags & MAP_FIXED) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
-    if (p != MAP_FAILED) sample_soon(bytes);
+}
+
+/* Samples of resident memory show how much of a large mapping is used. Called after mapped() has
+ * returned, so that both use the same part of the stack. */
+static __attribute__((noinline)) void sample_soon(const void *caller, const void *p, size_t bytes)
+{
+    if (p != MAP_FAILED && bytes >= SAMPLED && !mp_real_in_allocator(caller) &&
+        mp_process_is_owner() && mp_record_here())
+        mp_record_want_encoder(true);
 }
 
 HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
@@ -76,6 +79,7 @@ HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offse
     mp_real_ready();
     void *p = mp_real.mmap(at, bytes, prot, flags, fd, offset);
     mapped(CALLER, p, bytes, prot, flags, fd);
+    sample_soon(CALLER, p, bytes);
     return p;
 }
 
@@ -84,6 +88,7 @@ HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t o
     mp_real_ready();
     void *p = mp_real.mmap64(at, bytes, prot, flags, fd, offset);
     mapped(CALLER, p, bytes, prot, flags, fd);
+    sample_soon(CALLER, p, bytes);
     return p;
 }
 
