@@ -40,6 +40,11 @@ const struct mpr_column mpr_reading_rss[] = {
     { .key = "rollup_time_ns", .get = rollup_time },
 };
 
+#define KIND(name, which)                                                                          \
+    {                                                                                              \
+        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]),                      \
+        .unless = MPR_ABSENT_AT_MAX                                                                \
+    }
 const struct mpr_column mpr_reading_cgroup[] = {
     TIME,
     VALUE("usage_bytes", MPF_CGROUP_USAGE),
@@ -50,6 +55,10 @@ const struct mpr_column mpr_reading_cgroup[] = {
       .type = MPR_BYTES,
       MPR_FIELD(mpr_reading, value[MPF_CGROUP_MEMPROF]),
       .unless = MPR_ABSENT_AT_MAX },
+    KIND("anon_bytes", MPF_CGROUP_ANON),
+    KIND("cache_bytes", MPF_CGROUP_CACHE),
+    KIND("shmem_bytes", MPF_CGROUP_SHMEM),
+    KIND("kernel_bytes", MPF_CGROUP_KERNEL),
 };
 
 const struct mpr_column mpr_reading_jemalloc[] = {
@@ -105,6 +114,20 @@ void mpr_report_reading_peak(struct mpr_document *doc, const char *key,
     if (peak->bytes != MPF_UNKNOWN) mpr_doc_object(doc, key, peak_fields, peak);
 }
 
+const char *mpr_reading_outside(const struct mpr_reading *cgroup, uint64_t bytes, uint64_t *kind)
+{
+    static const struct {
+        int value;
+        const char *name;
+    } kinds[] = { { MPF_CGROUP_SHMEM, "files on tmpfs or shared memory" },
+                  { MPF_CGROUP_KERNEL, "memory of the kernel" } };
+    for (size_t i = 0; cgroup->valid && i < sizeof kinds / sizeof *kinds; i++) {
+        *kind = cgroup->value[kinds[i].value];
+        if (*kind != MPF_UNKNOWN && *kind >= bytes / 2) return kinds[i].name;
+    }
+    return NULL;
+}
+
 static const char *time_and_bytes(struct mpr_document *doc, uint64_t time, uint64_t bytes)
 {
     if (bytes == MPF_UNKNOWN) return mpr_doc_time(doc, time);
@@ -136,9 +159,13 @@ bool mpr_report_rss_peak(struct mpr_document *doc, const struct mpr_log_peaks *l
     mpr_doc_add_plain(doc, "; its cgroup: %s of a limit of %s, %s",
                       mpr_doc_size(doc, cgroup->bytes), mpr_doc_size(doc, limit),
                       mpr_report_reached(doc, cgroup));
-    if (cgroup->bytes >= limit / 10 * 9 && rss->bytes < cgroup->bytes / 4 * 3)
-        mpr_doc_add_plain(doc, ", at least %s of it outside of this process",
-                          mpr_doc_size(doc, cgroup->bytes - rss->bytes));
+    if (cgroup->bytes < limit / 10 * 9 || rss->bytes >= cgroup->bytes / 4 * 3) return true;
+    const uint64_t outside = cgroup->bytes - rss->bytes;
+    uint64_t bytes;
+    const char *kind = mpr_reading_outside(&log->largest[MPR_READ_CGROUP], outside, &bytes);
+    mpr_doc_add_plain(doc, ", at least %s of it outside of this process",
+                      mpr_doc_size(doc, outside));
+    if (kind) mpr_doc_add_plain(doc, " (%s, up to %s)", kind, mpr_doc_size(doc, bytes));
     return true;
 }
 
@@ -320,6 +347,8 @@ static void cgroup_line(struct mpr_document *doc, const struct mpr_reading *r)
                       mpr_doc_time(doc, r->time));
     part(doc, "limit", r->value[MPF_CGROUP_LIMIT]);
     part(doc, "peak", r->value[MPF_CGROUP_PEAK]);
+    part(doc, "tmpfs and shared", r->value[MPF_CGROUP_SHMEM]);
+    part(doc, "kernel", r->value[MPF_CGROUP_KERNEL]);
     if (kills != MPF_UNKNOWN && kills) mpr_doc_add_plain(doc, "  OOM kills %" PRIu64, kills);
     mpr_doc_end(doc);
 }

@@ -7,7 +7,7 @@
 #include "peaks.h"
 
 /* The values of one source's reading, named as in JSON. */
-enum { MPR_RSS_COLUMNS = 14, MPR_CGROUP_COLUMNS = 6, MPR_JEMALLOC_COLUMNS = 7 };
+enum { MPR_RSS_COLUMNS = 14, MPR_CGROUP_COLUMNS = 10, MPR_JEMALLOC_COLUMNS = 7 };
 extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
     mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
 
@@ -36,6 +36,10 @@ void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak
 void mpr_report_resident(struct mpr_document *doc, const struct mpr_log_peaks *log, bool lines);
 /* Returns the resident bytes of which the sample knows the parts, or MPF_UNKNOWN. */
 uint64_t mpr_reading_resident_bytes(const struct mpr_reading *rss);
+/* Returns the kind of the cgroup's charge that is in no process and has at least half of @bytes,
+ * such as "files on tmpfs or shared memory", with its bytes; NULL if none is known.  Page cache
+ * does not count, because the kernel frees it. */
+const char *mpr_reading_outside(const struct mpr_reading *cgroup, uint64_t bytes, uint64_t *kind);
 /* Adds the time of Private_Dirty and Pss to a line, if they were read before the other values. */
 void mpr_report_smaps_time(struct mpr_document *doc, const struct mpr_reading *rss);
 

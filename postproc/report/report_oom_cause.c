@@ -144,6 +144,16 @@ static bool is_elsewhere(const struct cause *c)
 static void elsewhere(struct cause *c)
 {
     const struct mpr_host_oom *host = &c->log->host;
+    const uint64_t charge = host->cgroup.value[MPF_CGROUP_USAGE];
+    uint64_t bytes;
+    const char *kind = mpr_reading_outside(&host->cgroup, charge, &bytes);
+    if (kind) {
+        LINE(c, "why",
+             "%s: %s of the %s that the cgroup was charged at %s; the process's RSS was %s", kind,
+             size(c, bytes), size(c, charge), mpr_doc_time(c->doc, host->cgroup.time),
+             size(c, mpr_reading_resident_bytes(&host->rss)));
+        return;
+    }
     LINE(c, "why",
          "not known: at %s the cgroup was charged %s, and the process's RSS was %s; the rest "
          "may be files on tmpfs, page cache, memory of the kernel or other processes",

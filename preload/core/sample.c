@@ -25,14 +25,21 @@ static uint64_t number_of(const char *text)
 }
 
 struct sampler {
-    uint64_t next, next_rollup, full; /* CLOCK_MONOTONIC ns of the next samples */
-    uint64_t dirty, pss;
+    uint64_t next, next_rollup, next_stat, full; /* CLOCK_MONOTONIC ns of the next samples */
+    uint64_t dirty, pss, anon, cache, shmem, kernel;
     uint64_t rss[MPF_RSS_COUNT], cgroup[MPF_CGROUP_COUNT], host[MPF_HOST_COUNT];
     int cgroup_version; /* 0: not determined yet, -1: no cgroup */
     char cgroup_path[512];
 };
 /* Forked children continue with the parent's cgroup. Everything that is then due is sampled. */
 static struct sampler s;
+
+/* Returns when a figure may be read again whose reading began at `now` and has ended. */
+static uint64_t next_by_cost(uint64_t now)
+{
+    const uint64_t pause = (mp_sys_clock(CLOCK_MONOTONIC) - now) * MP_SAMPLE_COST_FACTOR;
+    return now + (pause > PERIOD_NS ? pause : PERIOD_NS);
+}
 
 /* ---- RSS */
 
@@ -45,9 +52,7 @@ static void read_rollup(uint64_t now)
         s.dirty = mp_sys_kib(text, "Private_Dirty:");
         s.pss = mp_sys_kib(text, "Pss:");
     }
-    const uint64_t cost = mp_sys_clock(CLOCK_MONOTONIC) - now;
-    const uint64_t pause = cost * MP_SAMPLE_COST_FACTOR;
-    s.next_rollup = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
+    s.next_rollup = next_by_cost(now);
 }
 
 /* Returns true if a value other than the time changed by a page or more. Values that were not read
@@ -154,11 +159,47 @@ uint64_t mp_sample_cgroup_limit(void)
     return real_limit(cgroup_value(file, NULL));
 }
 
-static void sample_cgroup(bool always)
+/* @key: with the line break before it and the blank after it. */
+static uint64_t stat_value(const char *text, const char *key)
+{
+    const char *line = strstr(text, key);
+    return line ? mp_text_decimal(line + strlen(key)) : MPF_UNKNOWN;
+}
+
+static uint64_t without(uint64_t sum, uint64_t part)
+{
+    return sum != MPF_UNKNOWN && part != MPF_UNKNOWN && part <= sum ? sum - part : sum;
+}
+
+/* Version 1 has the kernel's memory in a file of its own, and may not count it.  In both versions
+ * the cache includes shared memory. */
+static void read_stat(uint64_t now)
+{
+    static char text[8192] = "\n";
+    char path[640];
+    struct mp_text t = MP_TEXT(path);
+    const bool two = s.cgroup_version == 2;
+    const uint64_t start = mp_sys_clock(CLOCK_MONOTONIC);
+    s.anon = s.cache = s.shmem = s.kernel = MPF_UNKNOWN;
+    if (now < s.next_stat) return;
+    mp_text_str(&t, s.cgroup_path);
+    mp_text_str(&t, "/memory.stat");
+    if (!t.full && mp_sys_slurp(path, text + 1, sizeof text - 1) > 0) {
+        s.anon = stat_value(text, two ? "\nanon " : "\ntotal_rss ");
+        s.shmem = stat_value(text, two ? "\nshmem " : "\ntotal_shmem ");
+        s.cache = without(stat_value(text, two ? "\nfile " : "\ntotal_cache "), s.shmem);
+        s.kernel =
+            two ? stat_value(text, "\nkernel ") : cgroup_value("/memory.kmem.usage_in_bytes", NULL);
+    }
+    s.next_stat = next_by_cost(start);
+}
+
+static void sample_cgroup(uint64_t now, bool always)
 {
     const uint64_t limit = mp_sample_cgroup_limit();
     if (s.cgroup_version < 0) return;
     const bool two = s.cgroup_version == 2;
+    read_stat(now);
     const uint64_t v[MPF_CGROUP_COUNT] = {
         [MPF_CGROUP_USAGE] = cgroup_value(two ? "/memory.current" : "/memory.usage_in_bytes", NULL),
         [MPF_CGROUP_LIMIT] = limit,
@@ -166,6 +207,10 @@ static void sample_cgroup(bool always)
         [MPF_CGROUP_OOM_KILLS] =
             cgroup_value(two ? "/memory.events" : "/memory.oom_control", "oom_kill "),
         [MPF_CGROUP_MEMPROF] = mp_tmpfs_bytes(),
+        [MPF_CGROUP_ANON] = s.anon,
+        [MPF_CGROUP_CACHE] = s.cache,
+        [MPF_CGROUP_SHMEM] = s.shmem,
+        [MPF_CGROUP_KERNEL] = s.kernel,
     };
     if (changed(v, s.cgroup, MPF_CGROUP_COUNT) || always)
         mp_epoch_note(MPF_OP_SAMPLE_CGROUP, 0, v, sizeof v);
@@ -198,6 +243,6 @@ void mp_sample_take(bool everything)
     if (always) s.full = now + UNCHANGED_NS;
     sample_host(always);
     sample_rss(now, always, everything);
-    sample_cgroup(always);
+    sample_cgroup(now, always);
     mp_file_cache_read();
 }

@@ -203,8 +203,9 @@ static void samples_and_losses_have_the_documented_numbers(void **state)
     (void)state;
     const unsigned rss[] = { MPF_RSS_ANON, MPF_RSS_FILE,          MPF_RSS_SHMEM, MPF_RSS_HWM,
                              MPF_RSS_SWAP, MPF_RSS_PRIVATE_DIRTY, MPF_RSS_PSS,   MPF_RSS_MEMPROF };
-    const unsigned cgroup[] = { MPF_CGROUP_USAGE, MPF_CGROUP_LIMIT, MPF_CGROUP_PEAK,
-                                MPF_CGROUP_OOM_KILLS, MPF_CGROUP_MEMPROF };
+    const unsigned cgroup[] = { MPF_CGROUP_USAGE,     MPF_CGROUP_LIMIT,   MPF_CGROUP_PEAK,
+                                MPF_CGROUP_OOM_KILLS, MPF_CGROUP_MEMPROF, MPF_CGROUP_ANON,
+                                MPF_CGROUP_CACHE,     MPF_CGROUP_SHMEM,   MPF_CGROUP_KERNEL };
     const unsigned jemalloc[] = { MPF_JEMALLOC_ALLOCATED, MPF_JEMALLOC_ACTIVE,
                                   MPF_JEMALLOC_METADATA,  MPF_JEMALLOC_RESIDENT,
                                   MPF_JEMALLOC_MAPPED,    MPF_JEMALLOC_RETAINED };

@@ -88,6 +88,16 @@ def test_large_blocks_are_listed_by_what_is_resident_of_them():
         near(owner["bytes"], bytes_, MIB, "bytes")
 
 
+def test_kinds_of_the_cgroups_charge_are_sampled():
+    result = mp.run([mp.victim("resident_kinds"), "dropped"], env={"MEMPROF_MIN_RSS": "0"})
+    largest = report("peaks", result.logs.one().path)["logs"][0]["largest"].get("cgroup")
+    if not largest:
+        raise mp.Skip("no memory cgroup")
+    kinds = [largest[f"{kind}_bytes"] for kind in ("anon", "cache", "shmem")]
+    mp.check(0 < max(kinds) <= max(largest["usage_bytes"], largest["peak_bytes"]), f"{largest}")
+    mp.check(largest["anon_bytes"] >= int(result.out), f"{largest} has less than the program")
+
+
 def test_encoder_starts_in_a_process_that_has_lived_for_100_ms():
     result = mp.run([mp.victim("resident_kinds"), "late"])
     mp.equal(result.out, b"2\n", "memprof's threads")

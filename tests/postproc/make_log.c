@@ -622,15 +622,19 @@ static void image(const char *path, uint64_t number)
     testlog_close(log, number == 2 ? NULL : number ? "exit" : "exec");
 }
 
-/* A process with N MiB. It is killed at the limit of its cgroup, 200 MiB. */
+/* A process with N MiB. It is killed at the limit of its cgroup, 200 MiB. If N is odd, the kinds of
+ * the charge are known: most of it is files on tmpfs. */
 static void charged(const char *path, uint64_t n)
 {
+    const uint64_t cgroup[MPF_CGROUP_COUNT] = { 198 * MIB, 200 * MIB, 198 * MIB, 0,      0,
+                                                n * MIB,   MIB,       160 * MIB, 9 * MIB };
     struct testlog *log = testlog_open(path, NULL);
     name(log, MPF_OP_NAME, 10, "load");
     testlog_event(log, 1 * MS, 1, MPF_OP_PUSH, 0, 10, 0);
     testlog_event(log, 2 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x10000, n / 2 * MIB);
     testlog_event(log, 800 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(1) << 32, n / 2 * MIB);
     sample_in(log, 900 * MS, n * MIB, 198 * MIB, 200 * MIB);
+    if (n % 2) testlog_data(log, 900 * MS, 1, MPF_OP_SAMPLE_CGROUP, 0, cgroup, sizeof cgroup);
     testlog_event(log, 950 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, UINT64_C(2) << 32, 64);
     testlog_close(log, NULL);
 }

@@ -62,6 +62,11 @@ enum mpf_sample_cgroup {
     MPF_CGROUP_PEAK,
     MPF_CGROUP_OOM_KILLS,
     MPF_CGROUP_MEMPROF, /* since 1.10: bytes of the process's own log and journal on tmpfs */
+    /* Since 1.12: kinds of the charge, from memory.stat; taken less often */
+    MPF_CGROUP_ANON,  /* private memory of processes */
+    MPF_CGROUP_CACHE, /* page cache, without SHMEM */
+    MPF_CGROUP_SHMEM, /* files on tmpfs, and other shared memory */
+    MPF_CGROUP_KERNEL,
     MPF_CGROUP_COUNT
 };
 enum mpf_sample_jemalloc {
