@@ -39,6 +39,7 @@ const views = entries(result, 'MPR_PAGE_VIEWS').map(([name]) => `'${name.toLower
 const accounts = readFileSync(join(root, 'postproc/analysis/devices/device.h'), 'utf8'),
   exact = entries(accounts, 'MPR_ACCOUNT_KINDS').map(([, text]) => text.replaceAll('"', "'"));
 const kinds = entries(result, 'MPR_BAND_KINDS').map(([name], i) => `${name} = ${i}`);
+const facts = entries(result, 'MPR_BAND_FACTS').map(([name], i) => `${name} = ${1 << i}`);
 const made = `// Made by viewer/columns.mjs from postproc/render/page.def and postproc/analysis/timeline/timeline.h. Change those.
 
 ${coded('SPANS', 'SpanLevels')}
@@ -52,8 +53,8 @@ ${coded('POINTS', 'Points')}
 ${coded('ACCOUNT', 'AccountInstants')}
 ${coded('SEGMENTS', 'SegmentRows')}
 ${coded('PINS', 'PinRows')}
+${coded('HOLDERS', 'HolderRows')}
 ${plain('BANDS', 'BandNumbers')}
-${plain('HOLDERS', 'Holder')}
 ${plain('THEN', 'ThenNumbers')}
 ${plain('LINES', 'LineNumbers')}
 /** @typedef {${views.join(' | ')}} By */
@@ -66,6 +67,9 @@ export const LINE_VIEWS = VIEWS.slice(0, VIEWS.indexOf('size'));
 export const ACCOUNT_KINDS = [${exact.join(', ')}];
 
 export const ${kinds.join(',\n  ')};
+
+/** Facts about a band, as bits. */
+export const ${facts.join(',\n  ')};
 `;
 
 if (!check) writeFileSync(output, made);

@@ -21,7 +21,8 @@ static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .boxes = 4096,
                                                       .instants = 128,
                                                       .segments = 24576,
-                                                      .exact = 512 };
+                                                      .exact = 512,
+                                                      .estimates = true };
 static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .to = UINT64_MAX,
                                                    .buckets = 1024,
@@ -32,7 +33,8 @@ static const struct mpr_timeline_options small = { .by = MPR_GROUP_ALL,
                                                    .boxes = 512,
                                                    .instants = 32,
                                                    .segments = 1024,
-                                                   .exact = 128 };
+                                                   .exact = 128,
+                                                   .estimates = true };
 static const struct mpr_peaks_options compared = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
 enum { DETAILED_LOGS = 2, SHARED_LOGS = 8, FOUND_LOGS = 16 };
 

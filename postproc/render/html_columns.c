@@ -46,12 +46,38 @@ COLUMNS(point_columns, mpr_track_point, PAGE_POINTS)
 COLUMNS(account_columns, mpr_account_instant, PAGE_ACCOUNT)
 COLUMNS(segment_columns, mpr_segment, PAGE_SEGMENTS)
 COLUMNS(pin_columns, mpr_page_pin, PAGE_PINS)
+COLUMNS(holder_columns, mpr_holder, PAGE_HOLDERS)
 
 static void write_blob(FILE *out, struct mpr_blob *b, size_t log, const char *part)
 {
     fprintf(out, "<script type=\"application/gzip\" id=\"b%zu-%s\">", log, part);
     mpr_blob_write(b, out);
     fputs("</script>\n", out);
+}
+
+/* Returns the number that a band would have if all of its blocks had the same size.  JavaScript
+ * computes the same. */
+static uint64_t expected(uint64_t bytes, uint64_t number, uint64_t of)
+{
+    return of ? (uint64_t)((double)bytes * ((double)number / (double)of)) : 0;
+}
+
+/* Writes the bytes that samples represent, and their variances.  Most blocks of a band have the
+ * same size, so most of these numbers are the expected ones. */
+static void estimate_columns(struct mpr_blob *b, const struct mpr_heap_timeline *h)
+{
+    for (size_t i = 0; i < h->changes; i++) {
+        const struct mpr_band_change *c = &h->change[i];
+        const struct mpr_band_sampling *s = &h->band[c->band].sampling;
+        mpr_blob_delta(b, c->more, expected(c->bytes, s->more, s->bytes));
+    }
+    for (size_t i = 0; i < h->changes; i++) {
+        const struct mpr_band_change *c = &h->change[i];
+        const struct mpr_band_sampling *s = &h->band[c->band].sampling;
+        mpr_blob_delta(b, c->variance,
+                       s->more ? expected(c->more, s->variance, s->more)
+                               : expected(c->bytes, s->variance, s->bytes));
+    }
 }
 
 static void heap_columns(struct mpr_blob *b, const struct mpr_heap_timeline *h)
@@ -65,6 +91,17 @@ static void heap_columns(struct mpr_blob *b, const struct mpr_heap_timeline *h)
         last[h->change[i].band] = h->change[i].bytes;
     }
     free(last);
+    if (h->sample_mean) estimate_columns(b, h);
+    holder_columns(b, h->holder, h->holders);
+}
+
+/* Writes how many call stacks there are, the depth of each, and then the frames of all. */
+static void stack_columns(struct mpr_blob *b, const struct mpr_timeline *t)
+{
+    mpr_blob_number(b, t->stacks);
+    for (size_t i = 0; i < t->stacks; i++) mpr_blob_number(b, t->stack[i].depth);
+    for (size_t i = 0; i < t->stacks; i++)
+        for (size_t k = 0; k < t->stack[i].depth; k++) mpr_blob_number(b, t->stack[i].frame[k]);
 }
 
 static void device_columns(struct mpr_blob *b, const struct mpr_device_account *a)
@@ -82,6 +119,7 @@ void mpr_html_levels(FILE *out, const struct mpr_timeline *t, size_t log)
     for (size_t i = 0; i < t->heaps; i++) heap_columns(&b, &t->heap[i]);
     instance_columns(&b, t->instance, t->instances);
     for (size_t i = 0; i < t->accounts; i++) device_columns(&b, &t->account[i]);
+    stack_columns(&b, t);
     write_blob(out, &b, log, "levels");
 }
 

@@ -82,18 +82,10 @@ static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_close(j, ']');
 }
 
-static void stacks(struct mpr_json *j, const struct mpr_timeline *t)
+static void names(struct mpr_json *j, const struct mpr_timeline *t)
 {
     frames(j, "libraries", (struct mpr_path){ t->library, t->libraries });
     frames(j, "frames", (struct mpr_path){ t->frame, t->frames });
-    mpr_json_open(j, "stacks", '[');
-    for (size_t i = 0; i < t->stacks; i++) {
-        mpr_json_open(j, NULL, '[');
-        for (size_t k = 0; k < t->stack[i].depth; k++)
-            mpr_json_number(j, NULL, t->stack[i].frame[k]);
-        mpr_json_close(j, ']');
-    }
-    mpr_json_close(j, ']');
 }
 
 static void graph(struct mpr_json *j, const struct mpr_mark *m)
@@ -163,6 +155,16 @@ static void bands(struct mpr_json *j, const struct mpr_heap_timeline *h)
     mpr_json_close(j, ']');
 }
 
+static void sampling(struct mpr_json *j, const struct mpr_heap_timeline *h)
+{
+    mpr_json_open(j, "sampling", '[');
+    for (size_t i = 0; i < h->bands; i++) {
+        const struct mpr_band_sampling *s = &h->band[i].sampling;
+        mpr_json_numbers(j, NULL, (const uint64_t[]){ s->bytes, s->more, s->variance }, 3);
+    }
+    mpr_json_close(j, ']');
+}
+
 /* ---- lines */
 
 static void frame_numbers(struct mpr_json *j, const struct mpr_call_stack *path)
@@ -205,17 +207,6 @@ static void lines(struct mpr_json *j, const struct mpr_heap_timeline *h)
 
 /* ---- heaps */
 
-static void holders(struct mpr_json *j, const struct mpr_heap_timeline *h)
-{
-    mpr_json_open(j, "holders", '[');
-    for (size_t i = 0; i < h->holders; i++) {
-        const struct mpr_holder *k = &h->holder[i];
-        const uint64_t row[] = { PAGE_HOLDERS(PAGE_VALUE) };
-        mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
-    }
-    mpr_json_close(j, ']');
-}
-
 static void exact(struct mpr_json *j, const struct mpr_heap_timeline *h, uint64_t duration)
 {
     mpr_json_open(j, "exact", '[');
@@ -244,11 +235,11 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
     mpr_json_number(j, "frees", h->frees);
     mpr_json_number(j, "failures", h->failures);
     mpr_json_number(j, "width_ns", h->width_ns);
+    mpr_json_number(j, "sample_mean", h->sample_mean);
     exact(j, h, t->summary.duration_ns);
     bands(j, h);
+    if (h->sample_mean) sampling(j, h);
     lines(j, h);
-    holders(j, h);
-    mpr_html_estimates(j, page->insights[log], h->heap, t->best.by, page->naming);
     mpr_json_close(j, '}');
 }
 
@@ -384,12 +375,11 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_json_text(j, "schema", "memprof.page/1");
     mpr_json_log(j, &t->summary, MPR_INSTANT_PEAK);
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
-    mpr_json_flag(j, "sampled", t->sampled);
     mpr_json_text(j, "ranges_from", t->best.source);
     threads(j, t);
     mpr_json_texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);
-    stacks(j, t);
+    names(j, t);
     marks(j, t);
     tracks(j, t);
     segment_instants(j, segments);
@@ -409,6 +399,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_html_steps(j, in, page->naming);
     mpr_html_findings(j, in, page->naming);
     mpr_html_comms(j, in);
+    mpr_html_notes(j, t, in, page->naming);
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < t->heaps; i++) heap(j, page, log, &t->heap[i]);
     mpr_json_close(j, ']');

@@ -25,6 +25,10 @@ void mpr_html_findings(struct mpr_json *j, const struct mpr_insights *insights,
                        const struct mpr_naming *naming);
 /* The NCCL communicators of each device when memory ran out, else at the device's peak. */
 void mpr_html_comms(struct mpr_json *j, const struct mpr_insights *insights);
+/* Sentences on what was not recorded, and commands that record it.  Each is a text, and whether it
+ * is a command. */
+void mpr_html_notes(struct mpr_json *j, const struct mpr_timeline *timeline,
+                    const struct mpr_insights *insights, const struct mpr_naming *naming);
 /* The accounts that changed, each with its rows of `diff` that changed most. */
 void mpr_html_differences(struct mpr_json *j, const struct mpr_diff *diff,
                           const struct mpr_naming *naming);
@@ -32,9 +36,6 @@ void mpr_html_differences(struct mpr_json *j, const struct mpr_diff *diff,
 struct mpr_verdict;
 void mpr_html_verdict(struct mpr_json *j, const struct mpr_diff *diff,
                       const struct mpr_verdict *verdict, const struct mpr_naming *naming);
-/* The rows of `peaks` of a heap if only a sample of its blocks has call stacks. */
-void mpr_html_estimates(struct mpr_json *j, const struct mpr_insights *insights, uint8_t heap,
-                        enum mpr_group by, const struct mpr_naming *naming);
 
 /* ---- packed columns (html_columns.c) */
 

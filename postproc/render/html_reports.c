@@ -1,5 +1,5 @@
 /* Results of other reports that the page also shows: steps, findings, communicators, differences of
- * two runs, and estimates. */
+ * two runs, and notes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +201,29 @@ void mpr_html_comms(struct mpr_json *j, const struct mpr_insights *in)
     mpr_json_close(j, ']');
 }
 
+/* ---- notes */
+
+void mpr_html_notes(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_insights *in,
+                    const struct mpr_naming *naming)
+{
+    struct mpr_document doc = { .naming = naming };
+    mpr_report_page_notes(&doc, t, in);
+    mpr_json_open(j, "notes", '[');
+    for (const struct mpr_item *i = doc.first; i; i = i->next) {
+        const char *text = "";
+        if (i->kind != MPR_LINE || !i->run) continue;
+        for (const struct mpr_run *r = i->run; r; r = r->next)
+            text = mpr_arena_format(&doc.arena, "%s%s", text, r->text);
+        while (*text == ' ') text++;
+        mpr_json_open(j, NULL, '[');
+        mpr_json_text(j, NULL, text);
+        mpr_json_flag(j, NULL, i->whole);
+        mpr_json_close(j, ']');
+    }
+    mpr_json_close(j, ']');
+    mpr_doc_free(&doc);
+}
+
 /* ---- differences */
 
 enum { DIFFERENCES = 60 }; /* rows of an account; the rest is summed */
@@ -285,31 +308,4 @@ void mpr_html_verdict(struct mpr_json *j, const struct mpr_diff *diff, const str
     mpr_json_close(j, ']');
     mpr_json_close(j, '}');
     mpr_doc_free(&doc);
-}
-
-/* ---- estimates */
-
-void mpr_html_estimates(struct mpr_json *j, const struct mpr_insights *in, uint8_t heap,
-                        enum mpr_group by, const struct mpr_naming *naming)
-{
-    const struct mpr_heap_peak *h = in ? mpr_peaks_heap(&in->peaks.log[0], heap) : NULL;
-    struct mpr_arena arena = { 0 };
-    const struct mpr_line *line = NULL;
-    size_t lines = 0, live = 0;
-    if (h && h->samples && !h->inside)
-        line = mpr_naming_lines(&arena, naming, by, h->row, h->rows, &lines, &live);
-    mpr_json_open(j, "estimates", '[');
-    for (size_t i = 0; i < live; i++) {
-        const struct mpr_row *r = &line[i].row;
-        mpr_json_open(j, NULL, '{');
-        mpr_html_path(j, r->path, line[i].caller, by);
-        mpr_json_number(j, "bytes", r->bytes);
-        mpr_json_number(j, "error_bytes",
-                        r->estimated ? mpr_variance_error(mpr_variance_value(&r->variance)) : 0);
-        mpr_json_number(j, "blocks", r->blocks);
-        mpr_json_flag(j, "estimated", r->estimated);
-        mpr_json_close(j, '}');
-    }
-    mpr_json_close(j, ']');
-    mpr_arena_free(&arena);
 }

@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "levels.h"
 #include "mpf/event.h"
 #include "projection.h"
 
@@ -59,6 +60,7 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e,
                                           const struct mpr_accounts *accounts, uint32_t cell)
 {
     mpr_touched_cells_tick(accounts->touches);
+    if (accounts->levels) mpr_levels_before_estimate(accounts->levels, accounts, cell);
     MPR_REACH(e->cell, cell, e->cells);
     struct mpr_estimate *c = &e->cell[cell];
     const uint64_t epoch = accounts->heap[accounts->cell[cell].heap].epoch;
@@ -68,6 +70,13 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e,
     c->saved_live = c->live;
     c->saved_variance = c->came - c->went;
     return c;
+}
+
+static void note(struct mpr_estimates *e, uint32_t cell, int sign, double bytes, double variance)
+{
+    e->newest =
+        (struct mpr_estimate_change){ cell, sign, { .bytes = bytes, .variance = variance } };
+    e->changes++;
 }
 
 void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
@@ -82,6 +91,7 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accou
     c->came += variance_of(s, size);
     c->samples += is_sample(s, size);
     c->live += is_sample(s, size);
+    note(e, cell, 1, (double)more.bytes, variance_of(s, size));
     const uint64_t bytes = accounts->cell[cell].bytes + size + (uint64_t)c->now.bytes;
     if (bytes > c->own_peak) c->own_peak = bytes;
     if (accounts->own_peaks) mpr_own_peaks_estimate(accounts->own_peaks, cell, size, more.bytes);
@@ -97,6 +107,7 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *ac
     c->now.blocks -= more.blocks;
     c->went += variance_of(s, size);
     c->live -= is_sample(s, size);
+    note(e, cell, -1, (double)more.bytes, variance_of(s, size));
     if (accounts->own_peaks)
         mpr_own_peaks_estimate(accounts->own_peaks, cell, 0, mpr_signed_sub(0, more.bytes));
 }
@@ -114,7 +125,16 @@ uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_acc
         c->samples++;
     }
     *(sign > 0 ? &c->came : &c->went) += variance_of(s, size);
+    note(e, cell, sign, 0, variance_of(s, size));
     return size + (uint64_t)more.bytes;
+}
+
+void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *accounts,
+                          uint32_t cell, const struct mpr_weight *weight, int sign)
+{
+    struct mpr_estimate *c = before_change(e, accounts, cell);
+    c->now.bytes += sign * (int64_t)weight->bytes;
+    c->came += sign * weight->variance;
 }
 
 /* Returns true if the cell has changed since the peak. */
@@ -142,6 +162,26 @@ double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_ac
     if (cell >= e->cells) return 0;
     const struct mpr_estimate *c = &e->cell[cell];
     return fmax(0, is_saved(c, accounts, cell) ? c->saved_variance : c->came - c->went);
+}
+
+double mpr_estimates_mean(const struct mpr_estimates *e, uint8_t heap)
+{
+    if (heap == MPF_HEAP_PYTHON && e->python.mean > 0) return e->python.mean;
+    return heap == MPF_HEAP_HOST && e->host.mean > 0 ? e->host.mean : e->stacks.mean;
+}
+
+uint64_t mpr_estimates_bytes_now(const struct mpr_estimates *e, uint32_t cell)
+{
+    return cell < e->cells && e->cell[cell].now.bytes > 0 ? (uint64_t)e->cell[cell].now.bytes : 0;
+}
+
+uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
+                                    const struct mpr_accounts *accounts, uint32_t cell)
+{
+    if (cell >= e->cells) return 0;
+    const double mean = mpr_estimates_mean(e, accounts->cell[cell].heap),
+                 variance = e->cell[cell].came - e->cell[cell].went;
+    return variance > 0 ? (uint64_t)(variance / mpr_estimates_unit(mean) + 0.5) : 0;
 }
 
 struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e,

@@ -34,6 +34,11 @@ struct mpr_estimate {
     uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
 };
 
+/* The blocks that a sampled block represents, without itself. */
+struct mpr_weight {
+    double bytes, blocks, variance; /* variance: of the bytes */
+};
+
 struct mpr_sampling {
     double mean;    /* bytes between samples, 0 without sampling */
     uint64_t below; /* blocks of this size and above are all recorded */
@@ -45,6 +50,12 @@ struct mpr_estimates {
     struct mpr_sampling host;   /* which blocks of host/heap are recorded, with their call stack */
     struct mpr_estimate *cell;  /* by the accounts' index */
     uint32_t cells;
+    uint64_t changes; /* blocks that were added or removed so far */
+    struct mpr_estimate_change {
+        uint32_t cell;
+        int sign; /* 1: added, -1: removed */
+        struct mpr_weight weight;
+    } newest;
 };
 
 void mpr_estimates_free(struct mpr_estimates *e);
@@ -57,11 +68,11 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *ac
  * others: returns the bytes that the block represents, including its own. */
 uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                                    uint32_t cell, uint64_t size, int sign);
+/* Applies a past change again, to a copy of the accounts. */
+void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *accounts,
+                          uint32_t cell, const struct mpr_weight *weight, int sign);
 
-/* The blocks that a sampled block of this size represents, without itself. */
-struct mpr_weight {
-    double bytes, blocks, variance; /* variance: of the bytes */
-};
+/* Returns the weight of a sampled block of this size. */
 struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size);
 /* Returns how the blocks of the cell are sampled. */
 const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e,
@@ -76,6 +87,15 @@ struct mpr_represented mpr_estimates_at_peak(const struct mpr_estimates *e,
 /* Returns the variance of these bytes. */
 double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_accounts *accounts,
                               uint32_t cell);
+
+/* Return the bytes that a cell's blocks represent beyond themselves now, and the variance of these
+ * as a multiple of mpr_estimates_unit: a small sampled block has a variance of about 4096 units. */
+uint64_t mpr_estimates_bytes_now(const struct mpr_estimates *e, uint32_t cell);
+uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
+                                    const struct mpr_accounts *accounts, uint32_t cell);
+static inline double mpr_estimates_unit(double mean) { return mean * mean / 4096; }
+/* Returns the mean bytes between samples of a heap. */
+double mpr_estimates_mean(const struct mpr_estimates *e, uint8_t heap);
 
 /* The same in whole blocks, for heaps of which only samples are recorded. */
 struct mpr_represented_counts {

@@ -20,6 +20,7 @@ static void free_excerpt(struct mpr_excerpt *excerpt)
 {
     free(excerpt->change);
     free(excerpt->bytes);
+    free(excerpt->estimate);
 }
 
 void mpr_excerpts_free(struct mpr_excerpts *w)
@@ -34,6 +35,21 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
 }
 
 /* ---- from the ring to an excerpt */
+
+static struct mpr_excerpt_estimate *copy_estimates(const struct mpr_excerpts *w, uint32_t cells)
+{
+    const struct mpr_estimates *e = w->estimates;
+    const struct mpr_estimate_change *c = &e->newest;
+    struct mpr_excerpt_estimate *copy = mpr_alloc(cells, sizeof *copy);
+    for (uint32_t i = 0; i < cells && i < e->cells; i++)
+        copy[i] = (struct mpr_excerpt_estimate){ e->cell[i].now.bytes,
+                                                 e->cell[i].came - e->cell[i].went };
+    if (mpr_excerpts_is_ahead(w) && c->cell < cells) {
+        copy[c->cell].bytes -= c->sign * (int64_t)c->weight.bytes;
+        copy[c->cell].variance -= c->sign * c->weight.variance;
+    }
+    return copy;
+}
 
 static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                  enum mpr_excerpt_kind kind, bool last)
@@ -50,6 +66,7 @@ static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, ui
     if (!peak) excerpt.bytes = mpr_alloc(accounts->cells, sizeof *excerpt.bytes);
     for (uint32_t i = 0; !peak && i < accounts->cells; i++)
         if (accounts->cell[i].heap == heap) excerpt.bytes[i] = accounts->cell[i].bytes;
+    if (!peak && w->estimates) excerpt.estimate = copy_estimates(w, accounts->cells);
     excerpt.allocs = h->grown;
     for (size_t i = 0; i < count; i++) { /* the oldest first */
         excerpt.change[i] = h->ring[(before + i) & w->mask];
@@ -129,6 +146,37 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *acco
 
 /* ---- from an excerpt to a series: its changes are applied again, to a copy of the accounts */
 
+/* Returns the estimate of a cell when the excerpt's vector is known. */
+static struct mpr_excerpt_estimate estimate_of(const struct mpr_excerpt *excerpt,
+                                               const struct mpr_accounts *accounts,
+                                               const struct mpr_estimates *e, uint32_t cell)
+{
+    uint64_t samples;
+    if (excerpt->bytes)
+        return cell < excerpt->cells ? excerpt->estimate[cell] : (struct mpr_excerpt_estimate){ 0 };
+    return (struct mpr_excerpt_estimate){ mpr_estimates_at_peak(e, accounts, cell, &samples).bytes,
+                                          mpr_estimates_variance(e, accounts, cell) };
+}
+
+/* Sets the estimates of the heap's cells to those before the excerpt's first change. */
+static void rewind_estimates(struct mpr_estimates *own, const struct mpr_excerpt *excerpt,
+                             const struct mpr_accounts *accounts, const struct mpr_estimates *e,
+                             uint8_t heap)
+{
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        if (accounts->cell[i].heap != heap) continue;
+        const struct mpr_excerpt_estimate known = estimate_of(excerpt, accounts, e, i);
+        own->cell[i].now.bytes = known.bytes;
+        own->cell[i].came = known.variance;
+    }
+    for (size_t i = excerpt->known; i-- > 0;) {
+        const struct mpr_excerpt_change *c = &excerpt->change[i];
+        const int sign = c->grown ? -1 : 1;
+        own->cell[c->cell].now.bytes += sign * (int64_t)c->weight.bytes;
+        own->cell[c->cell].came += sign * c->weight.variance;
+    }
+}
+
 /* Sets the cells of the heap to the vector before the excerpt's first change. */
 static void rewind_cells(struct mpr_accounts *own, const struct mpr_excerpt *excerpt,
                          const struct mpr_accounts *accounts, uint8_t heap)
@@ -150,46 +198,65 @@ static void rewind_cells(struct mpr_accounts *own, const struct mpr_excerpt *exc
     own->heap[heap].bytes = sum;
 }
 
-static void repeat(struct mpr_accounts *own, const struct mpr_excerpt *excerpt, uint64_t *now,
-                   struct mpr_excerpt_series *out)
+static void repeat(struct mpr_accounts *own, struct mpr_estimates *own_estimates,
+                   const struct mpr_excerpt *excerpt, uint64_t *now, struct mpr_excerpt_series *out)
 {
     for (size_t i = 0; i < excerpt->changes; i++) {
         const struct mpr_excerpt_change *c = &excerpt->change[i];
         *now = c->time;
         if (c->time < out->from) *(c->grown ? &out->allocs : &out->frees) += 1;
+        if (c->weight.variance > 0)
+            mpr_estimates_repeat(own_estimates, own, c->cell, &c->weight, c->grown ? 1 : -1);
         if (c->grown) mpr_accounts_add(own, c->cell, c->size, c->time);
         else mpr_accounts_remove(own, c->cell, c->size);
     }
 }
 
 void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,
-                        uint8_t heap, struct mpr_excerpt_series *out)
+                        const struct mpr_estimates *estimates, uint8_t heap,
+                        struct mpr_excerpt_series *out)
 {
     uint64_t now = 0;
+    struct mpr_estimates own_estimates = { .cells = 0 };
     *out = (struct mpr_excerpt_series){ .allocs = excerpt->allocs, .frees = excerpt->frees };
     /* Some changes of the first and the last instant may be missing. */
     out->from = excerpt->first ? 0 : excerpt->change[0].time + 1;
     out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
     if (out->from >= out->to) return;
     const struct mpr_levels_options every = {
-        .from = out->from, .to = out->to - 1, .buckets = SIZE_MAX, .changes = SIZE_MAX
+        .from = out->from,
+        .to = out->to - 1,
+        .buckets = SIZE_MAX,
+        .changes = SIZE_MAX,
+        .estimates = estimates ? &own_estimates : NULL,
     };
     struct mpr_levels *levels = mpr_levels_new(&every, &now);
     struct mpr_accounts *own = mpr_alloc(1, sizeof *own);
     mpr_levels_room(levels, accounts->cells); /* at least one, even without cells */
     *own = *accounts;
     own->levels = levels;
-    own->excerpts = NULL;
+    own->excerpts = NULL; /* other observers saw these changes already */
+    own->highs = NULL;
+    own->touches = NULL;
+    own->own_peaks = NULL;
+    own->survivors = NULL;
     own->cell = mpr_alloc(accounts->cells, sizeof *own->cell);
     if (accounts->cells) memcpy(own->cell, accounts->cell, accounts->cells * sizeof *own->cell);
     rewind_cells(own, excerpt, accounts, heap);
+    if (estimates) {
+        own_estimates = *estimates;
+        own_estimates.cells = accounts->cells;
+        own_estimates.cell = mpr_alloc(accounts->cells, sizeof *own_estimates.cell);
+        rewind_estimates(&own_estimates, excerpt, accounts, estimates, heap);
+    }
     for (uint32_t i = 0; i < own->cells; i++) /* levels know only cells that have changed */
         if (own->cell[i].heap == heap && own->cell[i].bytes)
             mpr_levels_note(levels, own, i, heap, own->heap[heap].bytes);
-    repeat(own, excerpt, &now, out);
+    repeat(own, &own_estimates, excerpt, &now, out);
     mpr_levels_finish(levels, own);
     out->series = levels->level[heap].series;
     levels->level[heap].series = (struct mpr_series){ 0 };
+    if (estimates) mpr_estimates_free(&own_estimates);
     free(own->cell);
     free(own);
     mpr_levels_free(levels);

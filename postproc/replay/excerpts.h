@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "estimates.h"
 #include "levels.h"
 
 struct mpr_accounts;
@@ -30,6 +31,13 @@ struct mpr_excerpt_change {
     uint64_t time, size;
     uint32_t cell;
     bool grown;
+    struct mpr_weight weight; /* zeros if the block is not sampled */
+};
+
+/* The estimate of a cell. */
+struct mpr_excerpt_estimate {
+    int64_t bytes;
+    double variance;
 };
 
 struct mpr_excerpt {
@@ -37,6 +45,7 @@ struct mpr_excerpt {
     size_t changes;
     size_t known;    /* number of changes after which the vector is known */
     uint64_t *bytes; /* that vector, by cell, or NULL if it is the accounts' peak */
+    struct mpr_excerpt_estimate *estimate; /* likewise; also NULL without estimates */
     size_t cells;
     uint64_t allocs, frees; /* allocations and frees of the heap before the first change */
     bool first, last;       /* nothing changed before it; after it */
@@ -56,9 +65,11 @@ struct mpr_excerpts_heap {
 #define MPR_EXCERPTS_NONE UINT64_MAX
 
 struct mpr_excerpts {
-    const uint64_t *now; /* replay's clock, ns */
-    size_t half;         /* changes on either side of the instant; a power of two */
-    size_t mask;         /* mask of an index of the ring, which has 2 * half places */
+    const uint64_t *now;                   /* replay's clock, ns */
+    const struct mpr_estimates *estimates; /* or NULL */
+    uint64_t weights;                      /* of estimates->changes, those in a ring */
+    size_t half; /* changes on either side of the instant; a power of two */
+    size_t mask; /* mask of an index of the ring, which has 2 * half places */
     struct mpr_excerpts_heap heap[256];
 };
 
@@ -73,6 +84,13 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accoun
 /* Call after the last change. */
 void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *accounts);
 
+/* Returns true if the newest change of an estimate belongs to a change of a cell that is still to
+ * come. */
+static inline bool mpr_excerpts_is_ahead(const struct mpr_excerpts *w)
+{
+    return w->estimates && w->weights != w->estimates->changes;
+}
+
 /* Call before each change of a cell of `heap`. @epoch: the heap's. */
 static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_accounts *accounts,
                                     uint8_t heap, uint64_t epoch, uint32_t cell, uint64_t size,
@@ -80,18 +98,24 @@ static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_acc
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
     if (h->count >= h->due || h->epoch != epoch) mpr_excerpts_turn(w, accounts, heap, epoch);
-    h->ring[h->count++ & w->mask] = (struct mpr_excerpt_change){ *w->now, size, cell, grown };
+    struct mpr_excerpt_change *change = &h->ring[h->count++ & w->mask];
+    *change = (struct mpr_excerpt_change){ .time = *w->now, size, cell, grown };
     h->grown += grown;
+    if (!mpr_excerpts_is_ahead(w) || w->estimates->newest.cell != cell) return;
+    w->weights = w->estimates->changes;
+    change->weight = w->estimates->newest.weight;
 }
 
-/* An excerpt as a series in which every instant has its own bucket. It is exact from `from` (0:
- * from the beginning) to before `to` (UINT64_MAX: to the end). allocs and frees: of the heap before
- * `from`. */
+/* An excerpt as a series in which every instant has its own bucket, with the groups of levels.h. It
+ * is exact from `from` (0: from the beginning) to before `to` (UINT64_MAX: to the end). allocs and
+ * frees: of the heap before `from`. */
 struct mpr_excerpt_series {
     struct mpr_series series;
     uint64_t from, to, allocs, frees;
 };
+/* @estimates: those of the replay, or NULL. */
 void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,
-                        uint8_t heap, struct mpr_excerpt_series *out);
+                        const struct mpr_estimates *estimates, uint8_t heap,
+                        struct mpr_excerpt_series *out);
 
 #endif

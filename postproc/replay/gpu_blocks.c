@@ -123,7 +123,8 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
     b.library = mpr_sites_library(&r->sites, at.stack);
     b.python = at.python;
     b.segment = mpr_sites_for_torch(&r->sites, at.stack);
-    b.weighed = (r->options.by == MPR_GROUP_PYTHON || r->options.by == MPR_GROUP_PLACE) &&
+    b.weighed = (r->options.by == MPR_GROUP_PYTHON || r->options.by == MPR_GROUP_PLACE ||
+                 r->options.by == MPR_GROUP_ALL) &&
                 r->options.torch_sample_mean != 0 && t->at.python && mpr_gpu_of_torch(e);
     if (!strncmp(mpr_sites_library_name(&r->sites, b.library), "libnccl", 7)) {
         b.comm_guessed = !t->gpu.comm;

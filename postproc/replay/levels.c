@@ -4,6 +4,7 @@
 
 #include "accounts.h"
 #include "alloc.h"
+#include "estimates.h"
 
 /* ---- a series */
 
@@ -129,15 +130,35 @@ void mpr_levels_free(struct mpr_levels *l)
         free(l->level[i].listed);
     }
     free(l->cell);
+    free(l->saved);
+    free(l->stored);
     free(l->place);
     free(l);
 }
 
+/* Returns how many groups a cell has. */
+static uint32_t numbers(const struct mpr_levels *l)
+{
+    return l->options.estimates ? MPR_LEVELS_NUMBERS : 1;
+}
+
+static uint64_t number_of(const struct mpr_levels *l, const struct mpr_accounts *accounts,
+                          uint32_t cell, uint32_t number)
+{
+    const struct mpr_estimates *e = l->options.estimates;
+    if (number == MPR_LEVELS_BYTES) return accounts->cell[cell].bytes;
+    return number == MPR_LEVELS_MORE ? mpr_estimates_bytes_now(e, cell)
+                                     : mpr_estimates_variance_now(e, accounts, cell);
+}
+
 void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
 {
-    size_t places = l->cells;
+    size_t saved = l->groups, stored = l->groups;
     MPR_REACH(l->cell, cell, l->cells);
-    MPR_REACH(l->place, cell, places);
+    const size_t last = l->cells * numbers(l) - 1;
+    MPR_REACH(l->saved, last, saved);
+    MPR_REACH(l->stored, last, stored);
+    MPR_REACH(l->place, last, l->groups);
 }
 
 /* Stores the open bucket with the vector at its maximum. Cells that have changed since stay listed.
@@ -150,9 +171,11 @@ static void store(struct mpr_levels *l, struct mpr_levels_heap *v,
         const uint32_t index = v->listed[i];
         struct mpr_levels_cell *cell = &l->cell[index];
         const bool changed = cell->epoch == v->epoch;
-        const uint64_t bytes = changed ? cell->saved : accounts->cell[index].bytes;
-        if (bytes != cell->stored) mpr_series_change(&v->series, index, bytes);
-        cell->stored = bytes;
+        for (uint32_t k = 0, group = index * numbers(l); k < numbers(l); k++, group++) {
+            const uint64_t value = changed ? l->saved[group] : number_of(l, accounts, index, k);
+            if (value != l->stored[group]) mpr_series_change(&v->series, group, value);
+            l->stored[group] = value;
+        }
         cell->listed = changed;
         if (changed) v->listed[left++] = index;
     }
@@ -240,11 +263,21 @@ void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, 
     struct mpr_levels_cell *cell = &l->cell[index];
     if (cell->epoch == v->epoch) return;
     cell->epoch = v->epoch;
-    cell->saved = accounts->cell[index].bytes;
+    for (uint32_t k = 0; k < numbers(l); k++)
+        l->saved[index * numbers(l) + k] = number_of(l, accounts, index, k);
     if (cell->listed) return;
     cell->listed = true;
     MPR_GROW(v->listed, v->count, v->cap);
     v->listed[v->count++] = index;
+}
+
+void mpr_levels_before_estimate(struct mpr_levels *l, const struct mpr_accounts *accounts,
+                                uint32_t cell)
+{
+    const uint8_t heap = accounts->cell[cell].heap;
+    if (!l->options.estimates) return;
+    if (cell >= l->cells) mpr_levels_room(l, cell);
+    mpr_levels_before(l, accounts, cell, heap, accounts->heap[heap].bytes);
 }
 
 void mpr_levels_finish(struct mpr_levels *l, const struct mpr_accounts *accounts)

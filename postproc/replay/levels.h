@@ -1,5 +1,6 @@
 /* Levels of detail: every heap over time, in buckets, recorded while replay runs. An observer of
- * the accounts.
+ * the accounts, and of the estimates if these are given. Then a cell has three groups of numbers
+ * in the series, otherwise one.
  *
  * A bucket has the vector (bytes of every cell) at the instant of its maximum, so that the bands of
  * a chart always sum to an exact total at every zoom level. No copy is made at a new maximum: as
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 struct mpr_accounts;
+struct mpr_estimates;
 
 /* ---- a heap over time */
 
@@ -36,6 +38,15 @@ struct mpr_bucket {
 struct mpr_signed_difference {
     uint32_t group;
     uint64_t bytes;
+};
+
+/* The numbers of a cell with estimates. A series has the group cell * MPR_LEVELS_NUMBERS + number;
+ * without estimates a group is a cell. */
+enum {
+    MPR_LEVELS_BYTES,
+    MPR_LEVELS_MORE,     /* that its sampled blocks represent beyond themselves */
+    MPR_LEVELS_VARIANCE, /* in units of estimates.h */
+    MPR_LEVELS_NUMBERS
 };
 
 struct mpr_series {
@@ -57,14 +68,14 @@ void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *
 /* ---- all heaps, during replay */
 
 struct mpr_levels_options {
-    uint64_t from, to;       /* ns: changes outside are ignored */
-    size_t buckets, changes; /* limits for each heap */
+    uint64_t from, to;                     /* ns: changes outside are ignored */
+    size_t buckets, changes;               /* limits for each heap */
+    const struct mpr_estimates *estimates; /* or NULL */
 };
 
 struct mpr_levels_cell {
-    uint64_t epoch, saved; /* saved: its bytes at the maximum, if epoch is the heap's */
-    uint64_t stored;       /* its bytes in the newest vector */
-    bool listed;           /* it may differ from that */
+    uint64_t epoch;
+    bool listed; /* it may differ from the newest vector */
 };
 
 struct mpr_levels_heap {
@@ -85,8 +96,11 @@ struct mpr_levels {
     const uint64_t *now; /* replay's clock, ns */
     struct mpr_levels_heap level[256];
     struct mpr_levels_cell *cell; /* by the accounts' index */
-    size_t *place;                /* scratch space of mpr_series_widen, likewise */
     size_t cells;
+    uint64_t *saved;  /* by group: at the maximum, if the cell's epoch is the heap's */
+    uint64_t *stored; /* by group: in the newest vector */
+    size_t *place;    /* by group: scratch space of mpr_series_widen */
+    size_t groups;
 };
 
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);
@@ -111,6 +125,10 @@ static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_acco
     if (now > v->last && level < v->open.min) v->open.min = level;
     v->last = now;
 }
+
+/* Call before an estimate of a cell changes, which is before the cell itself changes. */
+void mpr_levels_before_estimate(struct mpr_levels *l, const struct mpr_accounts *accounts,
+                                uint32_t cell);
 
 static inline void mpr_levels_after(struct mpr_levels *l, uint8_t heap, uint64_t level, bool grown)
 {

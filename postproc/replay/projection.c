@@ -49,6 +49,7 @@ static uint32_t node_of(const struct mpr_cell *cell, enum mpr_group by)
 static uint64_t key_of(struct mpr_replay *r, const struct mpr_cell *cell, enum mpr_group before)
 {
     struct mpr_alloc_context context = { .node = node_of(cell, before), .site = cell->site };
+    if (before == MPR_GROUP_ALL) context.thread = mpr_composite_key_unpack(cell->key).thread;
     const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
     const bool beside = r->options.backward_beside && mpr_backward_is(&r->ranges, site.python);
     if (beside && r->options.by != MPR_GROUP_PYTHON)

@@ -1,6 +1,7 @@
 /* The page's tables for browsers without scripts: the owners of each heap's peak. */
 #include <inttypes.h>
 
+#include "report_hint.h"
 #include "reports.h"
 #include "row.h"
 #include "timeline.h"
@@ -74,4 +75,11 @@ void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *t)
                  mpr_doc_count(doc, s->lost_events), t->best.source);
     for (size_t i = 0; i < t->heaps; i++) heap(doc, t, &t->heap[i]);
     mpr_doc_close(doc);
+}
+
+void mpr_report_page_notes(struct mpr_document *doc, const struct mpr_timeline *t,
+                           const struct mpr_insights *in)
+{
+    mpr_report_recording(doc, &t->summary.recording);
+    if (in) mpr_report_hint_alone(doc, in);
 }

@@ -47,6 +47,10 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
 void mpr_report_ooms(struct mpr_document *doc, const struct mpr_ooms *ooms);
 /* The tables of the HTML page. */
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeline);
+/* For people: what was not recorded, and the command that records it. @insights: NULL if they were
+ * not read. */
+void mpr_report_page_notes(struct mpr_document *doc, const struct mpr_timeline *timeline,
+                           const struct mpr_insights *insights);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 /* The same of one log by thread, with the lifetimes of threads and all that they allocated. */
 void mpr_report_peaks_by_thread(struct mpr_document *doc, const struct mpr_thread_use *use);

@@ -18,7 +18,7 @@ enum { THREADS = 5, EVENTS = 6000, HALF = 64 };
 
 /* The heap's state from `time` on. */
 struct state {
-    uint64_t time, total, by_group[THREADS + 1];
+    uint64_t time, total, by_group[THREADS + 1], more[THREADS + 1];
 };
 
 static struct mpr_replay replay;
@@ -26,6 +26,7 @@ static struct mpr_excerpts *excerpts;
 static struct state state[EVENTS];
 static size_t states;
 static uint64_t seed, now;
+static bool sampled; /* some blocks have a call stack, and represent others */
 
 static uint64_t dice(uint64_t sides)
 {
@@ -38,24 +39,38 @@ static void event(uint32_t thread, unsigned op, uint64_t addr, uint64_t size)
     const struct mpf_event e = {
         .time = now, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H
     };
+    if (sampled && thread < replay.threads.count && replay.threads.at[thread] && dice(2))
+        replay.threads.at[thread]->at = (struct mpr_site){ .python = 1 };
     mpr_replay_batch(&replay, &e, 1);
     struct state *s = &state[states++];
-    *s = (struct state){ now, replay.accounts.heap[H].bytes, { 0 } };
-    for (uint32_t i = 0; i < replay.accounts.cells; i++)
+    *s = (struct state){ now, replay.accounts.heap[H].bytes, { 0 }, { 0 } };
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
         s->by_group[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
+        s->more[replay.accounts.cell[i].key] = mpr_estimates_bytes_now(&replay.estimates, i);
+    }
 }
 
 static int begin(void **unused)
 {
     (void)unused;
-    const struct mpr_replay_options by = { .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK };
+    const struct mpr_replay_options by = { .by = MPR_GROUP_THREAD,
+                                           .at = MPR_INSTANT_PEAK,
+                                           .sample_mean = sampled ? 65536 : 0,
+                                           .sample_below = 80000 };
     mpr_replay_init(&replay, &by);
     excerpts = mpr_excerpts_new(HALF, &replay.now);
     assert_non_null(excerpts);
+    if (sampled) excerpts->estimates = &replay.estimates;
     replay.accounts.excerpts = excerpts;
     states = 0;
     now = 1000000;
     return 0;
+}
+
+static int begin_sampled(void **unused)
+{
+    sampled = true;
+    return begin(unused);
 }
 
 static int end(void **unused)
@@ -64,6 +79,12 @@ static int end(void **unused)
     mpr_excerpts_free(excerpts);
     mpr_replay_free(&replay);
     return 0;
+}
+
+static int end_sampled(void **unused)
+{
+    sampled = false;
+    return end(unused);
 }
 
 /* Allocates and frees blocks. Several changes may have the same time. */
@@ -85,7 +106,8 @@ static struct mpr_excerpt_series replayed(enum mpr_excerpt_kind kind, size_t ind
 {
     struct mpr_excerpt_series out;
     assert_non_null(excerpts->heap[H].kept[kind][index].change);
-    mpr_excerpt_replay(&excerpts->heap[H].kept[kind][index], &replay.accounts, H, &out);
+    mpr_excerpt_replay(&excerpts->heap[H].kept[kind][index], &replay.accounts,
+                       sampled ? &replay.estimates : NULL, H, &out);
     return out;
 }
 
@@ -118,19 +140,23 @@ static size_t instants(uint64_t from, uint64_t to)
  * the others are states that last. */
 static void check(const struct mpr_excerpt_series *e)
 {
-    uint64_t by_group[THREADS + 1] = { 0 }, allocs = e->allocs, frees = e->frees;
+    const uint32_t numbers = sampled ? MPR_LEVELS_NUMBERS : 1;
+    uint64_t vector[MPR_LEVELS_NUMBERS][THREADS + 1] = { { 0 } }, allocs = e->allocs,
+                                                  frees = e->frees;
     size_t at = 0, found = 0;
     assert_int_equal(e->series.shift, 0);
     for (size_t i = 0; i < e->series.buckets; i++) {
         const struct mpr_bucket *b = &e->series.bucket[i];
-        for (; at < b->end; at++)
-            by_group[replay.accounts.cell[e->series.change[at].group].key] =
-                e->series.change[at].bytes;
+        for (; at < b->end; at++) {
+            const struct mpr_signed_difference *c = &e->series.change[at];
+            vector[c->group % numbers][replay.accounts.cell[c->group / numbers].key] = c->bytes;
+        }
         const struct state *top = b->allocs + b->frees ? largest_at(b->time) : state_at(b->time);
         found += b->allocs + b->frees > 0;
         assert_true(b->time >= e->from && b->time < e->to);
         assert_int_equal(b->max, top->total);
-        assert_memory_equal(by_group, top->by_group, sizeof by_group);
+        assert_memory_equal(vector[MPR_LEVELS_BYTES], top->by_group, sizeof top->by_group);
+        assert_memory_equal(vector[MPR_LEVELS_MORE], top->more, sizeof top->more);
         allocs += b->allocs;
         frees += b->frees;
     }
@@ -241,6 +267,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(around_a_failure_every_change_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(the_newest_of_many_failures_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_short_log_is_kept_from_end_to_end, begin, end),
+        { "estimates_are_known_around_the_peak", around_the_peak_every_change_is_kept,
+          begin_sampled, end_sampled, NULL },
+        { "estimates_are_known_around_failures", the_newest_of_many_failures_are_kept,
+          begin_sampled, end_sampled, NULL },
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,13 +18,14 @@ enum { THREADS = 5, EVENTS = 6000 };
 
 /* The heap's state from `time` on. */
 struct state {
-    uint64_t time, total, by_group[THREADS + 1];
+    uint64_t time, total, by_group[THREADS + 1], more[THREADS + 1], variance[THREADS + 1];
 };
 
 static struct mpr_replay replay;
 static struct mpr_levels *levels;
 static struct state *state;
 static size_t states;
+static bool sampled; /* some blocks have a call stack, and represent others */
 static uint64_t seed;
 
 static uint64_t dice(uint64_t sides)
@@ -35,9 +36,13 @@ static uint64_t dice(uint64_t sides)
 
 static void keep(uint64_t time)
 {
-    struct state now = { time, replay.accounts.heap[H].bytes, { 0 } };
-    for (uint32_t i = 0; i < replay.accounts.cells; i++)
-        now.by_group[replay.accounts.cell[i].key] = replay.accounts.cell[i].bytes;
+    struct state now = { time, replay.accounts.heap[H].bytes, { 0 }, { 0 }, { 0 } };
+    for (uint32_t i = 0; i < replay.accounts.cells; i++) {
+        const uint64_t group = replay.accounts.cell[i].key;
+        now.by_group[group] = replay.accounts.cell[i].bytes;
+        now.more[group] = mpr_estimates_bytes_now(&replay.estimates, i);
+        now.variance[group] = mpr_estimates_variance_now(&replay.estimates, &replay.accounts, i);
+    }
     state[states++] = now;
 }
 
@@ -46,6 +51,8 @@ static void apply(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, ui
     const struct mpf_event e = {
         .time = time, .addr = addr, .size = size, .thread = thread, .op = (uint8_t)op, .heap = H
     };
+    if (sampled && thread < replay.threads.count && replay.threads.at[thread] && dice(2))
+        replay.threads.at[thread]->at = (struct mpr_site){ .python = 1 };
     mpr_replay_batch(&replay, &e, 1);
 }
 
@@ -57,9 +64,14 @@ static void event(uint64_t time, uint32_t thread, unsigned op, uint64_t addr, ui
 
 static void begin(const struct mpr_levels_options *options)
 {
-    const struct mpr_replay_options by = { .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK };
+    const struct mpr_replay_options by = { .by = MPR_GROUP_THREAD,
+                                           .at = MPR_INSTANT_PEAK,
+                                           .sample_mean = sampled ? 65536 : 0,
+                                           .sample_below = 80000 };
+    struct mpr_levels_options all = *options;
     mpr_replay_init(&replay, &by);
-    levels = mpr_levels_new(options, &replay.now);
+    if (sampled) all.estimates = &replay.estimates;
+    levels = mpr_levels_new(&all, &replay.now);
     assert_non_null(levels);
     replay.accounts.levels = levels;
     state = calloc(EVENTS + 10, sizeof *state);
@@ -118,17 +130,19 @@ static const struct state *largest(uint64_t from, uint64_t to)
 
 static const struct mpr_series *series(void) { return &levels->level[H].series; }
 
-/* Calls check with every bucket's vector by thread. */
+/* Calls check with every bucket's vector by thread, and with those of the estimates after it. */
 static void each_bucket(void (*check)(const struct mpr_bucket *bucket, const uint64_t *by_group))
 {
-    uint64_t by_group[THREADS + 1] = { 0 };
+    uint64_t vector[MPR_LEVELS_NUMBERS][THREADS + 1] = { { 0 } };
+    const uint32_t numbers = sampled ? MPR_LEVELS_NUMBERS : 1;
     size_t at = 0;
     for (size_t i = 0; i < series()->buckets; i++) {
         const struct mpr_bucket *bucket = &series()->bucket[i];
-        for (; at < bucket->end; at++)
-            by_group[replay.accounts.cell[series()->change[at].group].key] =
-                series()->change[at].bytes;
-        check(bucket, by_group);
+        for (; at < bucket->end; at++) {
+            const struct mpr_signed_difference *c = &series()->change[at];
+            vector[c->group % numbers][replay.accounts.cell[c->group / numbers].key] = c->bytes;
+        }
+        check(bucket, vector[0]);
     }
 }
 
@@ -143,6 +157,8 @@ static void is_exact(const struct mpr_bucket *bucket, const uint64_t *by_group)
     assert_int_equal(top->total, bucket->max);
     assert_true(!inside || inside->total <= bucket->max);
     assert_memory_equal(top->by_group, by_group, sizeof top->by_group);
+    assert_memory_equal(top->more, by_group + THREADS + 1, sizeof top->more);
+    assert_memory_equal(top->variance, by_group + 2 * (THREADS + 1), sizeof top->variance);
     assert_int_equal(state_at(to - 1)->total, bucket->close);
     assert_true(bucket->min <= bucket->max && bucket->min <= bucket->close);
 }
@@ -150,16 +166,19 @@ static void is_exact(const struct mpr_bucket *bucket, const uint64_t *by_group)
 static void every_vector_is_the_one_at_the_maximum(void **unused)
 {
     (void)unused;
-    for (uint64_t round = 1; round <= 10; round++) {
+    for (uint64_t round = 1; round <= 20; round++) {
+        sampled = round > 10;
         begin(&(struct mpr_levels_options){
             .to = UINT64_MAX, .buckets = 50 * round, .changes = 100000 });
         random_trace(round);
         end();
         assert_true(series()->buckets <= 50 * round);
         assert_true(series()->buckets >= 10 * round);
+        assert_int_equal(replay.estimates.cells > 0, sampled);
         each_bucket(is_exact);
         release();
     }
+    sampled = false;
 }
 
 /* The buckets are widened many times, until there are two. */

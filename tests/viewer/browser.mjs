@@ -124,8 +124,8 @@ export async function spot(page, chart, x = 0.5, y = 0.5) {
   return { x: Math.round(box.x + box.width * x), y: Math.round(box.y + box.height * y) };
 }
 
-/** Returns the exact bytes in a cell's title. */
-export const bytesOf = (title) => Number(title.replace(/ bytes|,/g, ''));
+/** Returns the bytes in a cell's title, without the error of an estimate. */
+export const bytesOf = (title) => Number(title.replace(/ ±.*| bytes|,/g, ''));
 
 /** Returns names as the reports write them in JSON. */
 export const WHOLE_PATHS = '#' + encodeURIComponent(JSON.stringify({ depth: 999 }));
@@ -137,7 +137,7 @@ export const tableRows = (page, selector) =>
       [...document.querySelectorAll(`${s} tbody tr`)].map((row) => ({
         name: /** @type {HTMLElement} */ (row).dataset.name ?? row.querySelector('th')?.textContent,
         bytes: [...row.querySelectorAll('td [title$="bytes"], td[title$="bytes"]')].map((cell) =>
-          Number(cell.getAttribute('title').replace(/ bytes|,/g, '')),
+          Number(cell.getAttribute('title').replace(/ ±.*| bytes|,/g, '')),
         ),
       })),
     selector,

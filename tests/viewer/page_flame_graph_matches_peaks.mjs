@@ -276,10 +276,25 @@ test('the keyboard walks from box to box', async () => {
   assert.deepEqual(await page.evaluate(() => [...memprof.view]), view);
 });
 
-test('stacks that only a sample of the blocks has are lower bounds, ranges are not', async () => {
-  const page = await shop.show(shop.html('workers.html', golden('workers/python3.vm.3315')));
+test('stacks that only a sample of the blocks has are the estimates of peaks, ranges are exact', async () => {
+  const log = golden('workers/python3.vm.3315'),
+    page = await shop.show(shop.html('workers.html', log));
   const all = await boxes(page),
     stacks = all.filter(({ range }) => range === null);
-  assert.ok(stacks.length > 2 && stacks.every(({ least }) => least[0]));
-  assert.ok(all.filter(({ range }) => range !== null).every(({ least }) => !least[0]));
+  assert.ok(stacks.length > 2 && stacks.some(({ about }) => about) && stacks.every(({ least }) => !least[0]));
+  assert.ok(all.filter(({ range }) => range !== null).every(({ about, least }) => !about && !least[0]));
+  const [{ ranges }] = shop.report('peaks', '--by', 'python', log).logs[0].heaps,
+    [largest] = ranges,
+    sums = await page.evaluate((frames) => {
+      const found = [];
+      const add = (box) => {
+        if (box.range === null && box.frames.at(-1) === frames.at(-1)) found.push(box.bytes[0]);
+        box.children.forEach(add);
+      };
+      add(memprof.flame.shown.root);
+      return found;
+    }, largest.path);
+  assert.ok(largest.estimated);
+  assert.equal(sums.length, 1);
+  assert.ok(Math.abs(sums[0] - largest.bytes_at_peak) <= 1, `${sums[0]}, expected ${largest.bytes_at_peak}`);
 });

@@ -91,7 +91,7 @@ test('two runs share a function that moved to another line, in charts and tables
   assert.ok(!names.includes('work (a.c:15)'), names.join());
 });
 
-test('call stacks of a sample are lower bounds, and estimates say so', async () => {
+test('estimates say so', async () => {
   const page = await shop.show(shop.html('sampled.html', golden('python-small')));
   const python = page.locator('.chart[data-heap="host/python"]');
   assert.match(await python.locator('.bands td').first().textContent(), /^~/);

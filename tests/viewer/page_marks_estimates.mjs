@@ -47,7 +47,7 @@ test('a selection and the blocks of an instant say that they are of samples', as
   assert.deepEqual(page.trouble, []);
 });
 
-test('of a log with a sample of malloc the peak has the estimates of the report; over time samples are lower bounds', async () => {
+test('of a log with a sample of malloc the peak and the legend have the estimates of the report', async () => {
   const log = fileURLToPath(new URL('../golden/host-sample.zst', import.meta.url)),
     page = await shop.show(shop.html('host-sample.html', log));
   const heap = shop.report('peaks', log).logs[0].heaps.find(({ heap: name }) => name === 'host/heap'),
@@ -95,12 +95,16 @@ test('of a log with a sample of malloc the peak has the estimates of the report;
     const all = await rows(selector);
     assert.ok(all.length > 5, selector);
     for (const { name: of, bytes, title } of all) {
-      const exact =
-        counted.some(({ path }) => name(path) === of) || ['(not in the sample)', 'everything else'].includes(of);
-      assert.equal(bytes.startsWith('≥'), !exact, `${selector} ${of} ${bytes}`);
-      if (title.includes('bytes')) assert.equal(title.startsWith('≥'), !exact, `${of}: ${title}`);
+      const exact = counted.some(({ path }) => name(path) === of);
+      assert.equal(bytes.includes('~'), !exact, `${selector} ${of} ${bytes}`);
+      assert.equal(title.includes(' ± '), !exact, `${of}: ${title}`);
     }
   }
+  const [first] = await rows('.chart[data-heap="host/heap"] .legend tbody tr');
+  assert.ok(shown[0][0].startsWith(first.name));
+  assert.equal(first.bytes, shown[0][1]);
+  assert.match(await page.locator('.chart[data-heap="host/heap"] .legend .total').textContent(), /^~/);
+  assert.equal(await page.locator('.chart[data-heap="host/heap"] .badge').textContent(), 'estimate');
   const [most] = counted,
     [row] = (await rows('.chart[data-heap="host/heap"] .legend tbody tr')).filter(
       ({ name: of }) => of === name(most.path),
@@ -118,7 +122,7 @@ test('of a folded log the page says what the reports say of it', async () => {
 });
 
 test('what has no call stack is called so in estimates and differences, too, as the reports call it', async () => {
-  const logs = ['sampled', 'resampled'].map((scenario) => shop.stackLog(`${scenario}.zst`, scenario)),
+  const logs = ['small', 'sampled'].map((scenario) => shop.stackLog(`${scenario}.zst`, scenario)),
     one = await shop.show(shop.html('stacks.html', logs[0])),
     names = (page, selector) => page.locator(selector).evaluateAll((all) => all.map((row) => row.textContent));
   const text = execFileSync(process.env.REPORT, ['peaks', logs[0]], { encoding: 'utf8' });

@@ -24,7 +24,11 @@ async function samePeak(page, log) {
     const bands = (await tableRows(page, `.chart[data-heap="${heap.heap}"]`))
       .filter((row) => row.bytes[0] && row.name !== 'everything else')
       .sort(byName);
-    assert.deepEqual(bands, expected.filter((row) => bands.some((band) => band.name === row.name)).sort(byName));
+    for (const { name, bytes } of bands) {
+      const of = heap.ranges.find((r) => pathOf(r, opened) === name),
+        rounded = of?.estimated ? 1 : 0;
+      assert.ok(Math.abs(bytes[0] - of?.bytes_at_peak) <= rounded, `${name}: ${bytes}, expected ${of?.bytes_at_peak}`);
+    }
     assert.ok(bands.length >= Math.min(expected.length, 10), `${bands.length} bands`);
     assert.deepEqual(rows.sort(byName), expected.sort(byName));
     const total = await page

@@ -1,7 +1,7 @@
 // Columns as render/blob.c writes them, and the values that data.js reads from them.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readChanges, readSpanDetails, readSpans } from '../../viewer/src/data.js';
+import { readChanges, readEstimates, readSpanDetails, readSpans } from '../../viewer/src/data.js';
 import { Columns } from '../../viewer/src/leb.js';
 
 const leb = (n) => {
@@ -54,4 +54,15 @@ test('changes of a band count from its own last value', () => {
   const { changeBand, changeBytes } = readChanges(columns([3, 0, 1, 0].map(leb), [100, 7, -40].map(zigzag)), 2);
   assert.deepEqual([...changeBand], [0, 1, 0]);
   assert.deepEqual([...changeBytes], [100, 7, 60]);
+});
+
+test('the numbers of equal blocks are not stored, only those of others', () => {
+  const changes = { changeBand: Float64Array.of(0, 1, 0), changeBytes: Float64Array.of(20, 7, 31) },
+    stored = columns([0, 5, -2].map(zigzag), [1, 0, 0].map(zigzag)),
+    { changeMore, changeVariance } = readEstimates(stored, changes, [
+      [10, 100, 30],
+      [0, 0, 0],
+    ]);
+  assert.deepEqual([...changeMore], [200, 5, 308]);
+  assert.deepEqual([...changeVariance], [61, 0, 92]);
 });

@@ -76,15 +76,3 @@ test('whole paths and cut ones do not fold', () => {
   ]))
     assert.deepEqual([...composition(log, heap, { by: 'range', depth }, span).held.keys()].sort(), names.sort());
 });
-
-test('stacks of a sample are bounds as long as anything has none', () => {
-  const { heap, vectors } = randomHeap(12, 60, 3);
-  heap.bands.forEach((band, i) => Object.assign(band, { kind: ONE, node: 0, python: i, native: 0 }));
-  const sampled = { ...log, sampled: true, stacks: [[], ['one'], ['two']] };
-  const made = stack(sampled, heap, { by: 'python', depth: 0 }),
-    one = made.groups.find((g) => g.name === 'one');
-  vectors.forEach((v, i) => assert.equal(isLeast(made, /** @type {any} */ (one), i), v[0] > 0));
-  assert.ok(made.groups.find((g) => g.name === '(no Python call stack)')?.partial === false);
-  const whole = stack({ ...sampled, sampled: false }, heap, { by: 'python', depth: 0 });
-  assert.ok(whole.groups.every((g) => !g.partial));
-});

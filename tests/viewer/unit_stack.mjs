@@ -88,7 +88,7 @@ test('a composition is the vector of its span', () => {
     const expected = new Map();
     vectors[span].forEach((bytes, band) => {
       const name = log.sizes[heap.bands[band].size];
-      expected.set(name, { bytes: (expected.get(name)?.bytes ?? 0) + bytes, least: false });
+      expected.set(name, { bytes: (expected.get(name)?.bytes ?? 0) + bytes, least: false, about: false, error: 0 });
     });
     assert.deepEqual(made, { held: expected, more: false });
   }
@@ -111,7 +111,7 @@ test('small blocks leave open which thread and size they are of, so names with m
     vectors.forEach((v, span) => {
       const { held, more } = composition(log, heap, { by, depth: 0 }, span);
       assert.equal(more, v[5] > 0);
-      assert.deepEqual(held.get(name), { bytes: v[0] + v[2] + v[4], least: v[5] > 0 });
+      assert.deepEqual(held.get(name), { bytes: v[0] + v[2] + v[4], least: v[5] > 0, about: false, error: 0 });
       assert.equal(held.get(SEVERAL).bytes, v[5]);
     });
   }

@@ -107,11 +107,21 @@ export const PINS = [
   ['bytes', 'PLAIN'],
 ];
 
-/** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native' | 'atLeast', number>} BandNumbers */
-export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native', 'atLeast'];
+/** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations' | 'about' | 'error', Float64Array>} HolderRows */
+export const HOLDERS = [
+  ['node', 'PLAIN'],
+  ['library', 'PLAIN'],
+  ['python', 'PLAIN'],
+  ['native', 'PLAIN'],
+  ['bytes', 'SIGNED_SUM'],
+  ['blocks', 'PLAIN'],
+  ['allocations', 'PLAIN'],
+  ['about', 'PLAIN'],
+  ['error', 'PLAIN'],
+];
 
-/** @typedef {Record<'node' | 'library' | 'python' | 'native' | 'bytes' | 'blocks' | 'allocations' | 'atLeast', number>} Holder */
-export const HOLDERS = ['node', 'library', 'python', 'native', 'bytes', 'blocks', 'allocations', 'atLeast'];
+/** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native' | 'facts', number>} BandNumbers */
+export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native', 'facts'];
 
 /** @typedef {Record<'device' | 'atOom' | 'since' | 'time' | 'count' | 'bytes' | 'live' | 'split' | 'releasable' | 'graph' | 'outside' | 'rows' | 'pinRows', number>} ThenNumbers */
 export const THEN = [
@@ -130,8 +140,8 @@ export const THEN = [
   'pinRows',
 ];
 
-/** @typedef {Record<'rows' | 'bytes' | 'blocks' | 'least' | 'most' | 'open' | 'partsOpen' | 'caller', number>} LineNumbers */
-export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'partsOpen', 'caller'];
+/** @typedef {Record<'rows' | 'bytes' | 'blocks' | 'least' | 'most' | 'open' | 'partsOpen' | 'caller' | 'about' | 'error', number>} LineNumbers */
+export const LINES = ['rows', 'bytes', 'blocks', 'least', 'most', 'open', 'partsOpen', 'caller', 'about', 'error'];
 
 /** @typedef {'auto' | 'range' | 'python' | 'stack' | 'thread' | 'size' | 'library'} By */
 /** @type {By[]} */
@@ -146,3 +156,11 @@ export const ONE = 0,
   SMALL = 1,
   FOLD = 2,
   OTHER = 3;
+
+/** Facts about a band, as bits. */
+export const IN_RANGE = 1,
+  HAS_PYTHON = 2,
+  HAS_NATIVE = 4,
+  HAS_LIBRARY = 8,
+  COUNTED = 16,
+  SAMPLED = 32;

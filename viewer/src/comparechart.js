@@ -2,7 +2,7 @@
 import { colour, element } from './dom.js';
 import { amount, exactly } from './format.js';
 import { heldAt, spansIn } from './lod.js';
-import { isEstimated, peakSpan } from './model.js';
+import { hasAboutPeak, peakSpan } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
 
@@ -19,7 +19,7 @@ export class CompareChart {
     this.stacks = stacks;
     this.height = height;
     this.name = stacks[0].heap.name;
-    this.estimated = isEstimated(stacks[0].heap);
+    this.estimated = stacks.some(({ heap }) => hasAboutPeak(heap));
     /** For each run, the span that is drawn in each column. @type {Int32Array[]} */
     this.spans = [];
     /** @type {number[]} */

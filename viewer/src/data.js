@@ -7,14 +7,14 @@
  *   the bits above it for the number of its first names
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, about: boolean, endBytes: number,
  *   allocations: number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[],
- *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, holders: Holder[], estimates: Estimate[], lines:
+ *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, sampleMean: number, changeMore:
+ *   Float64Array, changeVariance: Float64Array, holders: Holder[], lines:
  *   Record<string, import('./folds.js').View>, blocks: import('./blocks.js').Blocks, flows: import('./flows.js').Flows
- *   }} Heap about: its peak is approximate; estimates: for sampled blocks; blocks and flows exist once the log is
+ *   }} Heap about: its peak is approximate; sampleMean: bytes between samples, 0 without estimates;
+ *   changeMore, changeVariance: bytes that the samples of a band represent, and their variance (estimates.js); blocks and flows exist once the log is
  *   opened; lines are read on first use; width: of a span; exact: from the first time to before the second, every
  *   change has its own span
- * @typedef {{ name: string, bytes: number, error: number, blocks: number, about: boolean }} Estimate a line of the
- *   peaks report, if only a sample of the blocks has call stacks; error: one standard error; about: it is an estimate
- * @typedef {import('./columns.js').Holder} Holder holds bytes at the heap's peak: a range or a Python stack, otherwise
+ * @typedef {Record<keyof import('./columns.js').HolderRows, number>} Holder holds bytes at the heap's peak: a range or a Python stack, otherwise
  *   a native stack or a library
  * @typedef {{ kind: string, time: number, bytes: number, graph?: Graph, node: number, thread: number, heap: string,
  *   text: string, free: number | null }} Mark
@@ -50,7 +50,7 @@
  * @typedef {{ signal?: number, exit_status?: number, oom: string | null }} Death from the record of the run
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
- *   string, sampled: boolean, hostSampled: boolean, foldedUntil: number, matching: Map<string, string>, functions:
+ *   string, hostSampled: boolean, notes: [string, boolean][], foldedUntil: number, matching: Map<string, string>, functions:
  *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], verdict:
  *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, outlierPlaces: Map<string, number>, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
@@ -58,8 +58,8 @@
  *   import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments:
  *   SegmentsThen[], pinNames: string[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps |
  *   null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running:
- *   boolean, heaps: Heap[] }} Log sampled: only a sample of the small blocks has call stacks; hostSampled: host/heap
- *   itself is only a sample; foldedUntil: short-lived blocks before this time are only counted; matching: the part of a
+ *   boolean, heaps: Heap[] }} Log hostSampled: host/heap itself is only a sample; notes: sentences on what was not
+ *   recorded, and, if true, commands that record it; foldedUntil: short-lived blocks before this time are only counted; matching: the part of a
  *   name that is the same in other runs, if shorter; renamed: names as in the other shown run; differences: from the
  *   log with the index differsFrom (or -1); verdict: on these two logs, or null; differsIn: the heap in which more than
  *   two logs differ most; alike: one of the logs that are compared if there are more than two; outlierPlaces: by heap, its place among the logs whose peaks differ, 1 for the farthest; alikeAs: a text that
@@ -160,13 +160,53 @@ export function readChanges(c, bands) {
   return { changeBand, changeBytes };
 }
 
+/** Reads the bytes that the samples of each change's band represent, and their variance: the differences from those that
+ *  they would have if all blocks of the band had the same size. @param {Columns} c @param {{ changeBand: Float64Array,
+ *  changeBytes: Float64Array }} changes @param {[number, number, number][]} sampling by band: bytes, represented ones,
+ *  and variance of one state */
+export function readEstimates(c, { changeBand, changeBytes }, sampling) {
+  const expected = (/** @type {number} */ bytes, /** @type {number} */ number, /** @type {number} */ of) =>
+    of ? Math.floor(bytes * (number / of)) : 0;
+  const changeMore = changed(c.signed(changeBand.length), (difference, i) => {
+    const [bytes, more] = sampling[changeBand[i]];
+    return difference + expected(changeBytes[i], more, bytes);
+  });
+  const changeVariance = changed(c.signed(changeBand.length), (difference, i) => {
+    const [bytes, more, variance] = sampling[changeBand[i]];
+    return difference + (more ? expected(changeMore[i], variance, more) : expected(changeBytes[i], variance, bytes));
+  });
+  return { changeMore, changeVariance };
+}
+
+const NONE = new Float64Array(0);
+
 /** Reads a band: its numbers, then its pieces by view. @param {number[]} row @returns {Band} */
 const readBand = (row) => Object.assign(readBandNumbers(row), { pieces: row.slice(BANDS.length) });
+
+/** @param {Columns} c @returns {Holder[]} */
+function readHolders(c) {
+  /** @type {import('./columns.js').HolderRows} */
+  const rows = readColumns(c, HOLDERS),
+    names = /** @type {(keyof typeof rows)[]} */ (Object.keys(rows));
+  return Array.from(
+    rows.node,
+    (_, i) => /** @type {Holder} */ (Object.fromEntries(names.map((name) => [name, rows[name][i]]))),
+  );
+}
+
+/** Reads the call stacks: the depth of each, and then the frames of all. @param {Columns} c @param {string[]} frames */
+function readStacks(c, frames) {
+  const depths = c.plain(c.number()),
+    all = c.plain(depths.reduce((sum, depth) => sum + depth, 0));
+  let at = 0;
+  return Array.from(depths, (depth) => Array.from(all.subarray(at, (at += depth)), (frame) => frames[frame]));
+}
 
 /** @param {any} raw @param {string[]} frames @param {Columns} c */
 function readHeap(raw, frames, c) {
   const spans = readSpans(c);
-  const { changeBand, changeBytes } = readChanges(c, raw.bands.length);
+  const changes = readChanges(c, raw.bands.length),
+    estimates = raw.sampling ? readEstimates(c, changes, raw.sampling) : { changeMore: NONE, changeVariance: NONE };
   return {
     name: raw.heap,
     peakBytes: raw.peak_bytes,
@@ -181,17 +221,11 @@ function readHeap(raw, frames, c) {
     exact: raw.exact,
     bands: raw.bands.map(readBand),
     spans,
-    changeBand,
-    changeBytes,
-    holders: raw.holders.map(named(HOLDERS)),
+    sampleMean: raw.sample_mean,
+    ...changes,
+    ...estimates,
+    holders: readHolders(c),
     lines: readLines(raw.lines, frames),
-    estimates: raw.estimates.map((/** @type {any} */ row) => ({
-      name: rowName(row),
-      bytes: row.bytes,
-      error: row.error_bytes,
-      blocks: row.blocks,
-      about: row.estimated,
-    })),
   };
 }
 
@@ -368,7 +402,8 @@ async function readLog(index, page, levels) {
     frames = raw.frames.map(readFrame),
     heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, frames, c)),
     instances = readColumns(c, INSTANCES),
-    accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c));
+    accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c)),
+    stacks = readStacks(c, frames);
   return {
     index,
     ...labels(raw.process, raw.path),
@@ -376,8 +411,8 @@ async function readLog(index, page, levels) {
     duration: raw.duration_ns,
     incomplete: raw.incomplete,
     best: raw.best,
-    sampled: raw.sampled,
     hostSampled: raw.host_blocks === 'sample',
+    notes: raw.notes,
     foldedUntil: raw.folded_events ? raw.folded_until_ns : 0,
     matching: new Map(raw.matching.map((/** @type {string[]} */ [name, same]) => [name, same])),
     functions: new Map(raw.matching.map((/** @type {string[]} */ [name, , call]) => [name, call])),
@@ -396,7 +431,7 @@ async function readLog(index, page, levels) {
     threads: raw.threads.map(readThread),
     sizes: raw.sizes,
     libraries: raw.libraries.map(readFrame),
-    stacks: raw.stacks.map((/** @type {number[]} */ stack) => stack.map((frame) => frames[frame])),
+    stacks,
     paths: readPaths(raw.nodes),
     marks: raw.marks.map((/** @type {any} */ m) => ({
       ...m,

@@ -6,7 +6,7 @@ import { colour, element } from './dom.js';
 import { edges } from './edges.js';
 import { count, size } from './format.js';
 import { heldAt } from './lod.js';
-import { isLeast, isUnnamed } from './model.js';
+import { isAbout, isLeast, isUnnamed } from './model.js';
 import * as paint from './paint.js';
 
 /**
@@ -86,11 +86,12 @@ export class DifferenceChart extends CompareChart {
       .filter(({ bytes }) => bytes);
   }
 
-  /** Returns true if bands without a name may hold more of this name. @param {Pair} pair @param {number[]} spans */
+  /** Returns true if a side is an estimate, or bands without a name may hold more of this name. @param {Pair} pair @param {number[]} spans */
   isAbout({ name, sides }, spans) {
     return sides.some((group, i) => {
       const stack = this.stacks[i];
       if (spans[i] < 0) return false;
+      if (group && isAbout(group, spans[i])) return true;
       return group ? isLeast(stack, group, spans[i]) : stack.unnamed[spans[i]] > 0 && !isUnnamed(name);
     });
   }

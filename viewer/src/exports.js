@@ -4,7 +4,7 @@ import { csv } from './csv.js';
 import { DifferenceChart } from './differencechart.js';
 import { colour } from './dom.js';
 import { shown } from './lod.js';
-import { isLeast } from './model.js';
+import { isAbout, isLeast } from './model.js';
 import { StackChart } from './stackchart.js';
 
 /** @param {string} name @param {Blob} blob */
@@ -120,7 +120,7 @@ function stackRecords(app, charts) {
       groups
         .filter((group) => group.bytes[at])
         .map((group) => {
-          const is = isLeast(stack, group, at) ? 'at least' : 'exactly';
+          const is = isLeast(stack, group, at) ? 'at least' : isAbout(group, at) ? 'about' : 'exactly';
           return [log.short, heap.name, Math.round(x[i]), time[at], max[at], min[i], group.name, is, group.bytes[at]];
         }),
     );

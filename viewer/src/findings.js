@@ -139,6 +139,18 @@ function worth(app, log) {
   );
 }
 
-/** Returns for each run its events and its findings. @param {App} app */
+/** Returns what was not recorded, and the commands that record it. @param {Log} log */
+const notes = (log) =>
+  log.notes.length
+    ? element(
+        'div',
+        { class: 'notes', 'data-log': log.index },
+        ...log.notes.map(([text, command]) =>
+          element('p', { class: 'open' }, command ? element('code', {}, text) : text),
+        ),
+      )
+    : null;
+
+/** Returns for each run its events, its findings and its notes. @param {App} app */
 export const strips = (app) =>
-  app.runs().flatMap((log) => [strip(app, log), worth(app, log)].filter((part) => part !== null));
+  app.runs().flatMap((log) => [strip(app, log), worth(app, log), notes(log)].filter((part) => part !== null));

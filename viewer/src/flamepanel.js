@@ -3,7 +3,7 @@
 import { solid } from './colours.js';
 import { ARROWS, button, element, nameText } from './dom.js';
 import { amount, count, exactly, share, size, time } from './format.js';
-import { held, layout, outermost, pathTo, places, side, tree } from './icicle.js';
+import { layout, outermost, pathTo, piecesAt, piecesOf, places, side, tree } from './icicle.js';
 import { DEEDS, flowed, isKnown, slicesOf } from './flows.js';
 import { WHOLE, isEstimated, peakSpan } from './model.js';
 import { join } from './names.js';
@@ -108,7 +108,7 @@ export class FlamePanel {
   /** @param {Instant} of @returns {Shown} */
   live({ log, heap, span, what }) {
     const own = places(log, heap, this.unfolded(), log.renamed);
-    return { root: tree([side(own, held(heap, span))]), what, about: isEstimated(heap) };
+    return { root: tree([side(piecesAt(log, heap, own, span))]), what, about: isEstimated(heap) };
   }
 
   /** Returns the modes for the selected span. @param {Instant} of @returns {Mode[]} */
@@ -133,7 +133,7 @@ export class FlamePanel {
       where = places(log, heap, this.unfolded(), log.renamed).map((place) => ({ ...place, least: () => true })),
       changes = heap.flows.changes > 1 ? `, to ${count(heap.flows.changes)} changes at its ends` : '',
       what = `${roleOf(app, log)}${heap.name}, ${TOLD[deed]} from ${time(slices.from, 1e3)} to ${time(slices.to, 1e3)}${changes}`;
-    return { root: tree([side(where, bytes)]), what, about: false };
+    return { root: tree([side(piecesOf(where, bytes))]), what, about: false };
   }
 
   /** @param {Instant[]} two @returns {Shown} */
@@ -146,8 +146,7 @@ export class FlamePanel {
         : undefined;
     const sides = two.map(({ log, heap, span }) =>
       side(
-        places(log, heap, unfolded, log === a.log ? undefined : renamed),
-        held(heap, span),
+        piecesAt(log, heap, places(log, heap, unfolded, log === a.log ? undefined : renamed), span),
         apart ? (frame) => log.matching.get(frame) ?? frame : undefined,
       ),
     );
@@ -211,8 +210,8 @@ export class FlamePanel {
   }
 
   /** @param {Box} box */
-  text({ bytes, least }) {
-    const about = this.shown?.about ?? false;
+  text({ bytes, least, about: estimated }) {
+    const about = estimated || (this.shown?.about ?? false);
     if (bytes.length < 2) return amount(bytes[0], least[0], about);
     return `${least.some(Boolean) || about ? '≈ ' : ''}${size(bytes[1] - bytes[0], true)}`;
   }
@@ -221,7 +220,7 @@ export class FlamePanel {
   said(box) {
     const { bytes, least, frames } = box,
       whole = /** @type {Shown} */ (this.shown).root,
-      about = this.shown?.about ? '~' : '';
+      about = box.about || this.shown?.about ? '~' : '';
     const numbers =
       bytes.length < 2
         ? `${about}${exactly(bytes[0], least[0])}, ${share(bytes[0], whole.bytes[0])}`

@@ -29,10 +29,11 @@ export function sizeTick(bytes, step) {
 /** Formats a size, with ≥ before a lower bound and ~ before an estimate. @param {number} bytes @param {boolean} least
  *  @param {boolean} [about] @param {boolean} [signed] */
 export const amount = (bytes, least, about = false, signed = false) =>
-  `${least ? '≥ ' : about ? '~' : ''}${size(bytes, signed)}`;
+  `${least ? '≥ ' : ''}${about ? '~' : ''}${size(bytes, signed)}`;
 
-/** @param {number} bytes @param {boolean} least */
-export const exactly = (bytes, least) => `${least ? '≥ ' : ''}${count(bytes)} bytes`;
+/** @param {number} bytes @param {boolean} least @param {number} [error] one standard error of an estimate */
+export const exactly = (bytes, least, error = 0) =>
+  `${least ? '≥ ' : ''}${count(bytes)}${error ? ` ± ${count(Math.round(error))}` : ''} bytes`;
 
 /** "48,211,907" @param {number} count */
 export const count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');

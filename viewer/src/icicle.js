@@ -3,20 +3,22 @@
  * compares two.
  * @typedef {import('./data.js').Log} Log
  * @typedef {import('./data.js').Heap} Heap
- * @typedef {{ range: string[], stack: string[], whole: boolean, sampled: boolean, least: (depth: number) => boolean }}
- *   Place of a band; whole: all of its bytes have that stack; sampled: only a sample of the blocks has stacks; least:
- *   whether bands without a name hold more of the range's first `depth` names
- * @typedef {{ place: Place, bytes: number }} Piece
+ * @typedef {{ range: string[], stack: string[], whole: boolean, least: (depth: number) => boolean }} Place of a band;
+ *   whole: all of its bytes have that stack; least: whether bands without a name hold more of the range's first `depth`
+ *   names
+ * @typedef {{ place: Place, bytes: number, about?: boolean, wholly?: boolean }} Piece about: an estimate; wholly: in
+ *   its ranges as well, because the rest of the blocks is not recorded
  * @typedef {{ pieces: Piece[], open: boolean, match?: (frame: string) => string }} Side open: the holder of some bytes
  *   is unknown; match: returns the part of a frame that is the same in another run
  * @typedef {{ name: string, frames: string[], range: string | null, within: string, key: string, depth: number, bytes:
- *   number[], least: boolean[], weight: number, children: Box[] }} Box range: the path of a range; within: the path of
+ *   number[], least: boolean[], about: boolean, weight: number, children: Box[] }} Box range: the path of a range; within: the path of
  *   the innermost range; frames: all calls of a chain
  * @typedef {{ box: Box, left: number, width: number }} Laid left, width: shares of the whole
  */
 import { FOLD, ONE, OTHER } from './columns.js';
+import { Walk, estimate, hasSampledBlocks, partsOf, rolesOf, sumsOf } from './estimates.js';
 import { isFold, partOf } from './folds.js';
-import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF, hasSampledStacks } from './model.js';
+import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF } from './model.js';
 import { calledPath, joinedOf } from './names.js';
 
 /** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null if all lines are
@@ -33,7 +35,7 @@ function rangeOf(heap, band, unfolded) {
  *  under the names of another run @returns {Place[]} by band */
 export function places(log, heap, unfolded, renamed) {
   return heap.bands.map((band) => {
-    if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, sampled: false, least: () => false };
+    if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, least: () => false };
     const told = rangeOf(heap, band, unfolded),
       own = told ? told.path : log.paths[band.node],
       name = renamed?.get(own.join(' > ')),
@@ -45,7 +47,6 @@ export function places(log, heap, unfolded, renamed) {
       range,
       stack: band.kind === ONE ? frames : [SEVERAL],
       whole: band.kind === ONE,
-      sampled: hasSampledStacks(log, heap),
       least: (depth) =>
         depth < range.length ? piece >> 1 >= (told ? 1 : depth) : told ? told.open === 1 : (piece & 1) === 1,
     };
@@ -60,9 +61,49 @@ export function held(heap, span) {
   return bytes;
 }
 
-/** @param {Place[]} all @param {Float64Array} bytes by band @param {(frame: string) => string} [match] @returns {Side} */
-export function side(all, bytes, match) {
-  const pieces = all.map((place, i) => ({ place, bytes: bytes[i] })).filter((piece) => piece.bytes > 0);
+/** Returns the pieces of a heap at a span. With sampled call stacks a range has all of its blocks, so the estimates of
+ *  its stacks are scaled to the blocks of the range that have no stack. @param {Log} log @param {Heap} heap
+ *  @param {Place[]} all @param {number} span @returns {Piece[]} */
+export function piecesAt(log, heap, all, span) {
+  const roles = rolesOf(log, heap, 'flame'),
+    bands = all.length;
+  if (!roles || span < 0) return Array.from(held(heap, span), (bytes, i) => ({ place: all[i], bytes }));
+  const walk = new Walk(heap, Int32Array.from(all.keys()), bands, roles),
+    wholly = hasSampledBlocks(log, heap);
+  walk.to(span);
+  if (!wholly)
+    scaleByRange(
+      walk,
+      heap.bands.map(({ kind, node }) => (kind === OTHER ? -1 : node)),
+      heap.sampleMean,
+    );
+  return all.map((place, i) => ({ place, bytes: walk.bytes[i], about: walk.errors[i] > 0, wholly }));
+}
+
+/** Scales the estimates of each range's bands to the rest of that range. @param {Walk} walk by band
+ *  @param {number[]} nodes of the bands, -1 for all other bands @param {number} mean */
+function scaleByRange({ parts, bytes, errors }, nodes, mean) {
+  if (!parts) return;
+  for (const node of new Set(nodes)) {
+    const bands = nodes.flatMap((of, band) => (of === node ? [band] : [])),
+      own = partsOf(bands.length),
+      to = { bytes: new Float64Array(bands.length), errors: new Float64Array(bands.length) };
+    for (const part of /** @type {(keyof typeof own)[]} */ (Object.keys(own)))
+      bands.forEach((band, i) => (own[part][i] = parts[part][band]));
+    estimate(own, sumsOf(own), mean, to);
+    bands.forEach((band, i) => {
+      bytes[band] = to.bytes[i];
+      errors[band] = to.errors[i];
+    });
+  }
+}
+
+/** @param {Place[]} all @param {Float64Array} bytes by band @returns {Piece[]} */
+export const piecesOf = (all, bytes) => all.map((place, i) => ({ place, bytes: bytes[i] }));
+
+/** @param {Piece[]} all @param {(frame: string) => string} [match] @returns {Side} */
+export function side(all, match) {
+  const pieces = all.filter((piece) => piece.bytes > 0);
   return {
     pieces,
     match,
@@ -80,6 +121,7 @@ const boxOf = (name, range, within, key, depth, sides) => ({
   depth,
   bytes: Array(sides).fill(0),
   least: Array(sides).fill(false),
+  about: false,
   weight: 0,
   children: [],
 });
@@ -103,18 +145,17 @@ export function tree(sides) {
   };
   sides.forEach(({ pieces, open, match }, s) => {
     const several = new Set(pieces.filter(({ place }) => !place.whole).map(({ place }) => place.range.join('\n')));
-    for (const { place, bytes } of pieces) {
+    for (const { place, bytes, about = false, wholly = false } of pieces) {
       let at = root;
       const add = (/** @type {Box} */ box, /** @type {boolean} */ least) => {
         box.bytes[s] += bytes;
         if (least) box.least[s] = true;
+        if (about && (wholly || box.range === null)) box.about = true;
         at = box;
       };
       add(root, false);
       place.range.forEach((name, i) => add(child(at, name, true), open && place.least(i + 1)));
-      const least =
-        place.whole &&
-        (place.sampled || (open && place.least(place.range.length)) || several.has(place.range.join('\n')));
+      const least = place.whole && ((open && place.least(place.range.length)) || several.has(place.range.join('\n')));
       for (const frame of place.stack) add(child(at, frame, false, match?.(frame)), least);
     }
   });

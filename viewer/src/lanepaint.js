@@ -124,7 +124,7 @@ function inkOf(panel, log, node) {
 /** Returns the slot of the band that holds the range's own blocks, in the first chart that shows it.
  *  @param {LanePanel} panel @param {Log} log @param {number} node */
 function slotOf({ app }, log, node) {
-  const band = { kind: ONE, node, thread: 0, size: 0, library: 0, python: 0, native: 0, atLeast: 0, pieces: [] },
+  const band = { kind: ONE, node, thread: 0, size: 0, library: 0, python: 0, native: 0, facts: 0, pieces: [] },
     by = app.state.by === 'auto' ? 'auto' : 'range';
   const names = [
     ...log.heaps.map((heap) => bandName(log, heap, band, { ...app.grouping(), by })),

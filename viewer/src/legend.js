@@ -3,7 +3,7 @@
 import { bandRow, holdsText, placed } from './bandrow.js';
 import { element } from './dom.js';
 import { amount, count, duration, exactly, share, size, time } from './format.js';
-import { INSIDE, isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
+import { INSIDE, hasAboutPeak, isAbout, isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 import { sparkline } from './sparkline.js';
 
 /**
@@ -78,9 +78,9 @@ export class Legend {
 
   /** Sorts the rows by bytes. Rows without bytes are hidden, except those of hidden bands and the row with the focus.
    *  @param {(group: import('./model.js').Group) => number} held
-   *  @param {(group: import('./model.js').Group) => boolean} least @param {boolean} unnamed whether the holder of some
-   *  bytes is unknown */
-  sort(held, least, unnamed) {
+   *  @param {(group: import('./model.js').Group) => boolean} least @param {(group: import('./model.js').Group) =>
+   *  boolean} about @param {boolean} unnamed whether the holder of some bytes is unknown */
+  sort(held, least, about, unnamed) {
     const { app } = this,
       { filter, hidden } = app.state,
       range = app.inside.slice(0, -INSIDE.length),
@@ -105,7 +105,11 @@ export class Legend {
       `${count(matches.filter(({ row }) => !row.hidden).length)}${range && ` in ${range}`}`,
       ...(filter ? [`with “${filter}”`] : []),
     ].join(' ');
-    this.sum.textContent = amount(sum, more, isEstimated(this.stack.heap));
+    this.sum.textContent = amount(
+      sum,
+      more,
+      matches.some(({ group }) => about(group)),
+    );
     this.sum.title = exactly(sum, more);
     if (this.filter.value !== filter) this.filter.value = filter;
   }
@@ -136,18 +140,19 @@ export class Legend {
       there = span >= 0 && heap.spans.start.length > 0;
     const total = there ? heap.spans.max[span] : 0;
     const heldBy = (/** @type {import('./model.js').Group} */ group) => (there ? group.bytes[span] : 0),
-      isBound = (/** @type {import('./model.js').Group} */ group) => there && isLeast(this.stack, group, span);
-    this.sort(heldBy, isBound, there && this.stack.unnamed[span] > 0);
+      isBound = (/** @type {import('./model.js').Group} */ group) => there && isLeast(this.stack, group, span),
+      isEstimate = (/** @type {import('./model.js').Group} */ group) => there && isAbout(group, span);
+    this.sort(heldBy, isBound, isEstimate, there && this.stack.unnamed[span] > 0);
     for (const { group, bytes, part, mark } of this.rows) {
       const held = heldBy(group),
         least = isBound(group);
-      bytes.textContent = amount(held, least, isEstimated(heap));
-      bytes.title = exactly(held, least);
+      bytes.textContent = amount(held, least, isEstimate(group));
+      bytes.title = exactly(held, least, there ? group.errors[span] : 0);
       part.textContent = share(held, total);
       mark();
     }
     this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], 1)}` : 'before the first allocation';
-    this.total.textContent = amount(total, false, isEstimated(heap));
+    this.total.textContent = amount(total, false, hasAboutPeak(heap));
     this.total.title = `${count(total)} bytes`;
     this.fillBadge(there, span, asked);
   }
@@ -156,19 +161,21 @@ export class Legend {
   fillBadge(there, span, asked) {
     const { heap } = this.stack,
       { badge } = this;
-    const exact = there && isExactAt(heap, span, asked);
+    const exact = there && isExactAt(heap, span, asked) && !hasAboutPeak(heap);
     badge.className = `badge ${exact ? 'exact' : 'bucket'}`;
     badge.textContent = badge.title = '';
     if (!there) return;
     const within = duration(spanWidth(heap, span)),
       least = `least ${size(heap.spans.min[span])}`;
-    const whole = this.rows.some(({ group }) => isLeast(this.stack, group, span)) ? 'exact sum' : 'exact';
-    badge.textContent = isEstimated(heap) ? 'estimate' : exact ? whole : `bucket of ${within}`;
-    if (isEstimated(heap)) badge.className = 'badge bucket';
-    badge.title = isEstimated(heap)
-      ? 'what a sample of the objects stands for'
+    const parts = this.rows.some(({ group }) => isLeast(this.stack, group, span) || isAbout(group, span)),
+      about = isEstimated(heap)
+        ? 'what a sample of the objects represents'
+        : hasAboutPeak(heap) && 'small blocks are only counted from time to time';
+    badge.textContent = about ? 'estimate' : exact ? (parts ? 'exact sum' : 'exact') : `bucket of ${within}`;
+    badge.title = about
+      ? about
       : exact
-        ? 'the state at this instant, to the byte'
+        ? `the ${parts ? 'sum' : 'state'} at this instant, to the byte`
         : isPiece(heap, span)
           ? `one state, to the byte, of ${within} beside a time whose every change is kept; ${least}`
           : `the state, to the byte, when the heap was largest after a change within ${within}; ${least}`;

@@ -5,15 +5,19 @@
  * @typedef {import('./columns.js').By} By
  * @typedef {{ by: By, depth: number, unfolded?: string[] }} Grouping depth 0: names as in the reports; unfolded: lines
  *   that are expanded into their parts
- * @typedef {{ name: string, rest: boolean, partial: boolean, atPeak: number, largest: number, bytes: Float64Array }}
- *   Group bytes: of each span; partial: bands without a name hold small pieces of it
+ * @typedef {{ name: string, rest: boolean, partial: boolean, about: boolean, atPeak: number, largest: number, bytes:
+ *   Float64Array, errors: Float64Array }} Group bytes, errors: of each span; partial: bands without a name hold small
+ *   pieces of it; about: some of its bytes are estimates
  * @typedef {{ heap: Heap, log: Log, groups: Group[], all: string[], groupOfBand: Int32Array, unnamed: Float64Array,
  *   folds: Map<string, import('./folds.js').Line> }} Stack folds: by name, the line that it is or belongs to; unnamed:
  *   bytes of each span in bands without a name
  */
-import { FOLD, ONE, OTHER, SMALL, VIEWS } from './columns.js';
+import { COUNTED, FOLD, ONE, OTHER, SAMPLED, SMALL, VIEWS } from './columns.js';
+import { Walk, isRest, rolesOf } from './estimates.js';
 import { isFold, partOf } from './folds.js';
 import { join, joinedOf } from './names.js';
+
+const NO_ERRORS = new Float64Array(0);
 
 export const OUTSIDE = 'outside any range',
   UNKNOWN = '(library not known)',
@@ -84,6 +88,7 @@ const severalOf = ({ path: [first, ...others] }) => join([SEVERAL_OF + first, ..
 
 /** @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {Grouping} grouping */
 function ownName(log, heap, band, grouping) {
+  if (band.kind !== ONE && isRest(log, heap, band, grouping.by)) return pathOf(log, band, grouping);
   if (band.kind === OTHER) return ELSE;
   if (isOpen(log, band, grouping)) return SEVERAL;
   const part = partAt(heap, band, grouping);
@@ -108,26 +113,13 @@ export const isEstimated = (heap) => heap.name === 'host/python';
 /** Returns true if the heap's peak is approximate. @param {{ name: string, about?: boolean }} heap */
 export const hasAboutPeak = (heap) => isEstimated(heap) || heap.about === true;
 
-/** Returns true if only a sample of the heap's small blocks has call stacks. @param {Log} log @param {Heap} heap */
-export const hasSampledStacks = (log, heap) => log.sampled && heap.name === 'host/heap';
-
-/** Returns true if a name is a call stack that only a sample of the small blocks has. For a single band, the report
- *  decides. @param {Log} log @param {Heap} heap @param {import('./data.js').Band} band @param {string} by */
-const isSampled = (log, heap, band, by) =>
-  hasSampledStacks(log, heap) &&
-  (band.kind !== ONE || band.atLeast !== 0) &&
-  (log.hostSampled ||
-    by === 'python' ||
-    by === 'stack' ||
-    (by === 'auto' && !band.node && band.python + band.native > 0));
-
 /** Returns true if bands of this name do not name the holder of their bytes. @param {string} name */
 export const isUnnamed = (name) => name === ELSE || name === SEVERAL || name.startsWith(SEVERAL_OF);
 
 /** Returns a block as a band. @param {import('./blocks.js').Blocks} blocks @param {number} i */
 export const bandOf = (blocks, i) => ({
   kind: ONE,
-  atLeast: 0,
+  facts: 0,
   pieces: [],
   node: blocks.node[i],
   thread: blocks.thread[i],
@@ -148,23 +140,6 @@ export function blockName(log, heap, i, grouping) {
 export function isInside(name, range) {
   let begin = '';
   return joinedOf(name).path.some((part) => (begin += part + INSIDE) === range);
-}
-
-/** Calls each(span) with the `sums` of all names at that span. @param {Heap} heap @param {Int32Array} nameOf
- *  @param {Float64Array} sums @param {(span: number) => void} each @param {number} [spans] how many, from the first
- *  one */
-function walk(heap, nameOf, sums, each, spans = heap.spans.start.length) {
-  const held = new Float64Array(heap.bands.length);
-  let at = 0;
-  for (let span = 0; span < spans; span++) {
-    for (; at < heap.spans.end[span]; at++) {
-      const band = heap.changeBand[at],
-        bytes = heap.changeBytes[at];
-      sums[nameOf[band]] += bytes - held[band];
-      held[band] = bytes;
-    }
-    each(span);
-  }
 }
 
 /** Returns the span that holds the peak. @param {Heap} heap */
@@ -189,41 +164,34 @@ function namesOf(log, heap, grouping) {
     return /** @type {number} */ (number.get(name));
   });
   const names = [...number.keys()],
-    partial = names.map(() => false);
+    partial = names.map(() => false),
+    about = names.map(() => isEstimated(heap)),
+    roles = rolesOf(log, heap, grouping.by);
   heap.bands.forEach((band, i) => {
-    const name = names[nameOf[i]];
-    if (isSampled(log, heap, band, grouping.by)) partial[nameOf[i]] = !NOBODY.includes(name) && !isUnnamed(name);
-    else if (isPartial(heap, band, grouping)) partial[nameOf[i]] = !isUnnamed(name);
+    const name = nameOf[i],
+      rest = roles?.rest[i] ?? false;
+    if (band.facts & COUNTED || (roles?.weighed[i] && band.facts & SAMPLED)) about[name] = true;
+    if (!rest && isPartial(heap, band, grouping)) partial[name] = !isUnnamed(names[name]);
   });
-  const nobodys = hasSampledStacks(log, heap),
-    open = names.map((name) => isUnnamed(name) || (nobodys && NOBODY.includes(name)));
-  return { names, nameOf, partial, open, folds };
+  return { names, nameOf, partial, about, open: names.map(isUnnamed), folds, roles };
 }
 
 /** Returns for each name its bytes at the peak, or half of its maximum if that is more. @param {Heap} heap
- *  @param {Int32Array} nameOf @param {number} names */
-function weights(heap, nameOf, names) {
-  const { start, end } = heap.spans,
-    { changeBand, changeBytes } = heap,
-    peak = peakSpan(heap),
-    held = new Float64Array(heap.bands.length),
-    sums = new Float64Array(names),
-    weight = new Float64Array(names);
-  let at = 0;
-  for (let span = 0; span < start.length; span++) {
-    const first = at;
-    for (; at < end[span]; at++) {
-      const band = changeBand[at];
-      sums[nameOf[band]] += changeBytes[at] - held[band];
-      held[band] = changeBytes[at];
-    }
+ *  @param {ReturnType<typeof namesOf>} named */
+function weights(heap, { names, nameOf, roles }) {
+  const peak = peakSpan(heap),
+    walk = new Walk(heap, nameOf, names.length, roles),
+    weight = new Float64Array(names.length),
+    weigh = (/** @type {number} */ name, /** @type {number} */ bytes) => {
+      if (bytes > weight[name]) weight[name] = bytes;
+    };
+  for (let span = 0, at = 0; span < heap.spans.start.length; span++) {
+    walk.skipTo(span);
     // names that have not changed since held as many bytes at an earlier span
-    for (let i = first; i < at; i++) {
-      const name = nameOf[changeBand[i]];
-      if (sums[name] > 2 * weight[name]) weight[name] = sums[name] / 2;
-    }
+    for (; at < walk.at; at++) weigh(nameOf[heap.changeBand[at]], walk.nearly(nameOf[heap.changeBand[at]]) / 2);
     if (span !== peak) continue;
-    for (let name = 0; name < names; name++) if (sums[name] > weight[name]) weight[name] = sums[name];
+    walk.to(span);
+    for (let name = 0; name < names.length; name++) weigh(name, walk.bytes[name]);
   }
   return weight;
 }
@@ -232,25 +200,29 @@ function weights(heap, nameOf, names) {
  *  maximum if that is more. @param {Log} log @param {Heap} heap @param {Grouping} grouping @param {number} [most]
  *  @returns {Map<string, number>} */
 export function foremost(log, heap, grouping, most = 18) {
-  const { names, nameOf } = namesOf(log, heap, grouping),
-    weight = weights(heap, nameOf, names.length);
+  const named = namesOf(log, heap, grouping),
+    { names } = named,
+    weight = weights(heap, named);
   const order = [...names.keys()]
     .filter((i) => names[i] !== ELSE)
     .sort((a, b) => weight[b] - weight[a] || (names[a] < names[b] ? -1 : 1));
   return new Map(order.slice(0, names.length - 1 <= most ? most + 1 : most).map((i) => [names[i], weight[i]]));
 }
 
-/** Returns for each span the bytes in bands without a name. @param {Heap} heap @param {Int32Array} nameOf
- *  @param {boolean[]} open */
-function unnamedOf(heap, nameOf, open) {
+/** Returns for each span the bytes in bands without a name. @param {Heap} heap
+ *  @param {ReturnType<typeof namesOf>} named */
+function unnamedOf(heap, { nameOf, open }) {
   const unnamed = new Float64Array(heap.spans.start.length),
-    sums = new Float64Array(2);
-  walk(
-    heap,
-    nameOf.map((name) => Number(open[name])),
-    sums,
-    (span) => (unnamed[span] = sums[1]),
-  );
+    walk = new Walk(
+      heap,
+      nameOf.map((name) => Number(open[name])),
+      2,
+      null,
+    );
+  for (let span = 0; span < unnamed.length; span++) {
+    walk.to(span);
+    unnamed[span] = walk.bytes[1];
+  }
   return unnamed;
 }
 
@@ -262,16 +234,19 @@ function unnamedOf(heap, nameOf, open) {
  * @returns {Stack}
  */
 export function stack(log, heap, grouping, wanted = [...foremost(log, heap, grouping).keys()], inside = '') {
-  const { names, nameOf, partial, open, folds } = namesOf(log, heap, grouping),
+  const named = namesOf(log, heap, grouping),
+    { names, nameOf, partial, about, folds, roles } = named,
     kept = wanted.map((name) => names.indexOf(name)).filter((i) => i >= 0),
     spans = heap.spans.start.length;
   const groupOf = (/** @type {string} */ name, /** @type {boolean} */ rest, /** @type {boolean} */ isPartial) => ({
     name,
     rest,
     partial: isPartial,
+    about: false,
     atPeak: 0,
     largest: 0,
     bytes: new Float64Array(spans),
+    errors: roles ? new Float64Array(spans) : NO_ERRORS,
   });
   const groups = kept.map((i) => groupOf(names[i], false, partial[i]));
   const rests = new Map();
@@ -282,18 +257,24 @@ export function stack(log, heap, grouping, wanted = [...foremost(log, heap, grou
     if (!rests.has(rest)) rests.set(rest, groups.push(groupOf(rest, true, false)) - 1);
     return rests.get(rest);
   });
+  about.forEach((is, name) => (groups[groupOfName[name]].about ||= is));
   const groupOfBand = nameOf.map((name) => groupOfName[name]),
-    held = new Float64Array(groups.length);
-  walk(heap, groupOfBand, held, (span) => {
-    for (let i = 0; i < held.length; i++) groups[i].bytes[span] = held[i];
-  });
+    walk = new Walk(heap, groupOfBand, groups.length, roles);
+  for (let span = 0; span < spans; span++) {
+    walk.to(span);
+    for (let i = 0; i < groups.length; i++) groups[i].bytes[span] = walk.bytes[i];
+    if (roles) for (let i = 0; i < groups.length; i++) groups[i].errors[span] = walk.errors[i];
+  }
   const peak = peakSpan(heap);
   for (const group of groups) {
     group.atPeak = spans ? group.bytes[peak] : 0;
     group.largest = group.bytes.reduce((a, b) => Math.max(a, b), 0);
   }
-  return { heap, log, groups, all: names, groupOfBand, unnamed: unnamedOf(heap, nameOf, open), folds };
+  return { heap, log, groups, all: names, groupOfBand, unnamed: unnamedOf(heap, named), folds };
 }
+
+/** Returns true if a group's bytes at a span are an estimate. @param {Group} group @param {number} span */
+export const isAbout = (group, span) => group.about || (group.errors[span] ?? 0) > 0;
 
 /** @param {boolean[]} open @param {Float64Array} sums */
 const sumOpen = (open, sums) => open.reduce((all, is, i) => all + (is ? sums[i] : 0), 0);
@@ -311,18 +292,17 @@ export const isLeast = (stack, group, span) => group.partial && stack.unnamed[sp
  * @returns {import('./lines.js').Side} all names of the heap, including those without bytes
  */
 export function composition(log, heap, grouping, span) {
-  const { names, nameOf, partial, open } = namesOf(log, heap, grouping);
-  const sums = new Float64Array(names.length);
-  /** @type {Map<string, { bytes: number, least: boolean }>} */
-  const held = new Map();
-  let more = false;
-  /** @param {number} now */
-  const look = (now) => {
-    if (now !== span) return;
-    more = sumOpen(open, sums) > 0;
-    names.forEach((name, i) => held.set(name, { bytes: sums[i], least: partial[i] && more }));
-  };
-  walk(heap, nameOf, sums, look, Math.min(span + 1, heap.spans.start.length));
+  const { names, nameOf, partial, about, open, roles } = namesOf(log, heap, grouping),
+    walk = new Walk(heap, nameOf, names.length, roles);
+  if (span < 0 || span >= heap.spans.start.length) return { held: new Map(), more: false };
+  walk.to(span);
+  const more = sumOpen(open, walk.bytes) > 0;
+  const held = new Map(
+    names.map((name, i) => {
+      const error = walk.errors[i];
+      return [name, { bytes: walk.bytes[i], least: partial[i] && more, about: about[i] || error > 0, error }];
+    }),
+  );
   return { held, more };
 }
 

@@ -33,9 +33,9 @@ function statisticsLine(name, s) {
     ' ',
     part('change', `${s.about ? '~' : ''}${size(s.end - s.start, true)}`),
     ' ',
-    part(`${s.about ? 'sampled ' : ''}allocations`, count(s.allocs)),
+    part(`${s.sampled ? 'sampled ' : ''}allocations`, count(s.allocs)),
     ' ',
-    part(`${s.about ? 'sampled ' : ''}frees`, count(s.frees)),
+    part(`${s.sampled ? 'sampled ' : ''}frees`, count(s.frees)),
     ' ',
     element('span', { class: `badge ${s.exact && !s.about ? 'exact' : 'bucket'}` }, badge(s)),
   );

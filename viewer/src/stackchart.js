@@ -5,7 +5,7 @@ import { amount, exactly, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { hasAboutPeak, hasSampledStacks, isLeast, peakSpan, spanAt } from './model.js';
+import { hasAboutPeak, isAbout, isEstimated, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
@@ -16,7 +16,7 @@ import { steadyOf } from './steady.js';
  */
 
 const SAMPLED =
-  'each band holds the blocks that it names, to the byte; what they stand for, and how uncertain that is, peaks says';
+  'a sampled block counts for those that it represents; titles have the standard error; the sum of all bands is no estimate';
 
 export class StackChart {
   /** @param {App} app @param {Stack} stack @param {string} role "A", "B" or "" @param {number} height */
@@ -46,7 +46,7 @@ export class StackChart {
   }
 
   build() {
-    const { heap, log } = this.stack,
+    const { heap } = this.stack,
       { app } = this,
       open = app.state.blocks === heap.name;
     const blocks =
@@ -71,8 +71,9 @@ export class StackChart {
         { class: 'sub' },
         `peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}`,
       ),
-      hasSampledStacks(log, heap) &&
-        element('span', { class: 'sub', title: SAMPLED }, 'call stacks are a sample: what they name is a lower bound'),
+      heap.sampleMean > 0 &&
+        !isEstimated(heap) &&
+        element('span', { class: 'sub', title: SAMPLED }, 'call stacks are a sample: ~ marks estimates'),
       this.hidden,
     );
     return element(
@@ -88,7 +89,7 @@ export class StackChart {
     const { heap, groups } = this.stack;
     const top = groups
       .slice(0, 3)
-      .map((g) => `${g.name} ${amount(g.atPeak, isLeast(this.stack, g, this.peak))}`)
+      .map((g) => `${g.name} ${amount(g.atPeak, isLeast(this.stack, g, this.peak), isAbout(g, this.peak))}`)
       .join(', ');
     return `${heap.name} over time; peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}: ${top}`;
   }

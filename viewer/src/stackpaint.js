@@ -48,7 +48,7 @@ export function drawStack(chart, s) {
   for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
 }
 
-/** Highlights one band and fades the others. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
+/** Highlights one band and fades the others. Dashed lines are one standard error away. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
  *  @param {number} end @param {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }} lit */
 function drawLit(chart, s, xs, end, lit) {
   const { app } = chart;
@@ -58,6 +58,11 @@ function drawLit(chart, s, xs, end, lit) {
   s.c.fillRect(s.left, s.top, s.right - s.left, s.bottom - s.top);
   s.c.restore();
   paint.between(s, xs, lit.below, lit.upper, end, fill(app.slot(lit.group), app.dark));
+  const { errors } = lit.group;
+  for (const sign of errors.length ? [-1, 1] : []) {
+    const edge = lit.upper.map((bytes, i) => Math.max(lit.below[i], bytes + sign * errors[chart.shown.span[i]]));
+    paint.line(s, xs, edge, end, colour('--ink'), 1, [3, 3]);
+  }
 }
 
 /** @param {StackChart} chart @param {paint.Surface} s */

@@ -2,7 +2,7 @@
  * Statistics of a heap between two instants.
  * @typedef {import('./model.js').Heap} Heap
  */
-import { isEstimated, isExact, spanAt } from './model.js';
+import { hasAboutPeak, isEstimated, isExact, spanAt } from './model.js';
 
 /**
  * Returns the statistics of a span of time.
@@ -37,7 +37,8 @@ export function statistics(heap, from, to) {
     allocs,
     frees,
     exact,
-    about: isEstimated(heap),
+    about: hasAboutPeak(heap),
+    sampled: isEstimated(heap),
     width: heap.width,
   };
 }

@@ -28,7 +28,7 @@ function rows(app, all, totals, heads, blocks, about) {
     if (bytes === null) return element('span', {}, '–');
     return element(
       'span',
-      { title: `${exactly(bytes, line.least[i])}${error ? `, ± ${count(error)}` : ''}` },
+      { title: exactly(bytes, line.least[i], error) },
       amount(bytes, line.least[i], isAbout(line, i)),
       error > 0 && element('span', { class: 'error minor' }, ` ± ${size(error)}`),
     );

@@ -1,5 +1,8 @@
 /* Cells of one key and call stack are a unit.  Each unit belongs to a band.  A series of bands has
- * the sums of their units: for each bucket, the new sums of those bands whose cells changed. */
+ * the sums of their units: for each bucket, the new sums of those bands whose cells changed.
+ *
+ * In a heap with estimates these are three sums (levels.h), and a band's units have the same facts,
+ * so that the page can scale the estimates in each grouping. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +18,7 @@
 struct unit {
     uint64_t bytes, largest;
     uint32_t cell, library, native, python, band;
+    uint32_t facts; /* as of a band */
 };
 
 struct making {
@@ -22,20 +26,46 @@ struct making {
     const struct mpr_reader *reader;
     const struct mpr_replay *r; /* the reader's */
     struct mpr_heap_timeline *out;
-    bool all;                  /* by MPR_GROUP_ALL: small units share bands */
-    size_t limit;              /* of bands */
-    struct unit *unit, **rank; /* rank: units that held anything, largest first */
+    bool all;                              /* by MPR_GROUP_ALL: small units share bands */
+    size_t limit;                          /* of bands; those of all other units come in addition */
+    const struct mpr_estimates *estimates; /* or NULL */
+    uint32_t numbers;                      /* per cell in a series (levels.h) */
+    struct unit *unit, **rank;             /* rank: units that held anything, largest first */
     uint32_t units, ranks;
-    uint32_t *unit_of;           /* by cell */
-    struct mpr_index unit_index; /* by hash of key, native and python: unit + 1 */
-    uint64_t *cell_bytes, *band_bytes;
-    size_t *touched;                    /* by band: index of its change in the open bucket, + 1 */
-    struct mpr_series series;           /* of bands */
+    uint32_t *unit_of;                 /* by cell */
+    struct mpr_index unit_index;       /* by hash of key, native and python: unit + 1 */
+    uint64_t *cell_bytes, *band_bytes; /* by group of the series */
+    size_t *touched;          /* by group of bands: index of its change in the open bucket, + 1 */
+    struct mpr_series series; /* of bands */
     struct mpr_excerpt_series *excerpt; /* in order of `from` */
     size_t excerpts;
 };
 
 /* ---- units */
+
+static bool is_sampled(const struct mpr_replay *r, uint32_t cell)
+{
+    return cell < r->estimates.cells && r->estimates.cell[cell].samples;
+}
+
+static bool has_samples(const struct mpr_replay *r, uint8_t heap)
+{
+    for (uint32_t i = 0; i < r->accounts.cells; i++)
+        if (r->accounts.cell[i].heap == heap && is_sampled(r, i)) return true;
+    return false;
+}
+
+static uint32_t facts_of(const struct mpr_replay *r, uint32_t index, const struct unit *u)
+{
+    const struct mpr_cell *cell = &r->accounts.cell[index];
+    const bool in_range = mpr_composite_key_unpack(cell->key).node != 0,
+               counted = mpr_counted_totals_is(&r->totals, &r->accounts, cell);
+    return (uint32_t)in_range << MPR_BAND_IN_RANGE | (uint32_t)counted << MPR_BAND_COUNTED |
+           (uint32_t)(u->python != 0) << MPR_BAND_HAS_PYTHON |
+           (uint32_t)(u->native != 0) << MPR_BAND_HAS_NATIVE |
+           (uint32_t)(u->library != 0) << MPR_BAND_HAS_LIBRARY |
+           (uint32_t)is_sampled(r, index) << MPR_BAND_SAMPLED;
+}
 
 static uint32_t find_unit(struct making *m, uint32_t index)
 {
@@ -52,6 +82,10 @@ static uint32_t find_unit(struct making *m, uint32_t index)
                                        .library = mpr_sites_library(&m->r->sites, site.stack),
                                        .native = site.stack,
                                        .python = site.python };
+    m->unit[m->units].facts =
+        m->out->sample_mean ? facts_of(m->r, index, &m->unit[m->units])
+                            : (uint32_t)mpr_counted_totals_is(&m->r->totals, &m->r->accounts, cell)
+                                  << MPR_BAND_COUNTED;
     mpr_index_add(&m->unit_index, hash, ++m->units);
     return m->units - 1;
 }
@@ -65,20 +99,27 @@ static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts,
     for (int k = 0; k < MPR_EXCERPT_KINDS; k++) {
         for (int i = 0; i < MPR_EXCERPTS_KEPT; i++) {
             if (!kept[k][i].change) continue;
-            mpr_excerpt_replay(&kept[k][i], &m->r->accounts, heap, &m->excerpt[m->excerpts++]);
+            mpr_excerpt_replay(&kept[k][i], &m->r->accounts, m->estimates, heap,
+                               &m->excerpt[m->excerpts++]);
         }
     }
     qsort(m->excerpt, m->excerpts, sizeof *m->excerpt, by_from);
 }
 
-/* Finds the largest size of each unit in the series. */
+static void clear_cells(struct making *m)
+{
+    memset(m->cell_bytes, 0, m->r->accounts.cells * m->numbers * sizeof *m->cell_bytes);
+}
+
+/* Finds the largest size of each unit in the series, with what its samples represent. */
 static void weigh_units(struct making *m, const struct mpr_series *s)
 {
-    memset(m->cell_bytes, 0, m->r->accounts.cells * sizeof *m->cell_bytes);
+    clear_cells(m);
     for (uint32_t i = 0; i < m->units; i++) m->unit[i].bytes = 0;
     for (size_t i = 0; i < s->changes; i++) {
         const struct mpr_signed_difference *c = &s->change[i];
-        struct unit *u = &m->unit[m->unit_of[c->group]];
+        if (c->group % m->numbers == MPR_LEVELS_VARIANCE) continue;
+        struct unit *u = &m->unit[m->unit_of[c->group / m->numbers]];
         u->bytes += c->bytes - m->cell_bytes[c->group];
         m->cell_bytes[c->group] = c->bytes;
         if (u->bytes > u->largest) u->largest = u->bytes;
@@ -115,7 +156,14 @@ static struct mpr_band block_of(const struct making *m, enum mpr_band_kind kind,
                               .library = u->library,
                               .native = u->native,
                               .python = u->python,
-                              .at_least = mpr_label_at_least(m->r, c) };
+                              .at_least = mpr_label_at_least(m->r, c),
+                              .facts = u->facts };
+}
+
+/* Units that share a band have the same facts, apart from samples. */
+static bool is_alike(const struct mpr_band *band, const struct unit *u)
+{
+    return !((band->facts ^ u->facts) & ~(UINT32_C(1) << MPR_BAND_SAMPLED));
 }
 
 static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct unit *u)
@@ -137,7 +185,7 @@ static uint32_t small_band(struct making *m, const struct unit *u)
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
         if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library &&
-            band->python == python)
+            band->python == python && is_alike(band, u))
             return i;
     }
     return m->out->bands < m->limit * 7 / 8 ? add_band(m, MPR_BAND_SMALL, u) : NO_BAND;
@@ -154,7 +202,7 @@ static uint32_t line_band(struct making *m, const struct unit *u)
     if (mpr_owner_lines_rows(lines, MPR_VIEW_AUTO, by_auto) < 2) return NO_BAND;
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
-        if (band->kind == MPR_BAND_FOLD && band->library == block.library &&
+        if (band->kind == MPR_BAND_FOLD && band->library == block.library && is_alike(band, u) &&
             mpr_owner_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
             mpr_owner_lines_find(lines, MPR_VIEW_RANGE, band) == by_range)
             return i;
@@ -162,28 +210,33 @@ static uint32_t line_band(struct making *m, const struct unit *u)
     return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, u) : NO_BAND;
 }
 
-/* Puts the unit into a band that it shares.  @other: the band of all other units, or NO_BAND if it
- * is not made yet. */
-static void share_band(struct making *m, struct unit *u, uint32_t *other)
+/* Returns the band for all other units with these facts. */
+static uint32_t other_band(struct making *m, const struct unit *u)
+{
+    for (uint32_t i = (uint32_t)m->out->bands; i-- > 0;)
+        if (m->out->band[i].kind == MPR_BAND_OTHER && is_alike(&m->out->band[i], u)) return i;
+    return add_band(m, MPR_BAND_OTHER, u);
+}
+
+/* Puts the unit into a band that it shares. */
+static void share_band(struct making *m, struct unit *u)
 {
     u->band = m->all ? small_band(m, u) : NO_BAND;
     if (u->band == NO_BAND && m->all) u->band = line_band(m, u);
-    if (u->band != NO_BAND) return;
-    if (*other == NO_BAND) *other = add_band(m, MPR_BAND_OTHER, u);
-    u->band = *other;
+    if (u->band == NO_BAND) u->band = other_band(m, u);
+    m->out->band[u->band].facts |= u->facts;
 }
 
 static void choose_bands(struct making *m)
 {
     const size_t alone = m->all ? m->limit * 5 / 8 : m->limit - 1;
-    uint32_t other = NO_BAND;
     for (size_t i = 0; i < m->ranks; i++) {
         if (i < alone) m->rank[i]->band = add_band(m, MPR_BAND_ONE, m->rank[i]);
-        else share_band(m, m->rank[i], &other);
+        else share_band(m, m->rank[i]);
     }
     /* flows also have the units whose blocks were not live at any bucket's maximum */
     for (uint32_t i = 0; m->r->flows && i < m->units; i++)
-        if (!m->unit[i].largest) share_band(m, &m->unit[i], &other);
+        if (!m->unit[i].largest) share_band(m, &m->unit[i]);
 }
 
 /* ---- pieces: on the page a band may be only a part of its label's bytes, because others of that
@@ -299,27 +352,42 @@ static void fill_pieces(const struct making *m, enum mpr_group best)
 
 static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_series *out)
 {
+    const size_t bands = m->out->bands, groups = bands * m->numbers;
     size_t at = 0;
-    memset(m->cell_bytes, 0, m->r->accounts.cells * sizeof *m->cell_bytes);
-    memset(m->band_bytes, 0, m->limit * sizeof *m->band_bytes);
-    memset(m->touched, 0, m->limit * sizeof *m->touched);
+    clear_cells(m);
+    memset(m->band_bytes, 0, groups * sizeof *m->band_bytes);
+    memset(m->touched, 0, groups * sizeof *m->touched);
     out->shift = s->shift;
     for (size_t i = 0; i < s->buckets; i++) {
         const size_t first = out->changes;
         for (; at < s->bucket[i].end; at++) {
-            const uint32_t cell = s->change[at].group, band = m->unit[m->unit_of[cell]].band;
+            const uint32_t from = s->change[at].group, number = from % m->numbers,
+                           band = m->unit[m->unit_of[from / m->numbers]].band,
+                           group = band + number * (uint32_t)bands;
             struct mpr_band *of = &m->out->band[band];
-            m->band_bytes[band] += s->change[at].bytes - m->cell_bytes[cell];
-            m->cell_bytes[cell] = s->change[at].bytes;
-            if (m->band_bytes[band] > of->largest) of->largest = m->band_bytes[band];
-            if (m->touched[band] > first) continue;
-            m->touched[band] = out->changes + 1;
-            mpr_series_change(out, band, 0);
+            m->band_bytes[group] += s->change[at].bytes - m->cell_bytes[from];
+            m->cell_bytes[from] = s->change[at].bytes;
+            if (!number && m->band_bytes[band] > of->largest) of->largest = m->band_bytes[band];
+            if (m->touched[group] > first) continue;
+            m->touched[group] = out->changes + 1;
+            mpr_series_change(out, group, 0);
         }
         for (size_t k = first; k < out->changes; k++)
             out->change[k].bytes = m->band_bytes[out->change[k].group];
         mpr_series_bucket(out, &s->bucket[i]);
     }
+}
+
+/* Returns how many changes are of the bands' own bytes.  Estimates hardly ever change without
+ * these.
+ */
+static size_t own_changes(const struct making *m)
+{
+    size_t count = 0;
+    if (m->numbers == 1) return m->series.changes;
+    for (size_t i = 0; i < m->series.changes; i++)
+        count += m->series.change[i].group < m->out->bands;
+    return count;
 }
 
 static void fill_spans(struct making *m, const struct mpr_series *s,
@@ -333,9 +401,10 @@ static void fill_spans(struct making *m, const struct mpr_series *s,
         mpr_series_free(cells);
         *cells = bands;
     }
-    while (m->series.changes > o->changes && m->series.buckets > 1)
+    while (own_changes(m) > o->changes && m->series.buckets > 1)
         mpr_series_widen(&m->series, 1, to, m->touched);
-    const struct mpr_band_series series = { &m->series, m->excerpt, m->excerpts, m->out->bands };
+    const struct mpr_band_series series = { &m->series, m->excerpt, m->excerpts, m->out->bands,
+                                            m->numbers };
     mpr_spans_fill(&series, m->arena, m->out);
 }
 
@@ -347,23 +416,30 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     const struct mpr_series *s = &levels->level[heap].series;
     const size_t cells = r->accounts.cells;
     const bool all = r->options.by == MPR_GROUP_ALL;
-    struct making m = {
-        .arena = &t->arena, .reader = reader, .r = r, .out = out, .all = all, .limit = o->bands
-    };
+    struct making m = { .arena = &t->arena,
+                        .reader = reader,
+                        .r = r,
+                        .out = out,
+                        .all = all,
+                        .limit = o->bands,
+                        .estimates = levels->options.estimates,
+                        .numbers = levels->options.estimates ? MPR_LEVELS_NUMBERS : 1 };
+    if (m.estimates && has_samples(r, heap))
+        out->sample_mean = (uint64_t)mpr_estimates_mean(m.estimates, heap);
     /* without shared bands, at most one for each unit, and one for the remainder */
     if (!all && cells + 1 < m.limit) m.limit = cells + 1;
     m.unit = mpr_alloc(cells, sizeof *m.unit);
     m.rank = mpr_alloc(cells, sizeof *m.rank);
     m.unit_of = mpr_alloc(cells, sizeof *m.unit_of);
-    m.cell_bytes = mpr_alloc(cells, sizeof *m.cell_bytes);
-    m.band_bytes = mpr_alloc(m.limit, sizeof *m.band_bytes);
-    m.touched = mpr_alloc(m.limit, sizeof *m.touched);
-    out->band = mpr_arena_alloc(&t->arena, m.limit * sizeof *out->band);
+    m.cell_bytes = mpr_alloc(cells * m.numbers, sizeof *m.cell_bytes);
+    out->band = mpr_arena_alloc(&t->arena, (m.limit + (1 << MPR_BAND_SAMPLED)) * sizeof *out->band);
     /* excerpts add nothing if every change has a bucket */
     if (r->accounts.excerpts && (s->shift || s->changes > o->changes))
         make_excerpts(&m, r->accounts.excerpts, heap);
     rank_units(&m, s, heap);
     choose_bands(&m);
+    m.band_bytes = mpr_alloc(out->bands * m.numbers, sizeof *m.band_bytes);
+    m.touched = mpr_alloc(out->bands * m.numbers, sizeof *m.touched);
     if (all) fill_pieces(&m, t->best.by);
     fill_spans(&m, s, o);
     if (r->flows && r->flows->heap[heap]) {

@@ -4,8 +4,10 @@
 #include "alloc.h"
 #include "alloc_context.h"
 #include "amount.h"
+#include "cell_totals.h"
 #include "labels.h"
 #include "naming.h"
+#include "projection.h"
 #include "timeline_parts.h"
 
 /* A view of the heap.  Owners are numbers of replay. */
@@ -76,40 +78,77 @@ static int by_bytes(const void *left, const void *right)
     return order ? order : mpr_compare(a->native, b->native);
 }
 
-/* Blocks of a row that sampled blocks count for, if the log has only samples. */
-struct estimate {
-    double blocks, allocations;
+/* The heap's cells by the view, with the estimates of `peaks`. */
+struct projected {
+    struct mpr_projection projection;
+    struct mpr_cell_totals *totals; /* by cell */
+    bool *added;                    /* by cell, to its row */
+    uint64_t samples;               /* at the peak */
 };
 
-/* Adds whole blocks, as peaks does, whose rows have the same order (cell_totals.c). */
-static void add_estimates(struct mpr_holder *owner, const struct estimate *estimate, uint32_t rows)
+static void project(struct projected *p, struct mpr_replay *r, enum mpr_group by, uint8_t heap)
 {
-    struct estimate lack = { 0 };
-    for (uint32_t i = 0; i < rows; i++) {
-        owner[i].blocks += mpr_estimates_whole(estimate[i].blocks, &lack.blocks);
-        owner[i].allocations += mpr_estimates_whole(estimate[i].allocations, &lack.allocations);
-    }
+    mpr_projection_begin(&p->projection, r, by, NULL);
+    p->totals = mpr_cell_totals_heap(r, heap);
+    p->added = mpr_alloc(r->accounts.cells, sizeof *p->added);
+    p->samples = 0;
+    for (uint32_t i = 0; i < r->accounts.cells; i++) p->samples += p->totals[i].samples;
 }
 
-/* Returns true if the owner may have more blocks than the cell: sampled blocks have calls, but a
- * range has all of its blocks unless the others are not recorded at all. */
-static bool is_lower_bound(const struct mpr_replay *r, const struct mpr_cell *cell,
-                           const struct mpr_holder *owner)
+static void end_projected(struct projected *p, struct mpr_replay *r)
 {
-    const bool calls = !owner->node && (owner->python || owner->native || owner->library);
-    return mpr_label_is_sampled(r, cell) && (calls || mpr_replay_samples_host(r));
+    mpr_projection_end(&p->projection, r);
+    free(p->totals);
+    free(p->added);
 }
 
-static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t heap)
+/* As in peaks.c.  @cell: of the projection. */
+static bool is_estimate(const struct projected *p, const struct mpr_replay *r, uint32_t cell)
+{
+    const struct mpr_cell *of = &r->accounts.cell[cell];
+    if (of->heap == MPF_HEAP_PYTHON || mpr_counted_totals_is(&r->totals, &r->accounts, of))
+        return true;
+    if (!mpr_replay_extrapolates(r, of->heap)) return false;
+    return r->estimates.cell[cell].samples || (mpr_replay_is_represented(r, of) && p->samples);
+}
+
+/* Adds all of the cell's projection to its row, once. */
+static void add_projected(struct mpr_holder *row, struct projected *p, const struct mpr_replay *r,
+                          uint32_t cell)
+{
+    const uint32_t to = p->projection.to[cell];
+    const struct mpr_cell_totals *t = &p->totals[to];
+    if (p->added[to]) return;
+    p->added[to] = true;
+    row->bytes += t->then;
+    row->blocks += t->then_blocks;
+    row->allocations += t->allocations;
+    mpr_variance_add(&row->variance, &t->variance);
+    row->error = mpr_variance_error(mpr_variance_value(&row->variance));
+    row->about |= is_estimate(p, r, to);
+}
+
+static void add_cell(struct mpr_holder *row, const struct mpr_replay *r,
+                     const struct mpr_cell *cell)
+{
+    row->bytes += mpr_accounts_bytes_at_peak(&r->accounts, cell);
+    row->blocks += mpr_accounts_blocks_at_peak(&r->accounts, cell);
+    row->allocations += cell->allocations;
+    row->about |= mpr_counted_totals_is(&r->totals, &r->accounts, cell);
+}
+
+/* @projected: NULL if the heap has no samples. */
+static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t heap,
+                      struct projected *projected)
 {
     const struct mpr_replay *r = &l->reader->replay;
-    const struct mpr_accounts *accounts = &r->accounts;
+    const struct mpr_cell *cells = projected ? projected->projection.cell : r->accounts.cell;
+    const uint32_t count = projected ? projected->projection.cells : r->accounts.cells;
     struct view *v = &l->view[view];
-    uint32_t *row_of = mpr_alloc(l->keys, sizeof *row_of), cap = 0, rows = 0, estimates = 0;
+    uint32_t *row_of = mpr_alloc(l->keys, sizeof *row_of), cap = 0, rows = 0;
     struct mpr_holder *sum = NULL;
-    struct estimate *estimate = NULL;
-    for (uint32_t i = 0; i < accounts->cells; i++) {
-        const struct mpr_cell *cell = &accounts->cell[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mpr_cell *cell = &cells[i];
         if (cell->heap != heap) continue;
         const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
         const struct mpr_composite_key all = mpr_composite_key_unpack(cell->key);
@@ -125,25 +164,14 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
             sum[rows] = owner;
             *row = ++rows;
         }
-        struct mpr_holder *out = &sum[*row - 1];
-        out->bytes += mpr_accounts_bytes_at_peak(accounts, cell);
-        out->blocks += mpr_accounts_blocks_at_peak(accounts, cell);
-        out->allocations += cell->allocations;
-        out->at_least |= is_lower_bound(r, cell, &owner);
-        MPR_REACH(estimate, *row - 1, estimates);
-        if (heap != MPF_HEAP_PYTHON || i >= r->estimates.cells) continue;
-        uint64_t samples;
-        estimate[*row - 1].blocks +=
-            mpr_estimates_at_peak(&r->estimates, accounts, i, &samples).blocks;
-        estimate[*row - 1].allocations += r->estimates.cell[i].allocations;
+        if (projected) add_projected(&sum[*row - 1], projected, r, i);
+        else add_cell(&sum[*row - 1], r, cell);
     }
-    add_estimates(sum, estimate, rows);
     v->rows = rows;
     v->owner = mpr_arena_alloc(l->arena, rows * sizeof *v->owner);
     if (rows) memcpy(v->owner, sum, rows * sizeof *v->owner);
     if (rows) qsort(v->owner, rows, sizeof *v->owner, by_bytes);
     free(sum);
-    free(estimate);
     free(row_of);
 }
 
@@ -160,7 +188,7 @@ static struct mpr_path path_of(const struct mpr_owner_lines *l, enum mpr_group b
     return (struct mpr_path){ name, 1 };
 }
 
-static void fill_rows(struct mpr_owner_lines *l, struct view *v, uint8_t heap)
+static void fill_rows(struct mpr_owner_lines *l, struct view *v)
 {
     v->row = mpr_arena_alloc(l->arena, v->rows * sizeof *v->row);
     for (size_t i = 0; i < v->rows; i++) {
@@ -168,8 +196,8 @@ static void fill_rows(struct mpr_owner_lines *l, struct view *v, uint8_t heap)
         v->row[i] = (struct mpr_row){ .path = path_of(l, v->by, owner),
                                       .bytes = owner->bytes,
                                       .blocks = owner->blocks,
-                                      .estimated = heap == MPF_HEAP_PYTHON,
-                                      .at_least = owner->at_least,
+                                      .estimated = owner->about,
+                                      .variance = owner->variance,
                                       .allocations = owner->allocations };
     }
 }
@@ -192,8 +220,15 @@ static void make_lines(struct mpr_owner_lines *l, struct view *v)
     }
 }
 
-struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
-                                             const struct mpr_reader *reader, uint8_t heap)
+static bool has_samples(const struct mpr_replay *r, uint8_t heap)
+{
+    for (uint32_t i = 0; i < r->accounts.cells && i < r->estimates.cells; i++)
+        if (r->accounts.cell[i].heap == heap && r->estimates.cell[i].samples) return true;
+    return false;
+}
+
+struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t, struct mpr_reader *reader,
+                                             uint8_t heap)
 {
     static const enum mpr_group by[MPR_LINE_VIEWS] = { MPR_GROUP_AUTO, MPR_GROUP_RANGE,
                                                        MPR_GROUP_PYTHON, MPR_GROUP_STACK,
@@ -204,11 +239,15 @@ struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
                                    .naming = t->options.naming,
                                    .by_native = t->best.by == MPR_GROUP_STACK,
                                    .keys = count_keys(&reader->replay) };
+    const bool sampled = has_samples(&reader->replay, heap);
     for (enum mpr_view i = 0; i < MPR_LINE_VIEWS; i++) {
         struct view *v = &l->view[i];
         v->by = i == MPR_VIEW_AUTO && l->by_native ? MPR_GROUP_STACK : by[i];
-        sum_cells(l, i, heap);
-        fill_rows(l, v, heap);
+        struct projected p;
+        if (sampled) project(&p, &reader->replay, v->by, heap);
+        sum_cells(l, i, heap, sampled ? &p : NULL);
+        if (sampled) end_projected(&p, &reader->replay);
+        fill_rows(l, v);
         make_lines(l, v);
     }
     return l;
@@ -313,6 +352,9 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
                                       .bytes = line->row.bytes,
                                       .blocks = line->row.blocks,
                                       .allocations = line->row.allocations,
+                                      .error = mpr_variance_error(
+                                          mpr_variance_value(&line->row.variance)),
+                                      .about = line->row.estimated,
                                       .sibling_least = line->sibling_least,
                                       .sibling_most = line->sibling_most,
                                       .open = v->open[i],

@@ -29,6 +29,8 @@ struct writer {
     size_t next;                      /* excerpt */
 };
 
+static size_t groups_of(const struct mpr_band_series *s) { return s->bands * s->numbers; }
+
 static const struct mpr_bucket *step(struct cursor *c)
 {
     const struct mpr_bucket *bucket = &c->series->bucket[c->buckets++];
@@ -37,10 +39,30 @@ static const struct mpr_bucket *step(struct cursor *c)
     return bucket;
 }
 
-static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t bands)
+static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t groups)
 {
-    memset(c->bytes, 0, bands * sizeof *c->bytes);
+    memset(c->bytes, 0, groups * sizeof *c->bytes);
     *c = (struct cursor){ series, 0, 0, c->bytes };
+}
+
+static bool has_changed(const struct writer *w, const uint64_t *bytes, size_t band)
+{
+    for (size_t i = band; i < groups_of(w->in); i += w->in->bands)
+        if (bytes[i] != w->bytes[i]) return true;
+    return false;
+}
+
+static void write_change(struct writer *w, const uint64_t *bytes, uint32_t band)
+{
+    struct mpr_band_change *c = &w->out->change[w->out->changes++];
+    struct mpr_band_sampling *most = &w->out->band[band].sampling;
+    for (size_t i = band; i < groups_of(w->in); i += w->in->bands) w->bytes[i] = bytes[i];
+    *c = (struct mpr_band_change){ .band = band, .bytes = bytes[band] };
+    if (w->in->numbers == 1) return;
+    c->more = bytes[band + MPR_LEVELS_MORE * w->in->bands];
+    c->variance = bytes[band + MPR_LEVELS_VARIANCE * w->in->bands];
+    if (c->more > most->more || (!most->more && c->variance > most->variance))
+        *most = (struct mpr_band_sampling){ c->bytes, c->more, c->variance };
 }
 
 /* Writes a span with that vector.  @allocs, @frees: the heap's at its end. */
@@ -48,11 +70,8 @@ static void write_span(struct writer *w, struct mpr_span span, const uint64_t *b
                        uint64_t allocs, uint64_t frees)
 {
     struct mpr_heap_timeline *out = w->out;
-    for (uint32_t i = 0; i < w->in->bands; i++) {
-        if (bytes[i] == w->bytes[i]) continue;
-        w->bytes[i] = bytes[i];
-        out->change[out->changes++] = (struct mpr_band_change){ i, bytes[i] };
-    }
+    for (uint32_t i = 0; i < w->in->bands; i++)
+        if (has_changed(w, bytes, i)) write_change(w, bytes, i);
     span.allocs = allocs - w->allocs;
     span.frees = frees - w->frees;
     span.end = out->changes;
@@ -75,7 +94,7 @@ static void write_excerpt(struct writer *w)
     const struct mpr_excerpt_series *excerpt = &w->in->excerpt[w->next++];
     uint64_t allocs = excerpt->allocs, frees = excerpt->frees;
     if (!excerpt->series.buckets) return;
-    rewind_to(&w->excerpt, &excerpt->series, w->in->bands);
+    rewind_to(&w->excerpt, &excerpt->series, groups_of(w->in));
     while (w->excerpt.buckets < excerpt->series.buckets) {
         const struct mpr_bucket *b = step(&w->excerpt);
         allocs += b->allocs;
@@ -102,7 +121,7 @@ static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t f
     span.start = from;
     if (!has_time) {
         if (next) {
-            rewind_to(&w->excerpt, &next->series, w->in->bands);
+            rewind_to(&w->excerpt, &next->series, groups_of(w->in));
             step(&w->excerpt);
         }
         bytes = w->excerpt.bytes;
@@ -141,23 +160,23 @@ void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
                     struct mpr_heap_timeline *out)
 {
     const struct mpr_series *s = in->series;
-    const size_t bands = in->bands;
+    const size_t groups = groups_of(in);
     size_t spans = s->buckets, changes = s->changes;
     for (size_t i = 0; i < in->excerpts; i++) {
-        /* with a piece on either side; its vector and the next one may differ in all bands */
+        /* with a piece on either side; its vector and the next one may differ in all groups */
         spans += in->excerpt[i].series.buckets + 2;
-        changes += in->excerpt[i].series.changes + 4 * bands;
+        changes += in->excerpt[i].series.changes + 4 * groups;
     }
     out->span = mpr_arena_alloc(arena, spans * sizeof *out->span);
     out->change = mpr_arena_alloc(arena, changes * sizeof *out->change);
     out->exact = mpr_arena_alloc(arena, in->excerpts * sizeof *out->exact);
     struct writer w = { .in = in,
                         .out = out,
-                        .bytes = mpr_alloc(bands, sizeof *w.bytes),
-                        .main.bytes = mpr_alloc(bands, sizeof *w.main.bytes),
-                        .excerpt.bytes = mpr_alloc(bands, sizeof *w.excerpt.bytes) };
+                        .bytes = mpr_alloc(groups, sizeof *w.bytes),
+                        .main.bytes = mpr_alloc(groups, sizeof *w.main.bytes),
+                        .excerpt.bytes = mpr_alloc(groups, sizeof *w.excerpt.bytes) };
     out->width_ns = UINT64_C(1) << s->shift;
-    rewind_to(&w.main, s, bands);
+    rewind_to(&w.main, s, groups);
     while (w.main.buckets < s->buckets) {
         const struct mpr_bucket *b = step(&w.main);
         w.main_allocs += b->allocs;

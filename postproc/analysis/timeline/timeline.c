@@ -19,7 +19,7 @@
 MPR_COMPARE(by_peak, struct mpr_heap_timeline,
             mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
-static void fill_heaps(struct mpr_timeline *t, const struct mpr_reader *reader,
+static void fill_heaps(struct mpr_timeline *t, struct mpr_reader *reader,
                        const struct mpr_levels *levels)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -205,13 +205,20 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
 
 /* ---- reading */
 
+static bool is_sampled(const struct mpr_replay *r)
+{
+    const struct mpr_estimates *e = &r->estimates;
+    return e->stacks.mean > 0 || e->python.mean > 0 || e->host.mean > 0;
+}
+
 struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
                                                 struct mpr_reader *reader)
 {
     const struct mpr_timeline_options *options = &t->options;
-    const struct mpr_levels_options levels = { options->from, options->to, options->buckets,
-                                               LEVEL_CHANGES };
     struct mpr_replay *r = &reader->replay;
+    const struct mpr_estimates *e = options->estimates && is_sampled(r) ? &r->estimates : NULL;
+    const struct mpr_levels_options levels = { options->from, options->to, options->buckets,
+                                               LEVEL_CHANGES * (e ? MPR_LEVELS_NUMBERS : 1), e };
     struct mpr_timeline_reading *o = mpr_alloc(1, sizeof *o);
     r->options.backward_of = options->backward_of;
     r->accounts.levels = o->levels = mpr_levels_new(&levels, &r->now);
@@ -220,6 +227,7 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
             mpr_device_snapshots_new(options->instants, options->from, options->to);
     if (options->by == MPR_GROUP_ALL) {
         r->accounts.excerpts = o->excerpts = mpr_excerpts_new(options->exact, &r->now);
+        o->excerpts->estimates = e;
         r->large = o->large = mpr_large_new(&r->accounts);
         r->flows = o->flows = mpr_alloc_free_matrix_new();
         o->annotations = mpr_annotations_new();
@@ -232,7 +240,7 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
 }
 
 void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *o,
-                       const struct mpr_reader *reader, const char *path)
+                       struct mpr_reader *reader, const char *path)
 {
     const struct mpr_replay *r = &reader->replay;
     mpr_levels_finish(o->levels, &r->accounts);
@@ -243,7 +251,6 @@ void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *o,
     mpr_reader_summary(reader, path, &t->arena, &t->summary);
     t->best = mpr_choose(reader);
     if (t->choice.by == MPR_GROUP_AUTO) t->choice = t->best;
-    t->sampled = r->options.sample_mean != 0 || mpr_replay_samples_host(r);
     fill_heaps(t, reader, o->levels);
     t->thread = mpr_arena_alloc(&t->arena, r->threads.count * sizeof *t->thread);
     for (; t->threads < r->threads.count; t->threads++)

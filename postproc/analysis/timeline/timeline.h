@@ -37,8 +37,9 @@ struct mpr_timeline_options {
     size_t boxes;    /* in the lanes of ranges, by MPR_GROUP_ALL */
     size_t instants; /* even: instants of a device's account, spread over the run */
     size_t segments; /* at all instants together, by MPR_GROUP_ALL */
-    size_t exact; /* changes that are kept on either side of a peak, a failure or a graph; a power
-                     of two, or 0 */
+    size_t exact;   /* changes that are kept on either side of a peak, a failure or a graph; a power
+                       of two, or 0 */
+    bool estimates; /* by MPR_GROUP_ALL: bands have what their sampled blocks represent */
     bool backward_of; /* PyTorch's backward ranges become children of their forward operators */
     const struct mpr_naming *naming; /* for the names of lines, by MPR_GROUP_ALL */
 };
@@ -57,6 +58,16 @@ enum mpr_band_kind { MPR_BAND_KINDS(X) };
 enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_LINE_VIEWS = MPR_VIEW_SIZE };
 #undef X
 
+/* Facts about the blocks of a band in a heap with estimates, as bits.  They decide in which
+ * groupings its samples represent others, and in which it has the blocks that are represented.
+ * COUNTED: these have no record.  SAMPLED: some are samples; the other facts are the same for all.
+ * viewer/columns.mjs reads this list. */
+#define MPR_BAND_FACTS(X)                                                                          \
+    X(IN_RANGE) X(HAS_PYTHON) X(HAS_NATIVE) X(HAS_LIBRARY) X(COUNTED) X(SAMPLED)
+#define X(name) MPR_BAND_##name,
+enum mpr_band_fact { MPR_BAND_FACTS(X) };
+#undef X
+
 struct mpr_band {
     enum mpr_band_kind kind;
     struct mpr_path path;                  /* one label if grouped by thread, size, ... */
@@ -65,6 +76,10 @@ struct mpr_band {
                                 those of one owner */
     uint64_t largest;        /* bytes in any vector */
     bool at_least;           /* a lower bound: sampled blocks, of which another band has more */
+    struct mpr_band_sampling {
+        uint64_t bytes, more, variance;
+    } sampling;     /* its change with most `more`, or `variance` if none has more; or zeros */
+    uint32_t facts; /* bits of MPR_BAND_FACTS; of a heap without estimates only COUNTED */
     /* by MPR_GROUP_ALL: whether other bands have more bytes of its name without that label. Bit 0:
      * of the whole path. Bit n: of the path's first n names. */
     uint32_t piece[MPR_VIEWS];
@@ -86,6 +101,9 @@ struct mpr_exact {
 struct mpr_band_change {
     uint32_t band;
     uint64_t bytes;
+    /* In a heap with estimates: the bytes that its samples represent beyond themselves, and their
+     * variance as a multiple of mpr_estimates_unit. */
+    uint64_t more, variance;
 };
 
 /* A range path: its parent's number and its innermost name.  Number 0 is the empty path. */
@@ -168,7 +186,9 @@ struct mpr_call_stack {
 struct mpr_holder {
     uint32_t node, python, native, library, thread;
     uint64_t bytes, blocks, allocations;
-    bool at_least; /* a lower bound: sampled blocks */
+    bool about;                   /* estimates, as in `peaks` */
+    struct mpr_variance variance; /* of the bytes */
+    uint64_t error;               /* standard error of the bytes */
 };
 
 /* A name as frames. caller: the caller of the innermost frame + 1, or 0 if it is not shown. */
@@ -193,7 +213,8 @@ struct mpr_line_part {
 /* A line of the reports, unless it is the whole path of one row. */
 struct mpr_view_line {
     struct mpr_short_path told;
-    uint64_t rows, bytes, blocks, allocations; /* at the peak */
+    uint64_t rows, bytes, blocks, allocations, error; /* at the peak, as of a holder */
+    bool about;
     uint64_t sibling_least, sibling_most;
     bool open;       /* some of its bytes are in bands without its label */
     bool parts_open; /* some of its bytes are in bands without the label of one of its rows */
@@ -219,6 +240,7 @@ struct mpr_heap_timeline {
     uint64_t allocations, frees, failures;
     uint8_t inside;        /* the heap that includes these bytes, or MPF_HEAP_NONE */
     bool is_approximate;   /* some of its blocks were only counted from time to time */
+    uint64_t sample_mean;  /* bytes between samples, 0 in a heap without estimates */
     uint64_t width_ns;     /* 1: every change has its own span */
     struct mpr_band *band; /* MPR_BAND_ONE first, by largest */
     size_t bands;
@@ -267,7 +289,6 @@ struct mpr_timeline {
     struct mpr_summary summary;
     struct mpr_choice choice;       /* the grouping of the bands; source "": the user chose it */
     struct mpr_choice best;         /* the grouping for AUTO in this log */
-    bool sampled;                   /* only a sample of the small blocks has its call stack */
     struct mpr_heap_timeline *heap; /* largest peak first */
     size_t heaps;
     const struct mpr_device_account *account; /* known devices */
@@ -320,7 +341,7 @@ void mpr_timeline_init(struct mpr_timeline *timeline, const struct mpr_timeline_
 struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *timeline,
                                                 struct mpr_reader *reader);
 void mpr_timeline_take(struct mpr_timeline *timeline, struct mpr_timeline_reading *reading,
-                       const struct mpr_reader *reader, const char *path);
+                       struct mpr_reader *reader, const char *path);
 void mpr_timeline_end(struct mpr_timeline_reading *reading);
 void mpr_timeline_free(struct mpr_timeline *timeline);
 

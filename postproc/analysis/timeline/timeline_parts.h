@@ -55,6 +55,8 @@ struct mpr_band_series {
     const struct mpr_series *series;
     const struct mpr_excerpt_series *excerpt;
     size_t excerpts, bands;
+    size_t numbers; /* per band: 1, or MPR_LEVELS_NUMBERS; the series has the first numbers of
+                       all bands, then the second ones, and so on */
 };
 /* Fills spans, changes and exact intervals of the heap.  Excerpts replace buckets. */
 void mpr_spans_fill(const struct mpr_band_series *splice, struct mpr_arena *arena,
@@ -68,8 +70,8 @@ void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_alloc_f
  * each other, and so are rows without. */
 
 /* Returns the lines for all rows of the heap, by replay's numbers, in the timeline's arena. */
-struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t,
-                                             const struct mpr_reader *reader, uint8_t heap);
+struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t, struct mpr_reader *reader,
+                                             uint8_t heap);
 /* Returns the number of a block's line in a view, or 0.  @block: a band with the node, stacks,
  * library and thread of the block. */
 uint32_t mpr_owner_lines_find(const struct mpr_owner_lines *lines, enum mpr_view view,
