@@ -145,8 +145,8 @@ def test_code_and_manual_agree_with_the_list_of_variables():
                 found |= set(re.findall(pattern, f.read()))
         return found
 
-    sources = [os.path.join(d, f) for room in ("preload", "launcher") for d, _, files in os.walk(os.path.join(root, room))
-               for f in files if f.endswith((".c", ".h"))]
+    sources = [os.path.join(d, f) for room in ("preload", "launcher", "python") for d, _, files in os.walk(os.path.join(root, room))
+               for f in files if f.endswith((".c", ".h", ".py"))]
     listed = {"MEMPROF_" + name for name in names(r"MP_VARIABLE\((\w+)\)\n", os.path.join(root, "preload/core/variables.def"))}
     mp.check(len(listed) > 10, f"a list: {listed}")
     mp.equal(names(r'"(MEMPROF_[A-Z_]*[A-Z])=?"', *sources), listed, "variables in the code")

@@ -120,8 +120,8 @@ def test_attributes_have_the_other_fields_of_the_report():
 
 def test_whole_numbers_are_times_in_ns():
     log = open_log(SPIKE)
-    at = log.steps(heap="gpu0/torch")[6]["peak_time_ns"]
-    mp.equal(log.heaps(at=at)[0]["peak_bytes"], report("peaks", "-f", "json", "--at", f"{at}ns", SPIKE)["logs"][0]["heaps"][0]["peak_bytes"], "bytes")
+    step = log.steps(heap="gpu0/torch")[6]
+    mp.equal(log.heaps(at=step["peak_time_ns"], heap="gpu0/torch")[0]["peak_bytes"], step["peak_bytes"], "bytes at the peak of step 7")
     fails(lambda: log.heaps(at=9.3), "at=9.3", "expected whole ns")
 
 
@@ -271,7 +271,8 @@ def recorded(script):
     path = os.path.join(mp.folder, "script.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(textwrap.dedent(script))
-    done = mp.run([sys.executable, "-B", path], env={"PYTHONPATH": PACKAGE})
+    done = mp.run([sys.executable, "-B", path], env={"PYTHONPATH": PACKAGE, "MEMPROF_REPORT": os.environ["MEMPROF_REPORT"]})
+    mp.check("not a variable" not in done.err.decode(), done.err)
     return done.logs.one(), done.out.decode()
 
 
@@ -292,10 +293,17 @@ def test_snapshot_is_an_instant_of_the_log():
 def test_ranges_do_nothing_without_memprof():
     out = run(sys.executable, RANGES)
     mp.equal(out, "False\n", "output")
-    script = "import memprof_report; print(memprof_report.recorded())"
+    script = "import memprof_report; print(memprof_report.recorded(), 'libmemprof' in open('/proc/self/maps').read())"
     for library in (os.environ["MEMPROF_LIB"], "/nowhere/libmemprof.so", "/lib/libc.so.6"):
         done = subprocess.run([sys.executable, "-c", script], env=environment(NVTX_INJECTION64_PATH=library), stdout=subprocess.PIPE, text=True, check=True)
-        mp.equal(done.stdout, "False\n", f"recorded with {library}")
+        mp.equal(done.stdout, "False False\n", f"recorded and loaded with {library}")
+    env = environment(LD_PRELOAD=os.environ["MEMPROF_LIB"], MEMPROF_PROGRAM="other")
+    mp.equal(subprocess.run([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE, text=True).stdout, "False True\n", "in a program that is left out")
+
+
+def test_reports_of_a_recorded_process_are_not_recorded():
+    log, out = recorded(f"import memprof_report\nprint(len(memprof_report.open({SPIKE!r}, pandas=False).steps()))")
+    mp.equal((log.json["process"]["command"][-1], out), (os.path.join(mp.folder, "script.py"), "24\n"), "the only log, and output")
 
 
 def test_range_refuses_functions_that_are_suspended():
