@@ -1,6 +1,7 @@
 """Reports as tables. Each is a list in the JSON of a command of memprof-report, or rows of its SQLite database."""
 import contextlib
 import importlib
+import itertools
 import numbers
 import os
 import tempfile
@@ -135,14 +136,19 @@ def named(row, names):
     return row
 
 
+def numbered_heaps(connection):
+    """Returns the heaps by numbers, and the expression in SQL for the number of a block's heap."""
+    heaps = [row[0] for row in connection.execute("SELECT DISTINCT heap FROM heaps")]
+    cases = " ".join(f"WHEN '{heap}' THEN {number}" for number, heap in enumerate(heaps))
+    return dict(enumerate(heaps)), f"CASE heap {cases} END" if heaps else "heap"
+
+
 def arrays_of(cursor, columns):
-    """Returns an array for each column of blocks(). This is several times as fast as pandas.read_sql_query."""
+    """Returns an array for each column of a query whose values are whole numbers. This takes two thirds of the time of
+    pandas.read_sql_query."""
     numpy = importlib.import_module("numpy")
-    pieces = {column: [numpy.array([], dtype=object if column == "heap" else "int64")] for column in columns}
-    for rows in iter(lambda: cursor.fetchmany(1 << 16), []):
-        for column, values in zip(columns, zip(*rows)):
-            pieces[column].append(numpy.array(values, dtype=pieces[column][0].dtype))
-    return {column: numpy.concatenate(parts) for column, parts in pieces.items()}
+    values = numpy.fromiter(itertools.chain.from_iterable(cursor), "int64").reshape(-1, len(columns))
+    return dict(zip(columns, values.T.copy()))
 
 
 def columns_of(rows, empty):
@@ -255,12 +261,15 @@ class Reports:
         columns = list(columns or BLOCKS)
         check_columns(columns, list(BLOCKS))
         pandas = self._pandas()
-        unknown = "ifnull({}, -1)" if pandas else "{}"
-        fields = ", ".join(f'{unknown.format(BLOCKS[column])} AS "{column}"' for column in columns)
-        query = f"SELECT {fields} FROM blocks" + (" WHERE heap = ?" if heap else "")
         with connected(self.database(min=min, from_=from_, until=until)) as connection:
             names = {column: names_of(connection, column) for column in columns if column in NAMES}
-            cursor = connection.execute(query, [heap] if heap else [])
+            fields = [BLOCKS[column] for column in columns]
+            if pandas and "heap" in columns:
+                names["heap"], fields[columns.index("heap")] = numbered_heaps(connection)
+            if pandas:
+                fields = [f"ifnull({field}, -1)" for field in fields]
+            query = "SELECT " + ", ".join(f'{field} AS "{column}"' for field, column in zip(fields, columns)) + " FROM blocks"
+            cursor = connection.execute(query + (" WHERE heap = ?" if heap else ""), [heap] if heap else [])
             if not pandas:
                 return Rows(named(row, names) for row in dict_rows(cursor))
             frame = pandas.DataFrame(arrays_of(cursor, columns))

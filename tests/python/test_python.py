@@ -297,7 +297,7 @@ def test_ranges_do_nothing_without_memprof():
     for library in (os.environ["MEMPROF_LIB"], "/nowhere/libmemprof.so", "/lib/libc.so.6"):
         done = subprocess.run([sys.executable, "-c", script], env=environment(NVTX_INJECTION64_PATH=library), stdout=subprocess.PIPE, text=True, check=True)
         mp.equal(done.stdout, "False False\n", f"recorded and loaded with {library}")
-    env = environment(LD_PRELOAD=os.environ["MEMPROF_LIB"], MEMPROF_PROGRAM="other")
+    env = environment(LD_PRELOAD=os.environ["MEMPROF_LIB"], MEMPROF_PROGRAM="other", NVTX_INJECTION64_PATH=os.environ["MEMPROF_LIB"])
     mp.equal(subprocess.run([sys.executable, "-c", script], env=env, stdout=subprocess.PIPE, text=True).stdout, "False True\n", "in a program that is left out")
 
 
@@ -438,10 +438,15 @@ def test_reports_are_data_frames_with_pandas():
         print(steps.peak_change_bytes.dtype, steps.peak_bytes.dtype, log.blocks().freed_ns.dtype)
         peaks = log.peaks(heap="gpu0/torch")
         print(peaks.groupby("path").bytes_at_peak.sum().sum() == log.heaps(heap="gpu0/torch").peak_bytes[0])
+        blocks = log.blocks()
+        rows = memprof_report.open(sys.argv[1], pandas=False).blocks()
+        key = lambda row: (row["made_ns"], row["address"], row["heap"])
+        found = blocks.astype(object).where(blocks.notna(), None).to_dict("records")
+        print(sorted(found, key=key) == sorted(rows, key=key), log.blocks(heap="host/mmap").shape)
         print(log.graphs().empty, "alive_at_end" in log.graphs())
         print(type(memprof_report.open(sys.argv[1], pandas=False).graphs()).__name__)
         """, SPIKE)
-    mp.equal(out.splitlines(), ["['step:7'] step", "Int64 int64 Int64", "True", "True True", "Rows"], "output")
+    mp.equal(out.splitlines(), ["['step:7'] step", "Int64 int64 Int64", "True", "True (0, 12)", "True True", "Rows"], "output")
 
 
 def test_documented_examples_print_what_the_document_says():
