@@ -160,6 +160,16 @@ def test_page_is_written():
         mp.check("<html" in file.read(1000), "no page")
 
 
+def test_document_has_the_command_and_the_list_of_each_method():
+    with open(os.path.join(SOURCE, "docs/python.md"), encoding="utf-8") as file:
+        lines = [line.split("|") for line in file if line.startswith("| `")]
+    documented = {method: (line[2].strip(" `"), line[3]) for line in lines for method in re.findall(r"`(\w+)\(", line[1])}
+    for method, (command, steps, _) in reports.LISTS.items():
+        mp.equal(documented[method][0], command, f"command of {method}")
+        for name in steps.split(".")[-1].split("|"):
+            mp.check(f"`{name}`" in documented[method][1], f"{method}: {name} is not in {documented[method][1]}")
+
+
 # ---- messages
 
 def test_unknown_column_names_the_columns():
