@@ -103,15 +103,18 @@ static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, struct m
 
 static void end_pulse(struct mpr_pulses *p)
 {
+    const uint64_t bytes = p->high - p->base;
     p->falls = true;
     if (p->added - p->begin > p->longest) p->longest = p->added - p->begin;
-    if (p->high < p->least) return;
-    if (p->high > p->largest) {
+    if (bytes < p->least) return;
+    if (bytes > p->largest) {
         p->second = p->largest;
-        p->largest = p->high;
+        p->largest = bytes;
+        p->top = p->high;
         p->before = p->count;
-    } else if (p->high > p->second) p->second = p->high;
-    p->all += p->high;
+        p->all_before = p->all;
+    } else if (bytes > p->second) p->second = bytes;
+    p->all += bytes;
     p->count++;
 }
 
@@ -120,16 +123,38 @@ static void look_for_pulse(struct mpr_pulses *p, uint64_t live)
 {
     if (!p->falls) {
         if (live > p->high) p->high = live;
-        if (live > p->high / 2) return;
+        if (live < p->lowest) p->lowest = live;
+        if (live > p->base && live - p->base > (p->high - p->base) / 2) return;
         end_pulse(p);
         p->low = live;
-    } else if (live < p->low) p->low = live;
-    else if (live > 2 * p->low) {
+        p->low_at = p->added;
+    } else if (live < p->low) {
+        p->low = live;
+        p->low_at = p->added;
+    } else if (p->least ? live - p->low >= p->least : live > 2 * p->low) {
         if (p->low > p->floor) p->floor = p->low;
         p->falls = false;
-        p->high = live;
-        p->begin = p->added;
+        p->base = p->least ? p->low : 0;
+        p->high = p->lowest = live;
+        p->mark = p->added;
+        p->begin = p->least ? p->low_at : p->added;
     }
+}
+
+/* Ends a pulse that has become a level: most of its bytes stayed while the program allocated half as
+ * often as in the rise. */
+static void look_for_level(struct mpr_pulses *p, uint64_t live)
+{
+    enum { FEW = 64 };
+    if (p->falls || p->added - p->mark < FEW + (p->mark - p->begin) / 2) return;
+    if (p->lowest > p->base && p->lowest - p->base >= (p->high - p->base) / 4 * 3) {
+        p->falls = true;
+        p->low = p->lowest;
+        p->low_at = p->added;
+        return;
+    }
+    p->mark = p->added;
+    p->lowest = live;
 }
 
 /* A realloc removes a block and adds the new one in one event. */
@@ -145,6 +170,7 @@ static void add_to_pulse(struct mpr_pulses *p, uint64_t live, uint64_t bytes, ui
     p->dropped = false;
     look_for_pulse(p, live + bytes);
     p->added++;
+    if (p->least) look_for_level(p, live + bytes);
 }
 
 /* @live: before the blocks are removed. */

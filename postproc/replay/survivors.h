@@ -13,8 +13,9 @@
  * A place that is used again and again has pulses: its live bytes rise, and fall to less than half
  * of that before they rise again.  A pulse is what one use of the place needs, in one block or in
  * many.  A block that realloc replaces stays: it is neither an allocation nor the end of a pulse.
- * The host's heap as a whole has pulses, too: small blocks may have no call stack, and then the
- * place of a large use has no usual ones.
+ * The host's heap as a whole also has pulses: small blocks may have no call stack, and then the
+ * place of a large use has no usual ones.  They rise from a base, which is what the program keeps:
+ * bytes that stay while the program allocates half as often as in the rise to them.
  */
 #ifndef MPR_SURVIVORS_H
 #define MPR_SURVIVORS_H
@@ -38,19 +39,23 @@ struct mpr_survivor_time {
 
 /* The pulses of a place or a heap. */
 struct mpr_pulses {
-    uint64_t least; /* smaller ones do not count */
+    uint64_t least; /* bytes: smaller pulses do not count.  0: those of a place */
     bool dropped;   /* blocks were removed at dropped_ns, which may belong to a realloc */
     uint64_t dropped_ns;
-    bool falls;         /* the newest pulse is over */
-    uint64_t high, low; /* most live bytes of the newest pulse; least live bytes since it was over
-                         */
-    uint64_t added, begin;         /* allocations; before the newest pulse */
-    uint64_t longest;              /* most allocations of a pulse */
-    uint64_t count;                /* that are over */
-    uint64_t largest, second, all; /* bytes: the largest pulse that is over, the second, their sum
-                                    */
-    uint64_t before;               /* pulses before the largest */
-    uint64_t floor;                /* most live bytes between two pulses */
+    bool falls;          /* the newest pulse is over */
+    uint64_t high, low;  /* most live bytes of the newest pulse; least live bytes since its end */
+    uint64_t base;       /* bytes from which it rises.  A place has none */
+    uint64_t added;      /* allocations so far, */
+    uint64_t begin;      /* before the newest pulse, */
+    uint64_t low_at;     /* when `low` was reached, */
+    uint64_t mark;       /* and when the base was looked for */
+    uint64_t lowest;     /* least live bytes since then */
+    uint64_t longest;    /* most allocations of a pulse */
+    uint64_t count, all; /* pulses that are over, and the sum of their bytes */
+    uint64_t largest, second;    /* bytes: the largest of them, and the second */
+    uint64_t top;                /* most live bytes of the largest */
+    uint64_t before, all_before; /* pulses before the largest, and their sum */
+    uint64_t floor;              /* most live bytes between two pulses */
 };
 
 /* A followed place. */

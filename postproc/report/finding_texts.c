@@ -184,8 +184,9 @@ static const struct {
     [MPR_FINDING_INSTANCE] = {
         "<{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median"
         "|" LARGEST_USE
-        "|{heap} rose and fell {uses} times, once to {largest_bytes} and otherwise to at most "
-        "{second_bytes}; {place_bytes} of the largest use is in one place"
+        "|is one request much larger than the others? {heap} rose and fell {uses} times, once by "
+        "{largest_bytes} and otherwise by at most {second_bytes}; {place_bytes} of the largest use is in "
+        "one place"
         "|training step {instance} of {instances} peaks at {peak_bytes} of {heap}, {bytes} above the "
         "median>",
         "<compare {name} with the others (a longer sequence, a larger batch, an evaluation, an expert "

@@ -180,6 +180,21 @@ static void the_host_heap_has_pulses_of_all_places_together(void **state)
     assert_int_equal(w->survivors.host.second, 2 * SIZE);
 }
 
+static void pulses_of_the_host_heap_rise_from_what_the_program_keeps(void **state)
+{
+    struct world *w = *state;
+    const uint32_t site = mpr_accounts_cell(&w->replay.accounts, 1, 0, MPF_HEAP_HOST);
+    for (int i = 0; i < 100; i++) allocate(w, site); /* a table */
+    for (int i = 0; i < 200; i++) use(w, site, i == 150 ? 50 : 2);
+    mpr_survivors_settle(&w->survivors);
+    const struct mpr_pulses *p = &w->survivors.host;
+    assert_true(p->count > 90);
+    assert_true(p->before > 40);
+    assert_int_equal(p->largest, 50 * SIZE);
+    assert_int_equal(p->top, 150 * SIZE);
+    assert_int_equal(p->second, 2 * SIZE);
+}
+
 static void a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse(void **state)
 {
     struct world *w = *state;
@@ -223,6 +238,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pulses_stand_on_what_the_site_keeps, begin, end),
         cmocka_unit_test_setup_teardown(the_host_heap_has_pulses_of_all_places_together, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(pulses_of_the_host_heap_rise_from_what_the_program_keeps,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_block_that_realloc_replaces_stays, begin, end),
         cmocka_unit_test_setup_teardown(
             a_site_that_replaces_each_block_by_a_larger_one_has_no_pulse, begin, end),

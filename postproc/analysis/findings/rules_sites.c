@@ -76,11 +76,13 @@ static void outlier_of_heap(struct mpr_insights *out, const struct mpr_evidence 
                             const struct mpr_site_use *u)
 {
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, u->heap);
-    if (!u->whole || !whole || u->bytes < MPR_WORTH_BYTES || !is_in_memory(e, whole) ||
-        mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
+    if (!u->whole || !whole || u->bytes < MPR_WORTH_BYTES || u->bytes < whole->peak_bytes / 2 ||
+        !is_in_memory(e, whole) || mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
         return;
     const struct mpr_row *place = largest_named(whole, whole->peak_bytes);
-    if (place && place->bytes >= u->bytes / 4) add_outlier(out, u, whole, place);
+    if (!place || place->bytes < u->bytes / 4) return;
+    add_outlier(out, u, whole, place);
+    out->finding[out->findings - 1].weak = true; /* that it is a request is a guess */
 }
 
 /* ---- temporaries */
@@ -98,13 +100,14 @@ static bool is_in_pass(const struct mpr_evidence *e, uint8_t heap)
 
 /* Every program has temporaries at its peak.  They are worth a change if one place has many bytes.
  * They are also if all of them are three quarters of the heap, and other places have half as much
- * as this one: one buffer may be all that the program works on, but several are copies. */
+ * as this one: one buffer may be all that the program works on, but several are copies.  If there
+ * are four or more, no place names them. */
 static bool are_many(const struct mpr_site_temporary *t, const struct mpr_heap_peak *whole)
 {
     const uint64_t least = mpr_heap_is_torch(t->heap) ? 4 * MPR_WORTH_BYTES : LEAST_ON_HOST;
-    if (t->bytes < whole->peak_bytes / 5 * 2) return false;
-    return t->bytes >= least || (t->all >= MPR_WORTH_BYTES && t->all >= whole->peak_bytes / 4 * 3 &&
-                                 t->all - t->bytes >= t->bytes / 2);
+    if (t->bytes >= least && t->bytes >= whole->peak_bytes / 5 * 2) return true;
+    return t->bytes >= whole->peak_bytes / 4 && t->all >= MPR_WORTH_BYTES &&
+           t->all >= whole->peak_bytes / 4 * 3 && t->all - t->bytes >= t->bytes / 2;
 }
 
 /* Returns false if memory ran out when most of the heap's peak was freed: its temporaries do not
@@ -123,7 +126,9 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, t->heap);
     const bool of_torch = mpr_heap_is_torch(t->heap);
     if (of_torch ? is_in_pass(e, t->heap) : t->heap != MPF_HEAP_HOST || has_gpu(e)) return;
-    if (mpr_finding_of(out, MPR_FINDING_TEMPORARIES, t->heap)) return;
+    if (mpr_finding_of(out, MPR_FINDING_TEMPORARIES, t->heap) ||
+        mpr_finding_of(out, MPR_FINDING_GRADIENT_COPIES, t->heap)) /* they have a purpose */
+        return;
     if (!whole || !are_many(t, whole) || !t->path.depth || !was_live_at_oom(e, whole) ||
         (!of_torch && !is_in_memory(e, whole)) ||
         (of_torch && !mpr_worth_on_device(e, t->heap, t->bytes, 200)))

@@ -22,7 +22,8 @@ enum {
     MOST_OF_FOUR = 3,       /* ... otherwise the path that has this many quarters */
     FEW_USES = 3,           /* pulses of a site that is used again and again */
     MANY_USES = 8,          /* pulses that show what a use usually needs */
-    TIMES_LARGER = 3        /* a use that stands out has this many times the bytes of any other */
+    TIMES_LARGER = 3,       /* a use that stands out has this many times the bytes of any other */
+    ALIKE_TIMES = 4         /* uses before and after it differ by at most this */
 };
 
 /* ---- one site */
@@ -324,13 +325,19 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 
 /* ---- uses */
 
-/* Returns true if one use of the host's heap was much larger than all others, and it is neither the
- * start of the program nor its end. */
+/* Returns true if one use of the host's heap was much larger than all others, which are about as
+ * large before it as after it: the program does the same again and again.  A script that loads its
+ * data once has other uses before and after that. */
 static bool host_stands_out(const struct mpr_survivors *s)
 {
     const struct mpr_pulses *p = &s->host;
-    return stands_out(p) && p->before >= MANY_USES / 2 && p->count - p->before > MANY_USES / 2 &&
-           p->largest == s->replay->accounts.heap[MPF_HEAP_HOST].peak_bytes;
+    if (!stands_out(p) || p->top < s->replay->accounts.heap[MPF_HEAP_HOST].peak_bytes / 4 * 3)
+        return false;
+    const uint64_t after = p->count - p->before - 1;
+    if (p->before < MANY_USES || after < MANY_USES) return false;
+    const uint64_t mean_before = p->all_before / p->before,
+                   mean_after = (p->all - p->largest - p->all_before) / after;
+    return mean_before <= ALIKE_TIMES * mean_after && mean_after <= ALIKE_TIMES * mean_before;
 }
 
 static void add_use(struct mpr_site_use *use, const struct mpr_pulses *p)
