@@ -54,6 +54,7 @@ ${coded('ACCOUNT', 'AccountInstants')}
 ${coded('SEGMENTS', 'SegmentRows')}
 ${coded('PINS', 'PinRows')}
 ${coded('HOLDERS', 'HolderRows')}
+${coded('PLACES', 'Places')}
 ${plain('BANDS', 'BandNumbers')}
 ${plain('THEN', 'ThenNumbers')}
 ${plain('LINES', 'LineNumbers')}

@@ -47,6 +47,7 @@ COLUMNS(account_columns, mpr_account_instant, PAGE_ACCOUNT)
 COLUMNS(segment_columns, mpr_segment, PAGE_SEGMENTS)
 COLUMNS(pin_columns, mpr_page_pin, PAGE_PINS)
 COLUMNS(holder_columns, mpr_holder, PAGE_HOLDERS)
+COLUMNS(place_columns, mpr_peak_place, PAGE_PLACES)
 
 static void write_blob(FILE *out, struct mpr_blob *b, size_t log, const char *part)
 {
@@ -135,6 +136,7 @@ void mpr_html_details(FILE *out, const struct mpr_timeline *t,
     for (size_t i = 0; i < t->heaps; i++) {
         const struct mpr_heap_timeline *h = &t->heap[i];
         span_details(&b, h->span, h->spans);
+        place_columns(&b, h->place, h->places);
         block_columns(&b, h->lifetime, h->lifetimes);
         mpr_blob_number(&b, h->slice_changes);
         mpr_blob_number(&b, h->slices);

@@ -236,6 +236,7 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
     mpr_json_number(j, "failures", h->failures);
     mpr_json_number(j, "width_ns", h->width_ns);
     mpr_json_number(j, "sample_mean", h->sample_mean);
+    mpr_json_number(j, "lines_at_peak", h->helds);
     exact(j, h, t->summary.duration_ns);
     bands(j, h);
     if (h->sample_mean) sampling(j, h);

@@ -298,3 +298,21 @@ test('stacks that only a sample of the blocks has are the estimates of peaks, ra
   assert.equal(sums.length, 1);
   assert.ok(Math.abs(sums[0] - largest.bytes_at_peak) <= 1, `${sums[0]}, expected ${largest.bytes_at_peak}`);
 });
+
+test('at the peak every call site is in it, also those that are too small for a band', async () => {
+  const sites = 600,
+    define = `"".join(f"def site{i}():\\n    return bytearray(1 << 14)\\n" for i in range(${sites}))`,
+    code = `ns = {}\nexec(${define}, ns)\nlive = [ns[f"site{i}"]() for i in range(${sites})]`;
+  process.env.MEMPROF_STACKS = 'all';
+  const log = shop.record('sites.zst', '/usr/bin/python3', '-S', '-c', code),
+    page = await shop.show(shop.html('sites.html', log)),
+    all = await boxes(page);
+  delete process.env.MEMPROF_STACKS;
+  assert.ok(await page.evaluate(() => memprof.logs[0].heaps[0].bands.length < 300));
+  assert.equal(all.filter(({ name, bytes }) => name.startsWith('site') && bytes[0] > 1 << 14).length, sites);
+  const rest = all.filter(({ name }) => /^(everything else|several)/.test(name));
+  assert.ok(sum(rest.map(({ bytes }) => bytes[0])) < all[0].bytes[0] / 1000);
+  const rows = page.locator('[data-panel="peak"] tbody tr'),
+    names = await rows.evaluateAll((of) => of.map((row) => /** @type {HTMLElement} */ (row).dataset.name));
+  assert.ok(!names.includes('everything else'), names.join());
+});

@@ -120,6 +120,18 @@ export const HOLDERS = [
   ['error', 'PLAIN'],
 ];
 
+/** @typedef {Record<'kind' | 'node' | 'python' | 'native' | 'facts' | 'bytes' | 'more' | 'variance', Float64Array>} Places */
+export const PLACES = [
+  ['kind', 'PLAIN'],
+  ['node', 'PLAIN'],
+  ['python', 'PLAIN'],
+  ['native', 'PLAIN'],
+  ['facts', 'PLAIN'],
+  ['bytes', 'PLAIN'],
+  ['more', 'PLAIN'],
+  ['variance', 'PLAIN'],
+];
+
 /** @typedef {Record<'kind' | 'node' | 'thread' | 'size' | 'library' | 'python' | 'native' | 'facts', number>} BandNumbers */
 export const BANDS = ['kind', 'node', 'thread', 'size', 'library', 'python', 'native', 'facts'];
 

@@ -7,10 +7,11 @@
  *   the bits above it for the number of its first names
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, about: boolean, endBytes: number,
  *   allocations: number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[],
- *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, sampleMean: number, changeMore:
+ *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, sampleMean: number, linesAtPeak: number, places: import('./columns.js').Places, changeMore:
  *   Float64Array, changeVariance: Float64Array, holders: Holder[], lines:
  *   Record<string, import('./folds.js').View>, blocks: import('./blocks.js').Blocks, flows: import('./flows.js').Flows
  *   }} Heap about: its peak is approximate; sampleMean: bytes between samples, 0 without estimates;
+ *   places: at the peak, ranges with their call stacks; linesAtPeak: how many lines have bytes then;
  *   changeMore, changeVariance: bytes that the samples of a band represent, and their variance (estimates.js); blocks and flows exist once the log is
  *   opened; lines are read on first use; width: of a span; exact: from the first time to before the second, every
  *   change has its own span
@@ -77,6 +78,7 @@ import {
   HOLDERS,
   INSTANCES,
   PINS,
+  PLACES,
   POINTS,
   SEGMENTS,
   SPANS,
@@ -222,6 +224,7 @@ function readHeap(raw, frames, c) {
     bands: raw.bands.map(readBand),
     spans,
     sampleMean: raw.sample_mean,
+    linesAtPeak: raw.lines_at_peak,
     ...changes,
     ...estimates,
     holders: readHolders(c),
@@ -381,6 +384,7 @@ async function readDetails(log, page) {
   for (const track of log.tracks) Object.assign(track, readColumns(c, POINTS));
   for (const heap of log.heaps) {
     readSpanDetails(c, heap.spans);
+    heap.places = readColumns(c, PLACES);
     heap.blocks = readColumns(c, BLOCKS);
     heap.flows = readFlows(c);
   }

@@ -107,8 +107,8 @@ export class FlamePanel {
 
   /** @param {Instant} of @returns {Shown} */
   live({ log, heap, span, what }) {
-    const own = places(log, heap, this.unfolded(), log.renamed);
-    return { root: tree([side(piecesAt(log, heap, own, span))]), what, about: isEstimated(heap) };
+    const pieces = piecesAt(log, heap, span, this.unfolded(), log.renamed);
+    return { root: tree([side(pieces)]), what, about: isEstimated(heap) };
   }
 
   /** Returns the modes for the selected span. @param {Instant} of @returns {Mode[]} */
@@ -146,7 +146,7 @@ export class FlamePanel {
         : undefined;
     const sides = two.map(({ log, heap, span }) =>
       side(
-        piecesAt(log, heap, places(log, heap, unfolded, log === a.log ? undefined : renamed), span),
+        piecesAt(log, heap, span, unfolded, log === a.log ? undefined : renamed),
         apart ? (frame) => log.matching.get(frame) ?? frame : undefined,
       ),
     );

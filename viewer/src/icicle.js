@@ -16,9 +16,9 @@
  * @typedef {{ box: Box, left: number, width: number }} Laid left, width: shares of the whole
  */
 import { FOLD, ONE, OTHER } from './columns.js';
-import { Walk, estimate, hasSampledBlocks, partsOf, rolesOf, sumsOf } from './estimates.js';
+import { Walk, estimate, hasSampledBlocks, isRest, partsOf, rolesOf, sumsOf } from './estimates.js';
 import { isFold, partOf } from './folds.js';
-import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF } from './model.js';
+import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF, peakSpan } from './model.js';
 import { calledPath, joinedOf } from './names.js';
 
 /** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null if all lines are
@@ -32,9 +32,9 @@ function rangeOf(heap, band, unfolded) {
 }
 
 /** @param {Log} log @param {Heap} heap @param {string[] | null} unfolded @param {Map<string, string>} [renamed] ranges
- *  under the names of another run @returns {Place[]} by band */
-export function places(log, heap, unfolded, renamed) {
-  return heap.bands.map((band) => {
+ *  under the names of another run @param {import('./data.js').Band[]} [bands] @returns {Place[]} by band */
+export function places(log, heap, unfolded, renamed, bands = heap.bands) {
+  return bands.map((band) => {
     if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, least: () => false };
     const told = rangeOf(heap, band, unfolded),
       own = told ? told.path : log.paths[band.node],
@@ -61,32 +61,76 @@ export function held(heap, span) {
   return bytes;
 }
 
-/** Returns the pieces of a heap at a span. With sampled call stacks a range has all of its blocks, so the estimates of
+/** Returns the heap's places at its peak as bands. @param {Heap} heap @returns {import('./data.js').Band[]} */
+const bandsAtPeak = ({ places: { kind, node, python, native, facts } }) =>
+  Array.from(kind, (_, i) => ({
+    kind: kind[i],
+    node: node[i],
+    python: python[i],
+    native: native[i],
+    facts: facts[i],
+    thread: 0,
+    size: 0,
+    library: 0,
+    pieces: [],
+  }));
+
+/** Returns the pieces of a heap at its peak, whose places are known: bands would hide small ones. @param {Log} log
+ *  @param {Heap} heap @param {string[] | null} unfolded @param {Map<string, string>} [renamed] @returns {Piece[]} */
+function piecesAtPeak(log, heap, unfolded, renamed) {
+  const bands = bandsAtPeak(heap),
+    all = places(log, heap, unfolded, renamed, bands).map((place) => ({ ...place, least: () => false })),
+    { bytes, more, variance } = heap.places;
+  if (!heap.sampleMean) return piecesOf(all, bytes);
+  const isRestOf = (/** @type {import('./data.js').Band} */ band) =>
+      band.kind !== OTHER && isRest(log, heap, band, 'flame'),
+    parts = { own: bytes, more, variance, rest: bytes.map((own, i) => (isRestOf(bands[i]) ? own : 0)) },
+    to = { bytes: new Float64Array(bands.length), errors: new Float64Array(bands.length) },
+    wholly = hasSampledBlocks(log, heap);
+  estimate(parts, sumsOf(parts), heap.sampleMean, to);
+  if (!wholly) scaleByRange({ parts, ...to }, domains(bands), heap.sampleMean);
+  return all.map((place, i) => ({ place, bytes: to.bytes[i], about: to.errors[i] > 0, wholly }));
+}
+
+/** Returns the range of each band, within which estimates are scaled, or -1 for all others.
+ *  @param {import('./data.js').Band[]} bands */
+const domains = (bands) => bands.map(({ kind, node }) => (kind === OTHER ? -1 : node));
+
+/** Returns the pieces of a heap at a span. @param {Log} log @param {Heap} heap @param {number} span
+ *  @param {string[] | null} unfolded @param {Map<string, string>} [renamed] @returns {Piece[]} */
+export const piecesAt = (log, heap, span, unfolded, renamed) =>
+  heap.places.bytes.length && span === peakSpan(heap)
+    ? piecesAtPeak(log, heap, unfolded, renamed)
+    : piecesOfBands(log, heap, places(log, heap, unfolded, renamed), span);
+
+/** Returns the pieces of a heap at a span, by band. With sampled call stacks a range has all of its blocks, so the estimates of
  *  its stacks are scaled to the blocks of the range that have no stack. @param {Log} log @param {Heap} heap
  *  @param {Place[]} all @param {number} span @returns {Piece[]} */
-export function piecesAt(log, heap, all, span) {
+function piecesOfBands(log, heap, all, span) {
   const roles = rolesOf(log, heap, 'flame'),
     bands = all.length;
   if (!roles || span < 0) return Array.from(held(heap, span), (bytes, i) => ({ place: all[i], bytes }));
   const walk = new Walk(heap, Int32Array.from(all.keys()), bands, roles),
     wholly = hasSampledBlocks(log, heap);
   walk.to(span);
-  if (!wholly)
-    scaleByRange(
-      walk,
-      heap.bands.map(({ kind, node }) => (kind === OTHER ? -1 : node)),
-      heap.sampleMean,
-    );
+  if (!wholly) scaleByRange(walk, domains(heap.bands), heap.sampleMean);
   return all.map((place, i) => ({ place, bytes: walk.bytes[i], about: walk.errors[i] > 0, wholly }));
 }
 
-/** Scales the estimates of each range's bands to the rest of that range. @param {Walk} walk by band
+/** Scales the estimates of each range's bands to the rest of that range. @param {{ parts: import('./estimates.js').Parts | null, bytes:
+ *  Float64Array, errors: Float64Array }} all by band
  *  @param {number[]} nodes of the bands, -1 for all other bands @param {number} mean */
 function scaleByRange({ parts, bytes, errors }, nodes, mean) {
   if (!parts) return;
-  for (const node of new Set(nodes)) {
-    const bands = nodes.flatMap((of, band) => (of === node ? [band] : [])),
-      own = partsOf(bands.length),
+  /** @type {Map<number, number[]>} */
+  const bandsOf = new Map();
+  nodes.forEach((node, band) => {
+    const bands = bandsOf.get(node);
+    if (bands) bands.push(band);
+    else bandsOf.set(node, [band]);
+  });
+  for (const bands of bandsOf.values()) {
+    const own = partsOf(bands.length),
       to = { bytes: new Float64Array(bands.length), errors: new Float64Array(bands.length) };
     for (const part of /** @type {(keyof typeof own)[]} */ (Object.keys(own)))
       bands.forEach((band, i) => (own[part][i] = parts[part][band]));

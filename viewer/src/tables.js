@@ -5,7 +5,7 @@ import { folder } from './folder.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { holders } from './holders.js';
 import { csvOf, lines } from './lines.js';
-import { composition, hasAboutPeak, isExact, isEstimated, pathName } from './model.js';
+import { ELSE, composition, hasAboutPeak, isExact, isEstimated, pathName } from './model.js';
 import { panel } from './panel.js';
 
 /**
@@ -71,7 +71,9 @@ function rows(app, all, totals, heads, blocks, about) {
   });
 }
 
-/**
+const ROWS = 40;
+
+/** Names beyond the rows are not a row, but counted below them.
  * @param {App} app
  * @param {string} caption
  * @param {string[]} heads
@@ -79,14 +81,17 @@ function rows(app, all, totals, heads, blocks, about) {
  * @param {Heap[]} heaps of the sides
  * @param {number[]} totals
  * @param {boolean} blocks
+ * @param {number} [known] how many names there are
  */
-function panelTable(app, caption, heads, all, heaps, totals, blocks) {
-  const about = heaps.map(isEstimated);
+function panelTable(app, caption, heads, all, heaps, totals, blocks, known = 0) {
+  const about = heaps.map(isEstimated),
+    listed = known > ROWS ? all.filter(({ name }) => name !== ELSE) : all,
+    more = Math.max(all.length, known) - ROWS;
   const columns = heads.flatMap((head) => [head, minor('share'), ...(blocks ? [minor('blocks')] : [])]);
   const made = table(
     caption,
     ['held by', ...columns, ...(heads.length === 2 ? ['difference'] : [])],
-    rows(app, all.slice(0, 40), totals, heads, blocks, about),
+    rows(app, listed.slice(0, ROWS), totals, heads, blocks, about),
   );
   if (heads.length === 2) made.className = 'sides';
   const sum = totals.flatMap((total, i) => [
@@ -99,12 +104,7 @@ function panelTable(app, caption, heads, all, heaps, totals, blocks) {
     element(
       'tfoot',
       {},
-      element(
-        'tr',
-        {},
-        element('th', { scope: 'row' }, all.length > 40 ? `all, with ${all.length - 40} more` : 'all'),
-        ...sum,
-      ),
+      element('tr', {}, element('th', { scope: 'row' }, more > 0 ? `all, with ${count(more)} more` : 'all'), ...sum),
     ),
   );
   return made;
@@ -130,7 +130,7 @@ export function peakPanel(app, name) {
     { 'data-panel': 'peak', 'data-heap': name },
     { name: `peak-${name}`, text: () => csvOf(heads, all) },
     `Peak of ${name}`,
-    panelTable(app, caption, heads, all, heaps, totals, true),
+    panelTable(app, caption, heads, all, heaps, totals, true, Math.max(...heaps.map((heap) => heap.linesAtPeak))),
   );
 }
 

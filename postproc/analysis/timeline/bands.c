@@ -348,6 +348,80 @@ static void fill_pieces(const struct making *m, enum mpr_group best)
     mpr_index_free(&set);
 }
 
+/* ---- places at the peak */
+
+MPR_COMPARE(by_place, struct mpr_peak_place,
+            mpr_compare(a->node, b->node) ?: mpr_compare(a->python, b->python)
+                                          ?: mpr_compare(a->native, b->native))
+MPR_COMPARE(by_size, struct mpr_peak_place,
+            mpr_compare(b->bytes + b->more, a->bytes + a->more) ?: by_place(a, b))
+
+static struct mpr_peak_place place_of(const struct making *m, uint32_t index)
+{
+    const struct mpr_cell *cell = &m->r->accounts.cell[index];
+    const struct unit *u = &m->unit[m->unit_of[index]];
+    struct mpr_peak_place place = { .node = mpr_composite_key_unpack(cell->key).node,
+                                    .python = u->python,
+                                    .native = u->python ? 0 : u->native,
+                                    .facts = u->facts,
+                                    .bytes = mpr_accounts_bytes_at_peak(&m->r->accounts, cell) };
+    uint64_t samples;
+    if (!m->out->sample_mean) return place;
+    place.more =
+        (uint64_t)mpr_estimates_at_peak(m->estimates, &m->r->accounts, index, &samples).bytes;
+    place.variance = (uint64_t)(mpr_estimates_variance(m->estimates, &m->r->accounts, index) /
+                                    mpr_estimates_unit((double)m->out->sample_mean) +
+                                0.5);
+    return place;
+}
+
+static void add_place(struct mpr_peak_place *to, const struct mpr_peak_place *more)
+{
+    to->facts |= more->facts;
+    to->bytes += more->bytes;
+    to->more += more->more;
+    to->variance += more->variance;
+}
+
+/* Places are the sums of units that differ only in thread and size. */
+static void fill_places(struct making *m, uint8_t heap, size_t limit)
+{
+    struct mpr_peak_place *all = mpr_alloc(m->r->accounts.cells, sizeof *all);
+    size_t cells = 0, places = 0;
+    for (uint32_t i = 0; i < m->r->accounts.cells; i++)
+        if (m->r->accounts.cell[i].heap == heap) all[cells++] = place_of(m, i);
+    if (cells) qsort(all, cells, sizeof *all, by_place);
+    for (size_t i = 0; i < cells; i++) {
+        if (!all[i].bytes) continue;
+        if (places && by_place(&all[places - 1], &all[i]) == 0)
+            add_place(&all[places - 1], &all[i]);
+        else all[places++] = all[i];
+    }
+    if (places) qsort(all, places, sizeof *all, by_size);
+    struct mpr_heap_timeline *out = m->out;
+    out->place = mpr_arena_alloc(m->arena, (limit + 1) * sizeof *out->place);
+    for (size_t i = 0; i < places; i++) {
+        if (i <= limit) out->place[out->places++] = all[i];
+        else add_place(&out->place[limit], &all[i]);
+    }
+    if (places > limit) out->place[limit].kind = MPR_BAND_OTHER;
+    free(all);
+}
+
+void mpr_places_number(struct mpr_numbering *n, struct mpr_heap_timeline *out)
+{
+    for (size_t i = 0; i < out->places; i++) {
+        struct mpr_peak_place *p = &out->place[i];
+        if (p->kind == MPR_BAND_OTHER || (p->node && !n->of_node[p->node])) {
+            p->kind = MPR_BAND_OTHER;
+            p->node = p->python = p->native = 0;
+        }
+        p->node = mpr_numbering_node(n, p->node);
+        p->python = mpr_numbering_python(n, p->python);
+        p->native = mpr_numbering_native(n, p->native);
+    }
+}
+
 /* ---- the bands' vectors */
 
 static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_series *out)
@@ -441,6 +515,7 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     m.band_bytes = mpr_alloc(out->bands * m.numbers, sizeof *m.band_bytes);
     m.touched = mpr_alloc(out->bands * m.numbers, sizeof *m.touched);
     if (all) fill_pieces(&m, t->best.by);
+    if (all && o->places) fill_places(&m, heap, o->places);
     fill_spans(&m, s, o);
     if (r->flows && r->flows->heap[heap]) {
         uint32_t *band_of = m.unit_of;

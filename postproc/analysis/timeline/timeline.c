@@ -195,6 +195,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     mpr_annotations_fill(o->annotations, &n, t);
     mpr_lanes_fill(o->lanes, &n, t);
     fill_gpu(t, &n);
+    for (size_t i = 0; i < t->heaps; i++) mpr_places_number(&n, &t->heap[i]);
     fill_repeat(t, reader->repeats);
     mpr_numbering_fill(&n, t);
     mpr_numbering_free(&n);

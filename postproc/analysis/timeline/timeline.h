@@ -33,6 +33,7 @@ struct mpr_timeline_options {
     size_t buckets, changes, flows;
     size_t bands;     /* the largest bands, and one for the remainder */
     size_t lifetimes; /* blocks, by MPR_GROUP_ALL */
+    size_t places;    /* at the peak, by MPR_GROUP_ALL */
     /* limits for the whole timeline */
     size_t boxes;    /* in the lanes of ranges, by MPR_GROUP_ALL */
     size_t instants; /* even: instants of a device's account, spread over the run */
@@ -191,6 +192,15 @@ struct mpr_holder {
     uint64_t error;               /* standard error of the bytes */
 };
 
+/* The blocks of a range and call stack at a heap's peak: the Python stack, or the native one if
+ * that is unknown.  Its kind is ONE, or OTHER if the result does not mention its range. */
+struct mpr_peak_place {
+    enum mpr_band_kind kind;
+    uint32_t node, python, native;
+    uint32_t facts;                 /* as of a band */
+    uint64_t bytes, more, variance; /* as of a change */
+};
+
 /* A name as frames. caller: the caller of the innermost frame + 1, or 0 if it is not shown. */
 struct mpr_short_path {
     struct mpr_call_stack path;
@@ -254,6 +264,8 @@ struct mpr_heap_timeline {
     size_t holders;
     const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of the owners at the peak */
     size_t helds;
+    struct mpr_peak_place *place; /* by MPR_GROUP_ALL: largest first; the last one has the others */
+    size_t places;
     struct mpr_owner_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (owner_lines.c) */
     struct mpr_heap_view view[MPR_LINE_VIEWS];
     struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that are large at some time, mostly

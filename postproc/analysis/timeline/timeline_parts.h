@@ -48,6 +48,10 @@ void mpr_numbering_fill(const struct mpr_numbering *n, struct mpr_timeline *out)
 void mpr_bands_fill(struct mpr_timeline *timeline, const struct mpr_reader *reader,
                     const struct mpr_levels *levels, uint8_t heap, struct mpr_heap_timeline *out);
 
+/* Gives the heap's places at the peak the numbers of the result.  Call it last, because more names
+ * are then mentioned. */
+void mpr_places_number(struct mpr_numbering *n, struct mpr_heap_timeline *out);
+
 /* ---- spans.c: the bands over time */
 
 /* A heap's series of bands, with excerpts in which every change is kept, in order of `from`. */
