@@ -76,8 +76,9 @@ static void outlier_of_heap(struct mpr_insights *out, const struct mpr_evidence 
                             const struct mpr_site_use *u)
 {
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, u->heap);
-    if (!u->whole || !whole || u->bytes < MPR_WORTH_BYTES || u->bytes < whole->peak_bytes / 2 ||
-        !is_in_memory(e, whole) || mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
+    if (!u->whole || !whole || has_gpu(e) || u->bytes < MPR_WORTH_BYTES ||
+        u->bytes < whole->peak_bytes / 2 || !is_in_memory(e, whole) ||
+        mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
         return;
     const struct mpr_row *place = largest_named(whole, whole->peak_bytes);
     if (!place || place->bytes < u->bytes / 4) return;

@@ -23,7 +23,8 @@ enum {
     FEW_USES = 3,           /* pulses of a site that is used again and again */
     MANY_USES = 8,          /* pulses that show what a use usually needs */
     TIMES_LARGER = 3,       /* a use that stands out has this many times the bytes of any other */
-    ALIKE_TIMES = 4         /* uses before and after it differ by at most this */
+    ALIKE_TIMES = 4         /* others are alike if their means before and after it differ by at most
+                               this, and the largest of them from their mean */
 };
 
 /* ---- one site */
@@ -325,9 +326,9 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 
 /* ---- uses */
 
-/* Returns true if one use of the host's heap was much larger than all others, which are about as
- * large before it as after it: the program does the same again and again.  A script that loads its
- * data once has other uses before and after that. */
+/* Returns true if one use of the host's heap was much larger than all others, which are alike: the
+ * program does the same again and again.  The uses of a script that loads its data once are
+ * imports, of very different sizes, and other than those after it. */
 static bool host_stands_out(const struct mpr_survivors *s)
 {
     const struct mpr_pulses *p = &s->host;
@@ -337,7 +338,8 @@ static bool host_stands_out(const struct mpr_survivors *s)
     if (p->before < MANY_USES || after < MANY_USES) return false;
     const uint64_t mean_before = p->all_before / p->before,
                    mean_after = (p->all - p->largest - p->all_before) / after;
-    return mean_before <= ALIKE_TIMES * mean_after && mean_after <= ALIKE_TIMES * mean_before;
+    return mean_before <= ALIKE_TIMES * mean_after && mean_after <= ALIKE_TIMES * mean_before &&
+           p->second / ALIKE_TIMES <= (p->all - p->largest) / (p->count - 1);
 }
 
 static void add_use(struct mpr_site_use *use, const struct mpr_pulses *p)
