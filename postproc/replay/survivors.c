@@ -141,8 +141,8 @@ static void look_for_pulse(struct mpr_pulses *p, uint64_t live)
     }
 }
 
-/* Ends a pulse that has become a level: most of its bytes stayed while the program allocated half as
- * often as in the rise. */
+/* Ends a pulse that has become a level: most of its bytes stayed while the program allocated half
+ * as often as in the rise. */
 static void look_for_level(struct mpr_pulses *p, uint64_t live)
 {
     enum { FEW = 64 };

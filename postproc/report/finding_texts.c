@@ -99,8 +99,9 @@ static const struct {
         "remove torch.cuda.empty_cache() from this loop, or raise garbage_collection_threshold",
         "timeline --heap {heap}" },
     [MPR_FINDING_FAILED_ATTEMPT] = {
-        "blocks of an attempt that ran out of memory at {failed_ns} hold {attempt_bytes} of the "
-        "{live_bytes} that were live when it ran out again",
+        "blocks of <an attempt that ran out of memory at {failed_ns} hold|{attempts} attempts that ran "
+        "out of memory, the largest at {failed_ns}, hold> {attempt_bytes} of the {live_bytes} that were "
+        "live when it ran out again",
         "leave the except block before the retry: the exception's traceback keeps the frames and "
         "their tensors (del error, or store only its text)",
         "oom" },

@@ -299,6 +299,11 @@ static void blocks_of_a_failed_attempt_are_named_when_memory_runs_out_again(void
     look_at_device(f, &device, true);
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_FAILED_ATTEMPT);
+    assert_non_null(strstr(text(f, 0).what, "blocks of an attempt that ran out of memory at"));
+    device.attempt.groups = 2;
+    look_at_device(f, &device, true);
+    assert_non_null(strstr(text(f, 1).what, "blocks of 2 attempts that ran out of memory, the"));
+    f->out.findings = 1;
     device.attempt.bytes = 249 * MIB;
     look_at_device(f, &device, true);
     assert_int_equal(f->out.findings, 1);

@@ -248,7 +248,8 @@ static void find_graph_pools(struct mpr_block_group *out, struct mpr_arena *aren
 
 /* A failure after which the program tried again. */
 struct failure {
-    uint64_t time, previous, next; /* ns: of this failure and of those around it on the device */
+    uint64_t time, next; /* ns: of this failure and of the next one on the device */
+    uint64_t began;      /* ns: of the attempt; UINT64_MAX: it left nothing */
 };
 
 /* Returns the failures on the device before this one, after which the program did not get the
@@ -257,14 +258,12 @@ static struct failure *earlier_failures(const struct mpr_gpu *g, const struct mp
                                         size_t *count)
 {
     struct failure *earlier = mpr_alloc(g->ooms, sizeof *earlier);
-    uint64_t previous = 0;
     *count = 0;
     for (uint32_t i = 0; i < g->ooms && &g->oom[i] != oom; i++) {
         if (!g->oom[i].hard || mpf_heap_device(g->oom[i].heap) != mpf_heap_device(oom->heap))
             continue;
         if (*count) earlier[*count - 1].next = g->oom[i].time;
-        earlier[(*count)++] = (struct failure){ g->oom[i].time, previous, oom->time };
-        previous = g->oom[i].time;
+        earlier[(*count)++] = (struct failure){ g->oom[i].time, oom->time, UINT64_MAX };
     }
     return earlier;
 }
@@ -285,23 +284,34 @@ static bool is_again(const struct calls *c, uint64_t failure, uint32_t failed)
     return again && c->origin;
 }
 
-/* Adds up the blocks of the attempt that ended with the failure.  It began with a call that was
- * made again afterwards, shortly before the failure, compared with the time until the next one. A
- * cache that grows also has blocks of earlier calls, but of many. */
+/* Returns true if the block is of one of these attempts. */
+static bool is_of_attempt(const struct failure *f, size_t failures, const struct mpr_gpu_block *b)
+{
+    for (size_t i = 0; i < failures; i++)
+        if (b->time >= f[i].began && b->time <= f[i].time) return true;
+    return false;
+}
+
+/* Adds up the blocks of the attempt that ended with the last of the failures.  It began with a call
+ * that was made again afterwards, shortly before the failure, compared with the time until the next
+ * one.  A cache that grows also has blocks of earlier calls, but of many. */
 static struct mpr_block_group attempt_until(const struct calls *calls, size_t count,
-                                            struct failure f, uint32_t failed, uint32_t *owner)
+                                            struct failure *failure, size_t failures,
+                                            uint32_t failed, uint32_t *owner)
 {
     enum { TIMES = 4, MOMENT_NS = 200000000 };
+    const struct failure f = failure[failures - 1];
     const uint64_t span = TIMES * (f.next - f.time) + MOMENT_NS,
                    shortly = mpr_saturating_sub(f.time, span),
-                   earliest = shortly > f.previous ? shortly : f.previous + 1;
+                   previous = failures > 1 ? failure[failures - 2].time : 0,
+                   earliest = shortly > previous ? shortly : previous + 1;
     struct mpr_block_group attempt = { .time = f.time };
     uint64_t older = 0, began = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (!is_again(&calls[i], f.time, failed)) continue;
         for (size_t k = 0; k < calls[i].count; k++) {
             const struct mpr_gpu_block *b = calls[i].block[k];
-            if (b->time < earliest) older += b->size;
+            if (b->time < earliest) older += is_of_attempt(failure, failures - 1, b) ? 0 : b->size;
             else if (b->time < began && b->time <= f.time) began = b->time;
         }
     }
@@ -318,10 +328,12 @@ static struct mpr_block_group attempt_until(const struct calls *calls, size_t co
         attempt.largest = bytes;
         *owner = calls[i].origin;
     }
-    return older < attempt.bytes / 4 ? attempt : (struct mpr_block_group){ .bytes = 0 };
+    if (older >= attempt.bytes / 4) return (struct mpr_block_group){ .bytes = 0 };
+    failure[failures - 1].began = began;
+    return attempt;
 }
 
-/* Finds the earlier attempt that left most. */
+/* Adds up the earlier attempts.  The attempt that left most has the owner and the time. */
 static void find_attempt(struct mpr_block_group *out, struct mpr_arena *arena,
                          const struct mpr_reader *reader, const struct mpr_device_snapshot *p,
                          const struct mpr_oom *oom)
@@ -332,6 +344,7 @@ static void find_attempt(struct mpr_block_group *out, struct mpr_arena *arena,
     struct failure *earlier = earlier_failures(&reader->replay.gpu, oom, &failures);
     const struct mpr_gpu_block **b = sorted(p->torch, p->torches, NULL, &blocks);
     struct calls *calls = mpr_alloc(blocks, sizeof *calls);
+    uint64_t largest = 0;
     uint32_t most = 0;
     for (size_t i = 0; i < blocks; i++) {
         if (!i || origin(b[i]) != origin(b[i - 1]))
@@ -341,9 +354,13 @@ static void find_attempt(struct mpr_block_group *out, struct mpr_arena *arena,
     for (size_t i = failures > FAILURES ? failures - FAILURES : 0; i < failures; i++) {
         uint32_t owner = 0;
         const struct mpr_block_group attempt =
-            attempt_until(calls, count, earlier[i], failed, &owner);
-        if (attempt.bytes <= out->bytes) continue;
-        *out = attempt;
+            attempt_until(calls, count, earlier, i + 1, failed, &owner);
+        out->bytes += attempt.bytes;
+        out->count += attempt.count;
+        out->groups += attempt.bytes > 0;
+        if (attempt.bytes <= largest) continue;
+        largest = attempt.bytes;
+        out->time = attempt.time;
         most = owner;
     }
     if (most) out->path = mpr_label_node(arena, reader, most);

@@ -16,6 +16,7 @@ struct mpr_reader;
 struct mpr_block_group {
     uint64_t bytes, count; /* count: of blocks, or of captures */
     uint64_t threads;      /* number of threads that made the blocks, or 0 */
+    uint64_t groups;       /* number of attempts, or 0 */
     uint64_t largest;      /* bytes of the largest block or capture */
     uint64_t time;         /* ns; see the members below */
     struct mpr_path path;  /* the call stack or range that made most of the bytes */
@@ -30,8 +31,8 @@ struct mpr_device_evidence {
     /* Pools of graphs at the time of the run at which they had most bytes, and the calls that most
      * segments of graphs in the snapshot have in common. */
     struct mpr_block_group graph_pools;
-    /* Live blocks that an earlier attempt left: it ran out of memory at `time`, and the calls with
-     * which it began were made again. */
+    /* Live blocks that earlier attempts left.  The attempt that left most ran out of memory at
+     * `time`.  The calls with which they began were made again. */
     struct mpr_block_group attempt;
 };
 

@@ -97,6 +97,9 @@ enum mpr_finding_variant {
     /* COPIED_PAGES and WORKERS: more workers ran at other times */
     MPR_VARIANT_ALL_WORKERS = 0,
     MPR_VARIANT_AT_A_TIME,
+    /* FAILED_ATTEMPT */
+    MPR_VARIANT_ONE_ATTEMPT = 0,
+    MPR_VARIANT_ATTEMPTS,
     /* FOREIGN_GPU: ranks allocated blocks there, or have only contexts */
     MPR_VARIANT_BLOCKS = 0,
     MPR_VARIANT_CONTEXTS,

@@ -183,6 +183,8 @@ static void failed_attempt(struct mpr_insights *out, const struct mpr_evidence *
     mpr_finding_count(f, "attempt_blocks", g->count);
     mpr_finding_bytes(f, "live_bytes", s->torch_live);
     mpr_finding_fact(f, (struct mpr_fact){ "failed_ns", MPR_FACT_SPAN, false, g->time });
+    mpr_finding_count(f, "attempts", g->groups);
+    f->variant = g->groups > 1 ? MPR_VARIANT_ATTEMPTS : MPR_VARIANT_ONE_ATTEMPT;
 }
 
 /* Segments that are given back and allocated again: torch.cuda.empty_cache() in a loop.  PyTorch
