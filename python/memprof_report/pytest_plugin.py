@@ -5,9 +5,11 @@ reports."""
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 import pytest
 
@@ -72,6 +74,28 @@ def itself(config):
     return [sys.executable, *start, *map(str, config.invocation_params.args)]
 
 
+def wait(process):
+    """Returns the exit status of a process. An interrupt reaches it directly if it comes from the terminal."""
+    while True:
+        try:
+            status = process.wait()
+            return status if status >= 0 else 128 - status
+        except KeyboardInterrupt:
+            pass
+
+
+def run(words, env):
+    """Runs a program and returns its exit status. SIGTERM is passed on to it, so that the report is still printed."""
+    with subprocess.Popen(words, env=env) as process:
+        if threading.current_thread() is not threading.main_thread():
+            return wait(process)
+        previous = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        try:
+            return wait(process)
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+
+
 def record(config):
     """Runs pytest under memprof, prints the report and returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="pytest-memprof.") as place:
@@ -79,7 +103,7 @@ def record(config):
         os.mkdir(lists)
         words = [program.find("memprof", "MEMPROF"), "run", "--quiet", "--output", logs, *shlex.split(config.option.memprof_options), "--", *itself(config)]
         program.find("memprof-report", "MEMPROF_REPORT")
-        status = subprocess.run(words, env={**program.environment(), LISTS: lists}).returncode
+        status = run(words, {**program.environment(), LISTS: lists})
         if status > 128:
             print(f"\nmemprof: the tests ended with signal {status - 128}")
         names = os.listdir(lists)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -352,6 +353,9 @@ TESTS = """
             assert "fail" not in os.environ
             if "kill" in os.environ:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if "wait" in os.environ:
+                open(os.environ["wait"], "w").close()
+                signal.pause()
 """
 PLUGIN = ["-q", "-p", "memprof_report.pytest_plugin", "-p", "no:cacheprovider"]
 
@@ -365,6 +369,23 @@ def pytest(*options, status=0, **more):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=mp.TIMEOUT)
     mp.equal(done.returncode, status, f"{done.stdout}: status")
     return done.stdout
+
+
+def interrupted(send):
+    """Runs the tests until the last one waits, calls the function, and returns the status and the output."""
+    python, waits = interpreter("pytest"), os.path.join(mp.fresh("waits"), "waits")
+    with open(os.path.join(mp.folder, "test_some.py"), "w") as file:
+        file.write(textwrap.dedent(TESTS))
+    process = subprocess.Popen([python, "-m", "pytest", *PLUGIN, "--memprof"], cwd=mp.folder, env=environment(wait=waits), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    mp.wait_for(lambda: os.path.exists(waits) or process.poll() is not None)
+    send(process)
+    try:
+        out, _ = process.communicate(timeout=mp.TIMEOUT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, out
 
 
 def table(out):
@@ -408,6 +429,15 @@ def test_pytest_shows_the_test_that_was_killed():
     mp.check("memprof: the tests ended with signal 9" in out, out)
     check_table(out, [("test_frees", 14, 0), ("test_keeps", 2, 2), ("TestClass::test_method  (did not end)", 1, 1)])
     mp.check(open_log(os.path.join(mp.folder, "logs")).steps().attrs["range"] == "test", "the logs were not kept")
+
+
+def test_pytest_shows_the_tests_before_an_interrupt():
+    status, out = interrupted(lambda process: os.killpg(process.pid, signal.SIGINT))
+    mp.check(status == 2 and "KeyboardInterrupt" in out, f"status {status}: {out}")
+    mp.equal([row[0] for row in table(out)], ["test_frees", "test_keeps", "TestClass::test_method"], "tests")
+    status, out = interrupted(lambda process: process.terminate())
+    mp.check(status == 143 and "the tests ended with signal 15" in out, f"status {status}: {out}")
+    mp.equal([row[0] for row in table(out)], ["test_frees", "test_keeps", "TestClass::test_method  (did not end)"], "tests")
 
 
 # ---- IPython
