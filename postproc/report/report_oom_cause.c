@@ -152,6 +152,8 @@ static void elsewhere(struct cause *c)
              "%s: %s of the %s that the cgroup was charged at %s; the process's RSS was %s", kind,
              size(c, bytes), size(c, charge), mpr_doc_time(c->doc, host->cgroup.time),
              size(c, mpr_reading_resident_bytes(&host->rss)));
+        if (bytes == host->cgroup.value[MPF_CGROUP_SHMEM])
+            LINE(c, "do", "remove files from /dev/shm and other tmpfs, or write them to a disk");
         return;
     }
     LINE(c, "why",

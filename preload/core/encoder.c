@@ -176,26 +176,17 @@ static void encode(void)
     mp_encoder_wake();
 }
 
-/* Returns true if the process has lived for AGE_US: for half of that at least, because a unit of
- * time of the log is at most 1 us and more than half of it. */
-static bool has_lived(const struct mp_process *p)
-{
-    return (mp_clock_ticks() - p->start.ticks) >> p->tick_shift >= AGE_US;
-}
-
-/* Returns true if a chunk has been filled, many are in use, or the process is to be sampled. */
+/* Returns true if a chunk has been filled, or many are in use. */
 static bool is_worth_it(const struct mp_process *p)
 {
-    return has_lived(p) ||
-           __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) >
+    return __atomic_load_n(&p->pool.seq, __ATOMIC_RELAXED) >
                __atomic_load_n(&p->thread_number, __ATOMIC_RELAXED) ||
            __atomic_load_n(&p->pool.in_use, __ATOMIC_RELAXED) >= MP_POOL_RESERVE / 4;
 }
 
 bool mp_encoder_due(bool now)
 {
-    return mp_process && mp_process->known && state_of(0) == MP_ENCODER_NONE &&
-           (now || is_worth_it(mp_process));
+    return mp_process->known && state_of(0) == MP_ENCODER_NONE && (now || is_worth_it(mp_process));
 }
 
 /* Runs on the worker. */
@@ -221,6 +212,15 @@ void mp_encoder_start(void)
     mp_raw_thread_prepare(&mp_process->encoder[0].thread);
     if (!mp_worker_post(start_first)) mp_encoder_not_started();
 }
+
+/* Returns true if the process has lived for AGE_US, or for half of that: a unit of time of the log
+ * is at most 1 us and more than half of it. */
+static bool has_lived(const struct mp_process *p)
+{
+    return (mp_clock_ticks() - p->start.ticks) >> p->tick_shift >= AGE_US;
+}
+
+bool mp_encoder_overdue(void) { return mp_encoder_due(has_lived(mp_process)); }
 
 /* The log has not ended, and is not about to. */
 static bool is_recording(const struct mp_process *p)

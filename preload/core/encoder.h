@@ -1,12 +1,12 @@
 /* The encoders: memprof's threads that move the events of the program's threads into the log.
  *
  * The first one works every 100 ms, or when it is woken, and takes the samples. It starts when a
- * first chunk is full, a first large block is allocated or a large file is mapped. If the process
- * has lived for 100 ms, it also starts at the next event that leaves the fast path, or without an
- * event if there is a worker, which the program's second thread starts. Smaller processes are
- * encoded at their end. Once a thread of the program had to wait for a chunk, a second encoder
- * helps whenever the first one is too slow. With eight processors or more there may be a third and
- * a fourth. All share the worker's descriptor table. */
+ * first chunk is full, or a first large block or mapping is allocated. If a process of several
+ * threads has lived for 100 ms, the worker starts it, which the second thread has created. Smaller
+ * processes are encoded at their end. A process of one thread that allocates little gets no other
+ * thread, because it may depend on that (a sandbox). Once a thread of the program had to wait for a
+ * chunk, a second encoder helps whenever the first one is too slow. With eight processors or more
+ * there may be a third and a fourth. All share the worker's descriptor table. */
 #ifndef MP_ENCODER_H
 #define MP_ENCODER_H
 
@@ -24,6 +24,9 @@ void mp_encoder_start(void);
 /* Starts the worker, which starts the encoder if the process lives long enough. Blocks signals
  * itself; needs a stack of some KiB. */
 void mp_encoder_start_later(void);
+/* Returns true if the worker should start the encoder: it is due, or the process has lived for
+ * about 100 ms. */
+bool mp_encoder_overdue(void);
 /* The same as mp_encoder_start, on the worker, which holds its lock. */
 void mp_encoder_start_by_worker(void);
 /* Returns true while the first encoder is starting or running. */

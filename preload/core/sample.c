@@ -171,7 +171,7 @@ static uint64_t without(uint64_t sum, uint64_t part)
     return sum != MPF_UNKNOWN && part != MPF_UNKNOWN && part <= sum ? sum - part : sum;
 }
 
-/* Version 1 has the kernel's memory in a file of its own, and may not count it.  In both versions
+/* Version 1 has a separate file for the kernel's memory, and may not count it.  In both versions
  * the cache includes shared memory. */
 static void read_stat(uint64_t now)
 {

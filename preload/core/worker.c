@@ -75,7 +75,7 @@ static void dismiss(struct mp_worker *w)
 static void start_encoder(struct mp_worker *w)
 {
     uint64_t signals;
-    if (!mp_encoder_due(false) || !mp_lock_within(&w->lock, 0, &signals)) return;
+    if (!mp_encoder_overdue() || !mp_lock_within(&w->lock, 0, &signals)) return;
     mp_encoder_start_by_worker();
     mp_unlock(&w->lock, signals);
 }

@@ -65,11 +65,13 @@ static __attribute__((noinline)) void mapped(const void *caller, void *p, size_t
     else if (flags & MAP_FIXED) region(MPF_OP_UNMAP, MPF_HEAP_NONE, (uintptr_t)p, pages(bytes));
 }
 
-/* Samples of resident memory show how much of a large mapping is used. Called after mapped() has
- * returned, so that both use the same part of the stack. */
-static __attribute__((noinline)) void sample_soon(const void *caller, const void *p, size_t bytes)
+/* Samples of resident memory show how much of a large mapping is used. A sandbox may reserve
+ * address space and then demand that its process has one thread, so only writable mappings count.
+ * Called after mapped() has returned, so that both use the same part of the stack. */
+static __attribute__((noinline)) void sample_soon(const void *caller, const void *p, size_t bytes,
+                                                  bool counts)
 {
-    if (p != MAP_FAILED && bytes >= SAMPLED && !mp_real_in_allocator(caller) &&
+    if (counts && p != MAP_FAILED && bytes >= SAMPLED && !mp_real_in_allocator(caller) &&
         mp_process_is_owner() && mp_record_here())
         mp_record_want_encoder(true);
 }
@@ -79,7 +81,7 @@ HOOK void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offse
     mp_real_ready();
     void *p = mp_real.mmap(at, bytes, prot, flags, fd, offset);
     mapped(CALLER, p, bytes, prot, flags, fd);
-    sample_soon(CALLER, p, bytes);
+    sample_soon(CALLER, p, bytes, flags & MAP_ANONYMOUS && prot & PROT_WRITE);
     return p;
 }
 
@@ -88,7 +90,7 @@ HOOK void *mmap64(void *at, size_t bytes, int prot, int flags, int fd, off64_t o
     mp_real_ready();
     void *p = mp_real.mmap64(at, bytes, prot, flags, fd, offset);
     mapped(CALLER, p, bytes, prot, flags, fd);
-    sample_soon(CALLER, p, bytes);
+    sample_soon(CALLER, p, bytes, flags & MAP_ANONYMOUS && prot & PROT_WRITE);
     return p;
 }
 

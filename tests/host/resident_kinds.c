@@ -127,19 +127,6 @@ static size_t touch_a_part(void)
     return reserved[1] + used[1] == 2 ? FILE_BYTES : 0;
 }
 
-/* Maps little memory until memprof's encoder runs, which is 100 ms after the start of the process.
- */
-static size_t live_on(void)
-{
-    enum { LOOKS = 1000, PAUSE_US = 10000 };
-    for (int i = 0; i < LOOKS && memprofs_threads() < 2; i++) {
-        void *at = mmap(NULL, 4 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (at != MAP_FAILED) munmap(at, 4 << 20);
-        usleep(PAUSE_US);
-    }
-    return (size_t)memprofs_threads();
-}
-
 static size_t touch_static(void)
 {
     memset(grid, 1, sizeof grid);
@@ -177,7 +164,6 @@ int main(int argc, char **argv)
     else if (!strcmp(kind, "ended")) bytes = touch_stacks(true);
     else if (!strcmp(kind, "dropped")) bytes = touch_and_drop();
     else if (!strcmp(kind, "part")) bytes = touch_a_part();
-    else if (!strcmp(kind, "late")) bytes = live_on();
     else if (!strcmp(kind, "static")) bytes = touch_static();
     else if (!strcmp(kind, "file") && argc > 2) bytes = touch_file(argv[2]);
     else if (!strcmp(kind, "tables")) bytes = touch_sparsely();
