@@ -295,8 +295,10 @@ static void a_torn_frame_that_stays_is_counted(void **state)
     assert_in_range(b.lost[MPF_LOSS_WRITE], FEW, FEW + 10);
 }
 
+/* A random small block with a call stack would record its thread again. */
 int main(void)
 {
+    setenv("MEMPROF_STACKS", "large", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_cannot_be_written_is_counted_and_others_are_kept),
         cmocka_unit_test(losses_of_several_frames_have_one_time_span),
