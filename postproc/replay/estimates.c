@@ -201,8 +201,9 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
 bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum)
 {
     const double lack = sum->known - sum->estimated;
-    return sum->estimated > 0 &&
-           (lack <= 0 || lack * lack <= DEVIATIONS * DEVIATIONS * sum->variance);
+    if (sum->estimated <= 0 || lack <= 0) return sum->estimated > 0;
+    const double expected = sum->variance * sum->known / sum->estimated;
+    return lack * lack <= DEVIATIONS * DEVIATIONS * expected;
 }
 
 double mpr_estimates_factor(const struct mpr_represented_sum *sum)

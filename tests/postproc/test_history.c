@@ -54,7 +54,7 @@ static void values(uint32_t cell, struct mpr_history_value *value)
 {
     struct mpr_history_view view;
     mpr_history_view(&view, &history, NULL);
-    mpr_history_values(&view, cell, value);
+    mpr_history_values(&view, &cell, 1, value);
     mpr_history_view_free(&view);
 }
 
@@ -268,8 +268,8 @@ static void estimates_sum_to_the_heap(void **state)
 {
     (void)state;
     begin_samples(MPR_GROUP_STACK);
-    enum { OTHERS = 80 }; /* too many to be represented by one sample */
-    for (uint64_t i = 1; i <= OTHERS; i++) event(1, 1, MPF_OP_ALLOC, i << 16, SAMPLED);
+    enum { OTHERS = 400 }; /* too many to be represented by one sample */
+    for (uint64_t i = 1; i <= OTHERS; i++) event(1, 1, MPF_OP_ALLOC, i << 13, SAMPLED);
     mpr_history_take(&history, 10);
     sampled_block(11, MPF_OP_AT, H, 0xa00000);
     mpr_history_take(&history, 20);

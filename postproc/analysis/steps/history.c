@@ -214,7 +214,6 @@ static void add_source(const struct mpr_history_view *v, uint32_t source,
 static void add_sources(const struct mpr_history_view *v, uint32_t cell,
                         struct mpr_history_point *sum)
 {
-    memset(sum, 0, MPR_HISTORY_MAX * sizeof *sum);
     for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) add_source(v, v->source[i], sum);
 }
 
@@ -237,7 +236,7 @@ static void fill_within(struct mpr_history_view *v, uint8_t heap)
 /* Adds the cell's estimated blocks to those of its heap. */
 static void add_blocks(struct mpr_history_view *v, uint32_t cell)
 {
-    struct mpr_history_point point[MPR_HISTORY_MAX];
+    struct mpr_history_point point[MPR_HISTORY_MAX] = { { .bytes = 0 } };
     struct mpr_within *within = v->within[v->history->replay->accounts.cell[cell].heap];
     if (!within) return;
     add_sources(v, cell, point);
@@ -249,7 +248,6 @@ static void add_blocks(struct mpr_history_view *v, uint32_t cell)
 /* Sums up the samples of each heap that has estimates. */
 static void fill_all(struct mpr_history_view *v)
 {
-    struct mpr_history_point point[MPR_HISTORY_MAX];
     const struct mpr_replay *r = v->history->replay;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
@@ -257,6 +255,7 @@ static void fill_all(struct mpr_history_view *v)
         if (mpr_replay_is_represented(r, cell)) v->rest[cell->heap] = i + 1;
         struct mpr_sampled **all = &v->all[cell->heap];
         if (!*all) *all = mpr_alloc(MPR_HISTORY_MAX, sizeof **all);
+        struct mpr_history_point point[MPR_HISTORY_MAX] = { { .bytes = 0 } };
         add_sources(v, i, point);
         for (size_t k = 0; k < v->history->count; k++)
             add_sampled(&(*all)[k], &point[k].sampled, 1);
@@ -307,9 +306,9 @@ static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mp
     };
 }
 
-/* Replaces the variances of a cell's blocks by those of its estimates, which are scaled to a known
- * sum (mpr_estimates_scaled_variance). The cell's part of that sum is taken at the instant when it
- * was largest, and the sample that the sum may lack comes evenly. */
+/* Replaces the variances of some blocks by those of their estimate, which is scaled to a known sum
+ * (mpr_estimates_scaled_variance). Their part of that sum is taken at the instant when it was
+ * largest, and the sample that the sum may lack comes evenly. @cell: one of theirs. */
 static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
                             const struct mpr_history_point *sum, struct mpr_history_value *value)
 {
@@ -332,14 +331,14 @@ static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
     }
 }
 
-void mpr_history_values(const struct mpr_history_view *v, uint32_t cell,
+void mpr_history_values(const struct mpr_history_view *v, const uint32_t *cell, size_t cells,
                         struct mpr_history_value *value)
 {
-    struct mpr_history_point sum[MPR_HISTORY_MAX];
-    const uint8_t heap = v->history->replay->accounts.cell[cell].heap;
-    const bool rest = v->rest[heap] == cell + 1;
+    struct mpr_history_point sum[MPR_HISTORY_MAX] = { { .bytes = 0 } };
+    const uint8_t heap = v->history->replay->accounts.cell[*cell].heap;
+    const bool rest = cells == 1 && v->rest[heap] == *cell + 1;
     bool alone = true; /* all blocks are samples */
-    add_sources(v, cell, sum);
+    for (size_t i = 0; i < cells; i++) add_sources(v, cell[i], sum);
     for (size_t i = 0; i < v->history->count; i++) {
         struct mpr_sampled *s = &sum[i].sampled;
         const struct mpr_within *within = v->within[heap] ? &v->within[heap][i] : NULL;
@@ -357,6 +356,6 @@ void mpr_history_values(const struct mpr_history_view *v, uint32_t cell,
                                                s->live };
         alone &= sum[i].blocks == s->live;
     }
-    if (!rest) scale_variances(v, cell, sum, value);
+    if (!rest) scale_variances(v, *cell, sum, value);
     for (size_t i = 0; !alone && i < v->history->count; i++) value[i].samples = value[i].live = 0;
 }

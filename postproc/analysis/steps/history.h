@@ -82,8 +82,8 @@ struct mpr_history_view {
 void mpr_history_view(struct mpr_history_view *view, const struct mpr_history *h,
                       const struct mpr_projection *projection);
 void mpr_history_view_free(struct mpr_history_view *view);
-/* Fills h->count values, value[i] with the cell's at the i-th instant. */
-void mpr_history_values(const struct mpr_history_view *view, uint32_t cell,
+/* Fills h->count values, value[i] with the sum of the cells of one heap at the i-th instant. */
+void mpr_history_values(const struct mpr_history_view *view, const uint32_t *cell, size_t cells,
                         struct mpr_history_value *value);
 /* Returns true if the cell's values are estimates from samples. */
 bool mpr_history_is_estimate(const struct mpr_history_view *view, uint32_t cell);

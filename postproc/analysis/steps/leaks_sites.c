@@ -48,40 +48,24 @@ static bool has_node(const struct mpr_replay *r, const struct mpr_cell *cell)
 
 MPR_COMPARE(by_key, struct alike, mpr_compare(a->key, b->key) ?: mpr_compare(a->cell, b->cell))
 
-/* Sums up the values of cells.  Returns false if one of them grows by itself. */
-static bool sum_of(const struct mpr_history_view *h, const struct alike *alike, size_t count,
-                   struct mpr_history_value *sum)
-{
-    struct mpr_history_value value[MPR_HISTORY_MAX];
-    const size_t instants = h->history->count;
-    bool sampled = true;
-    memset(sum, 0, instants * sizeof *sum);
-    for (size_t i = 0; i < count; i++) {
-        mpr_history_values(h, alike[i].cell, value);
-        if (mpr_trend(value, instants).as == MPR_TREND_GROWS) return false;
-        sampled &= !value[instants - 1].blocks || value[instants - 1].samples;
-        for (size_t k = 0; k < instants; k++) {
-            sum[k].bytes += value[k].bytes;
-            sum[k].blocks += value[k].blocks;
-            sum[k].came += value[k].came;
-            sum[k].went += value[k].went;
-            sum[k].samples += value[k].samples;
-            sum[k].live += value[k].live;
-        }
-    }
-    for (size_t k = 0; !sampled && k < instants; k++) sum[k].samples = sum[k].live = 0;
-    return true;
-}
-
 static void judge_together(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
                            const struct mpr_replay *r, const struct alike *alike, size_t count,
                            bool *taken)
 {
-    struct mpr_history_value sum[MPR_HISTORY_MAX];
-    if (count < TOGETHER || !sum_of(h, alike, count, sum)) return;
-    const struct mpr_trend t = mpr_trend(sum, h->history->count);
+    struct mpr_history_value value[MPR_HISTORY_MAX];
+    const size_t instants = h->history->count;
+    uint32_t *cell = mpr_alloc(count, sizeof *cell);
+    bool alone = count < TOGETHER; /* one of them grows by itself, or they are too few */
+    for (size_t i = 0; !alone && i < count; i++) {
+        cell[i] = alike[i].cell;
+        mpr_history_values(h, &cell[i], 1, value);
+        alone = mpr_trend(value, instants).as == MPR_TREND_GROWS;
+    }
+    if (!alone) mpr_history_values(h, cell, count, value);
+    free(cell);
+    const struct mpr_trend t = alone ? (struct mpr_trend){ 0 } : mpr_trend(value, instants);
     if (t.as != MPR_TREND_GROWS) return;
-    open_site(s, t, sum[h->history->count - 1]);
+    open_site(s, t, value[instants - 1]);
     for (size_t i = 0; i < count; i++) {
         add(s, r, alike[i].cell);
         taken[alike[i].cell] = true;
@@ -108,7 +92,7 @@ static void find_alike(struct mpr_leaks_sites *s, const struct mpr_history_view 
     free(alike);
 }
 
-/* ---- sites whose samples do not decide */
+/* ---- sampled sites */
 
 static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader *reader,
                                uint32_t cell)
@@ -116,52 +100,55 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
     return mpr_label_path(arena, reader, &reader->replay.accounts.cell[cell]);
 }
 
-/* A cell that has more samples than at the end of the warm-up, but too few or not steadily, and the
- * line that reports show for it. */
-struct undecided {
+/* A cell with samples, and the line that reports show for it. */
+struct sampled {
     struct mpr_frame_summary line;
     struct alike of;
     struct mpr_trend trend;
     struct mpr_history_value live;
 };
 
-MPR_COMPARE(by_line, struct undecided,
+MPR_COMPARE(by_line, struct sampled,
             mpr_compare(a->of.key, b->of.key)
                 ?: mpr_frame_compare_paths(a->line.path, b->line.path)
                 ?: strcmp(a->line.caller, b->line.caller))
 
-static bool is_undecided(const struct mpr_trend *t, const struct mpr_history_value *v, size_t count)
+/* Returns true if the cell may be a part of a line that grows or levelled off. */
+static bool may_grow(const struct mpr_trend *t, const struct mpr_history_value *v, size_t count)
 {
-    return t->as == MPR_TREND_FEW || v[count - 1].live > v[mpr_trend_warm(count)].live;
+    return t->as != MPR_TREND_OTHER || v[count - 1].live > v[mpr_trend_warm(count)].live;
 }
 
-/* Makes a site of the cells of one line if they grow together, else a site of each that has too few
- * samples. */
+static void open_one(struct mpr_leaks_sites *s, const struct mpr_replay *r,
+                     const struct sampled *cell)
+{
+    if (cell->trend.as == MPR_TREND_OTHER) return;
+    open_site(s, cell->trend, cell->live);
+    add(s, r, cell->of.cell);
+}
+
+/* Makes one site of the cells of a line, or a site of each if they do not grow together. */
 static void judge_line(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
-                       const struct mpr_replay *r, const struct undecided *cell, size_t count,
+                       const struct mpr_replay *r, const struct sampled *cell, size_t count,
                        struct mpr_arena *arena)
 {
     struct mpr_history_value sum[MPR_HISTORY_MAX];
-    struct alike *alike = mpr_alloc(count, sizeof *alike);
-    for (size_t i = 0; i < count; i++) alike[i] = cell[i].of;
-    const struct mpr_trend t =
-        sum_of(h, alike, count, sum) ? mpr_trend(sum, h->history->count) : (struct mpr_trend){ 0 };
-    free(alike);
-    if (t.as == MPR_TREND_GROWS) {
-        open_site(s, t, sum[h->history->count - 1]);
-        s->at[s->count - 1].path = mpr_frame_summary_path(arena, &cell->line);
-        for (size_t i = 0; i < count; i++) add(s, r, cell[i].of.cell);
+    uint32_t *all = mpr_alloc(count, sizeof *all);
+    for (size_t i = 0; i < count; i++) all[i] = cell[i].of.cell;
+    mpr_history_values(h, all, count, sum);
+    free(all);
+    const struct mpr_trend t = mpr_trend(sum, h->history->count);
+    if (count == 1 || t.as == MPR_TREND_OTHER) {
+        for (size_t i = 0; i < count; i++) open_one(s, r, &cell[i]);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (cell[i].trend.as != MPR_TREND_FEW) continue;
-        open_site(s, cell[i].trend, cell[i].live);
-        add(s, r, cell[i].of.cell);
-    }
+    open_site(s, t, sum[h->history->count - 1]);
+    s->at[s->count - 1].path = mpr_frame_summary_path(arena, &cell->line);
+    for (size_t i = 0; i < count; i++) add(s, r, cell[i].of.cell);
 }
 
 static void judge_lines(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
-                        const struct mpr_reader *reader, struct undecided *cell, size_t count,
+                        const struct mpr_reader *reader, struct sampled *cell, size_t count,
                         struct mpr_arena *arena)
 {
     struct mpr_user_frames *user_frames = mpr_user_frames_new();
@@ -186,7 +173,7 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_vi
     struct mpr_history_value value[MPR_HISTORY_MAX];
     const struct mpr_replay *r = &reader->replay;
     bool *taken = mpr_alloc(r->accounts.cells, sizeof *taken);
-    struct undecided *undecided = mpr_alloc(r->accounts.cells, sizeof *undecided);
+    struct sampled *sampled = mpr_alloc(r->accounts.cells, sizeof *sampled);
     const size_t instants = h->history->count;
     size_t count = 0;
     *s = (struct mpr_leaks_sites){ .count = 0 };
@@ -194,19 +181,23 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_vi
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (taken[i] || !wanted[cell->heap]) continue;
-        mpr_history_values(h, i, value);
+        mpr_history_values(h, &i, 1, value);
         const struct mpr_trend t = mpr_trend(value, instants);
-        if (t.as == MPR_TREND_GROWS || t.as == MPR_TREND_LEVELLED) {
-            open_site(s, t, value[instants - 1]);
-            add(s, r, i);
-        } else if (!mpr_replay_is_represented(r, cell) && is_undecided(&t, value, instants))
-            /* a longer recording would not name the blocks without a sample */
-            undecided[count++] = (struct undecided){ .of = { cell->heap, i },
+        const bool rest = mpr_replay_is_represented(r, cell);
+        if (!rest && mpr_history_is_estimate(h, i)) {
+            if (may_grow(&t, value, instants))
+                sampled[count++] = (struct sampled){ .of = { cell->heap, i },
                                                      .trend = t,
                                                      .live = value[instants - 1] };
+            continue;
+        }
+        /* a longer recording would not name the blocks without a sample */
+        if (t.as == MPR_TREND_OTHER || (t.as == MPR_TREND_FEW && rest)) continue;
+        open_site(s, t, value[instants - 1]);
+        add(s, r, i);
     }
-    judge_lines(s, h, reader, undecided, count, arena);
-    free(undecided);
+    judge_lines(s, h, reader, sampled, count, arena);
+    free(sampled);
     free(taken);
 }
 

@@ -2,8 +2,8 @@
  *
  * If each instance of a range has a number, as in "request 7", none of its sites grows by itself.
  * So sites that differ only in numbers are also tested as one site. A function that is reached on
- * many ways has a site for each of them, with few samples. So sites with too few samples are also
- * tested as one if reports show them as one line.  Private to this layer. */
+ * many ways has a site for each of them, with few samples each. So sampled sites are tested as one
+ * if reports show them as one line.  Private to this layer. */
 #ifndef MPR_LEAKS_SITES_H
 #define MPR_LEAKS_SITES_H
 
@@ -17,7 +17,7 @@ struct mpr_leaks_site {
     uint8_t heap;
     struct mpr_trend trend;
     struct mpr_history_value live;
-    struct mpr_path path; /* of several sites that are one line in reports, else depth 0 */
+    struct mpr_path path; /* of several cells that are one line in reports, else depth 0 */
 };
 
 struct mpr_leaks_sites {

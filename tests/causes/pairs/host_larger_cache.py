@@ -3,7 +3,6 @@
 # owner: load_page|remember
 # change: keeps|cache|bound|fewer
 # larger: after
-# record: MEMPROF_STACKS=all
 # host: yes
 import collections
 import json

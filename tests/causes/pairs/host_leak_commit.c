@@ -3,7 +3,6 @@
 // owner: handle_request|parse_header
 // change: free|keeps
 // larger: after
-// record: MEMPROF_STACKS=all
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // cause: instance
 // owner: load_report|handle
 // change: request|stream|chunk
-// record: MEMPROF_STACKS=sample
 // source: the kind of report servers
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,7 +1,6 @@
 // cause: growth
 // owner: cache_insert
 // change: bound|evict|keeps
-// record: MEMPROF_STACKS=all
 // source: the kind of DNS caches
 #define _GNU_SOURCE
 #include <pthread.h>

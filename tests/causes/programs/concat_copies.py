@@ -1,7 +1,6 @@
 # cause: temporaries
 # owner: build
 # change: join|bytearray|once
-# record: MEMPROF_STACKS=sample
 # source: the kind of report builders
 # host: yes
 import json

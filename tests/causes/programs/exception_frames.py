@@ -1,7 +1,6 @@
 # cause: growth
 # owner: process
 # change: traceback|exception|keeps
-# record: MEMPROF_STACKS=all
 # source: python/cpython (kind)
 # host: yes
 import json

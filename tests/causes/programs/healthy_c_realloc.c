@@ -1,5 +1,4 @@
 // cause: none
-// record: MEMPROF_STACKS=all
 // source: a healthy program
 #include <stdio.h>
 #include <stdlib.h>

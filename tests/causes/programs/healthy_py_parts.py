@@ -1,5 +1,4 @@
 # cause: none
-# record: MEMPROF_STACKS=sample
 # source: a healthy program
 # host: yes
 import json

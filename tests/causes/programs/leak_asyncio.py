@@ -1,7 +1,6 @@
 # cause: growth
 # owner: handle
 # change: cancel|task|keeps
-# record: MEMPROF_STACKS=all
 # source: ray-project/ray#29187
 # host: yes
 import asyncio

@@ -1,7 +1,6 @@
 # cause: growth
 # owner: subscribe|on_request
 # change: unsubscribe|weak|keeps
-# record: MEMPROF_STACKS=all
 # source: the kind of event emitters
 # host: yes
 import json

@@ -1,7 +1,6 @@
 // cause: growth
 // owner: handle_request|parse_header
 // change: free|keeps
-// record: MEMPROF_STACKS=all
 // source: the kind of nginx modules
 #define _GNU_SOURCE
 #include <pthread.h>

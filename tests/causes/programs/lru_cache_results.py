@@ -1,7 +1,6 @@
 # cause: growth
 # owner: render
 # change: maxsize|cache|keeps
-# record: MEMPROF_STACKS=all
 # source: python functools.lru_cache (kind)
 # host: yes
 import functools

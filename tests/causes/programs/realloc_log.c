@@ -1,7 +1,6 @@
 // cause: growth
 // owner: append_log
 // change: flush|bound|keeps
-// record: MEMPROF_STACKS=all
 // source: the kind of in-memory logs
 #define _GNU_SOURCE
 #include <pthread.h>

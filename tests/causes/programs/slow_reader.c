@@ -1,7 +1,6 @@
 // cause: growth
 // owner: enqueue
 // change: bound|queue|keeps
-// record: MEMPROF_STACKS=all
 // source: the kind of message queues
 #define _GNU_SOURCE
 #include <pthread.h>
