@@ -297,6 +297,9 @@ test('stacks that only a sample of the blocks has are the estimates of peaks, ra
   assert.ok(largest.estimated);
   assert.equal(sums.length, 1);
   assert.ok(Math.abs(sums[0] - largest.bytes_at_peak) <= 1, `${sums[0]}, expected ${largest.bytes_at_peak}`);
+  const title = await page.locator(`${panel} .icicle button[title*="~"]`).last().getAttribute('title'),
+    [, error] = title.match(/ ± ([\d,]+) bytes/);
+  assert.ok(Number(error.replaceAll(',', '')) > 0);
 });
 
 test('at the peak every call site is in it, also those that are too small for a band', async () => {

@@ -66,3 +66,11 @@ test('of processes the one that was killed for its memory is shown, and how each
   assert.equal(await cards.filter({ hasText: 'ended: OOM-killed by the kernel' }).getAttribute('aria-pressed'), 'true');
   assert.equal(await cards.filter({ hasText: 'ended: SIGTERM' }).count(), 2);
 });
+
+test('if nothing has a name, the charts open by size class', async () => {
+  const page = await shop.show(
+    shop.html('unnamed.html', fileURLToPath(new URL('../golden/host-run.zst', import.meta.url))),
+  );
+  assert.equal(await page.getByLabel('stack by').inputValue(), 'size');
+  assert.ok((await page.locator('.chart[data-heap="host/heap"] .legend tbody tr:not([hidden])').count()) > 3);
+});

@@ -223,7 +223,7 @@ export class FlamePanel {
       about = box.about || this.shown?.about ? '~' : '';
     const numbers =
       bytes.length < 2
-        ? `${about}${exactly(bytes[0], least[0])}, ${share(bytes[0], whole.bytes[0])}`
+        ? `${about}${exactly(bytes[0], least[0], box.about ? box.error : 0)}, ${share(bytes[0], whole.bytes[0])}`
         : `${about}${exactly(bytes[0], least[0])} → ${exactly(bytes[1], least[1])}: ${this.text(box)}`;
     return `${frames.join('\n')}\n${numbers}`;
   }

@@ -6,12 +6,13 @@
  * @typedef {{ range: string[], stack: string[], whole: boolean, least: (depth: number) => boolean }} Place of a band;
  *   whole: all of its bytes have that stack; least: whether bands without a name hold more of the range's first `depth`
  *   names
- * @typedef {{ place: Place, bytes: number, about?: boolean, wholly?: boolean }} Piece about: an estimate; wholly: in
- *   its ranges as well, because the rest of the blocks is not recorded
+ * @typedef {{ place: Place, bytes: number, error?: number, wholly?: boolean }} Piece error: one standard error of an
+ *   estimate; wholly: it is also one of its ranges, because the rest of the blocks is not recorded
  * @typedef {{ pieces: Piece[], open: boolean, match?: (frame: string) => string }} Side open: the holder of some bytes
  *   is unknown; match: returns the part of a frame that is the same in another run
  * @typedef {{ name: string, frames: string[], range: string | null, within: string, key: string, depth: number, bytes:
- *   number[], least: boolean[], about: boolean, weight: number, children: Box[] }} Box range: the path of a range; within: the path of
+ *   number[], least: boolean[], about: boolean, pieces: number, error: number, weight: number, children: Box[] }} Box error: of a
+ *   single estimate, 0 if several pieces are in the box; range: the path of a range; within: the path of
  *   the innermost range; frames: all calls of a chain
  * @typedef {{ box: Box, left: number, width: number }} Laid left, width: shares of the whole
  */
@@ -89,7 +90,7 @@ function piecesAtPeak(log, heap, unfolded, renamed) {
     wholly = hasSampledBlocks(log, heap);
   estimate(parts, sumsOf(parts), heap.sampleMean, to);
   if (!wholly) scaleByRange({ parts, ...to }, domains(bands), heap.sampleMean);
-  return all.map((place, i) => ({ place, bytes: to.bytes[i], about: to.errors[i] > 0, wholly }));
+  return all.map((place, i) => ({ place, bytes: to.bytes[i], error: to.errors[i], wholly }));
 }
 
 /** Returns the range of each band, within which estimates are scaled, or -1 for all others.
@@ -114,7 +115,7 @@ function piecesOfBands(log, heap, all, span) {
     wholly = hasSampledBlocks(log, heap);
   walk.to(span);
   if (!wholly) scaleByRange(walk, domains(heap.bands), heap.sampleMean);
-  return all.map((place, i) => ({ place, bytes: walk.bytes[i], about: walk.errors[i] > 0, wholly }));
+  return all.map((place, i) => ({ place, bytes: walk.bytes[i], error: walk.errors[i], wholly }));
 }
 
 /** Scales the estimates of each range's bands to the rest of that range. @param {{ parts: import('./estimates.js').Parts | null, bytes:
@@ -166,6 +167,8 @@ const boxOf = (name, range, within, key, depth, sides) => ({
   bytes: Array(sides).fill(0),
   least: Array(sides).fill(false),
   about: false,
+  pieces: 0,
+  error: 0,
   weight: 0,
   children: [],
 });
@@ -189,12 +192,13 @@ export function tree(sides) {
   };
   sides.forEach(({ pieces, open, match }, s) => {
     const several = new Set(pieces.filter(({ place }) => !place.whole).map(({ place }) => place.range.join('\n')));
-    for (const { place, bytes, about = false, wholly = false } of pieces) {
+    for (const { place, bytes, error = 0, wholly = false } of pieces) {
       let at = root;
       const add = (/** @type {Box} */ box, /** @type {boolean} */ least) => {
         box.bytes[s] += bytes;
         if (least) box.least[s] = true;
-        if (about && (wholly || box.range === null)) box.about = true;
+        box.error = box.pieces++ ? 0 : error;
+        if (error && (wholly || box.range === null)) box.about = true;
         at = box;
       };
       add(root, false);

@@ -9,10 +9,12 @@ import { NOBODY, SEVERAL } from './model.js';
  * @typedef {import('./data.js').Log} Log
  */
 
-/** Returns the grouping that `peaks` stacks by, or 'auto' if the logs differ. @param {Log[]} logs
+/** Returns the grouping that `peaks` stacks by, or 'auto' if the logs differ. If nothing has a name, size classes say
+ *  more than one band. @param {Log[]} logs
  *  @returns {import('./state.js').State['by']} */
 export function bestOf([first, ...others]) {
   const alike = others.every((log) => log.best === first.best);
+  if (alike && [first, ...others].every(({ source }) => source === 'none recorded')) return 'size';
   return alike && (first.best === 'range' || first.best === 'library' || first.best === 'stack') ? first.best : 'auto';
 }
 
