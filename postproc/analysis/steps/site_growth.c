@@ -56,21 +56,22 @@ static bool is_recent(uint64_t span, uint64_t pause, uint64_t rest)
 
 /* Returns true if the site was in use until the program ended, by the clock and by the allocations
  * of the program.  A site that loaded data at the start is not: loading may take most of the time
- * of a run, but then come many allocations without it.  If these are known, the program may wait
- * for a moment before it ends, for instance for the other ranks of its job. */
+ * of a run, but then come many allocations without it.  If it has enough allocations to
+ * measure that, the program may wait for a moment before it ends, for instance for other ranks. */
 static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end)
 {
+    enum { ENOUGH = 16 };
     const struct mpr_survivor_time *first = &f->first, *last = &f->last;
+    const uint64_t made = last->made - first->made, rest = mpr_saturating_sub(end.ns, last->ns);
+    const bool moment = end.made && f->points * f->each >= ENOUGH && rest <= MOMENT_NS;
     struct mpr_survivor_time pause = { 0, 0 };
     for (uint32_t i = 1; i < f->points; i++) {
         const struct mpr_survivor_time *a = &f->point[i - 1].last, *b = &f->point[i].last;
         if (b->ns - a->ns > pause.ns) pause.ns = b->ns - a->ns;
         if (b->made - a->made > pause.made) pause.made = b->made - a->made;
     }
-    const uint64_t rest = mpr_saturating_sub(end.ns, last->ns);
-    return ((end.made && rest <= MOMENT_NS) || is_recent(last->ns - first->ns, pause.ns, rest)) &&
-           is_recent(last->made - first->made, pause.made,
-                     mpr_saturating_sub(end.made, last->made));
+    return (moment || is_recent(last->ns - first->ns, pause.ns, rest)) &&
+           is_recent(made, pause.made, mpr_saturating_sub(end.made, last->made));
 }
 
 /* Returns the time at which the program began to end: its last activity, if it ended soon after
