@@ -80,6 +80,10 @@ struct mpr_reading_peak mpr_reading_peak(const struct mpr_samples *samples,
     if (high->before.valid) peak.from = mpr_reading_held_until(&high->before, high->after.time);
     if (high->bytes != MPF_UNKNOWN && high->sampled) peak.from = peak.to;
     if (!told || (peak.bytes != MPF_UNKNOWN && told <= peak.bytes)) return peak;
+    if (peak.bytes != MPF_UNKNOWN && told - peak.bytes <= told / MPR_READING_END_SHARE) {
+        peak.bytes = told;
+        return peak;
+    }
     peak = (struct mpr_reading_peak){ .bytes = told,
                                       .to = end,
                                       .before = bytes_of(source, &track->now),

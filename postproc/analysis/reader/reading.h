@@ -32,13 +32,16 @@ uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t at_end
 /* The highest resident bytes of the process, or the highest charge of its cgroup. */
 struct mpr_reading_peak {
     uint64_t bytes;    /* MPF_UNKNOWN without samples */
-    uint64_t from, to; /* ns: it was reached in this time; equal if a sample has this value */
+    uint64_t from, to; /* ns: it was reached in this time; equal if a sample has about this value */
     /* The samples around it. Their bytes are MPF_UNKNOWN without a sample. If from and to are
      * equal, the second sample has the highest value. */
     struct mpr_reading_bytes {
         uint64_t bytes, time;
     } before, after;
 };
+/* Writing the end of a log takes some memory, so an increase by this share after the last sample is
+ * not a later peak. */
+enum { MPR_READING_END_SHARE = 64 };
 /* @told: resident bytes from the end of the log, or 0; @end: the time of the log's end, ns. */
 struct mpr_reading_peak mpr_reading_peak(const struct mpr_samples *samples,
                                          enum mpr_reading_source source, uint64_t told,
