@@ -154,6 +154,12 @@ def test_other_reports_and_text_are_available():
     mp.check("pid 3313" in log.text(), log.text())
 
 
+def test_peaks_of_all_processes_have_the_log():
+    rows = open_log(os.path.join(GOLDEN, "workers")).peaks(all=True, heap="host/heap")
+    found = {os.path.basename(row["log"]) for row in rows}
+    mp.equal(found, {f"python3.vm.{pid}.zst" for pid in (3313, 3315, 3316, 3318)}, "logs")
+
+
 def test_page_is_written():
     needs("PAGE")
     page = open_log(SPIKE).page(os.path.join(mp.folder, "page.html"))
