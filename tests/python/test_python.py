@@ -437,8 +437,16 @@ def test_pytest_shows_the_test_that_was_killed():
     mp.check(open_log(os.path.join(mp.folder, "logs")).steps().attrs["range"] == "test", "the logs were not kept")
 
 
+def interrupt(process):
+    """Sends SIGINT as a terminal does: once to each process. `memprof run` passes it on, because it is not from a terminal."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+        launcher, = file.read().split()
+    os.kill(process.pid, signal.SIGINT)
+    os.kill(int(launcher), signal.SIGINT)
+
+
 def test_pytest_shows_the_tests_before_an_interrupt():
-    status, out = interrupted(lambda process: os.killpg(process.pid, signal.SIGINT))
+    status, out = interrupted(interrupt)
     mp.check(status == 2 and "KeyboardInterrupt" in out, f"status {status}: {out}")
     mp.equal([row[0] for row in table(out)], ["test_frees", "test_keeps", "TestClass::test_method"], "tests")
     status, out = interrupted(lambda process: process.terminate())
