@@ -108,6 +108,7 @@ void mpr_host_resident(struct mpr_replay *r, const struct mpf_event *e)
     resident->mappings++;
     memcpy(m.value, e->data, sizeof m.value);
     const uint64_t bytes = m.value[MPF_MAPPING_BYTES];
+    if (!bytes) return; /* damage */
     m.end = mpr_interval_end(m.from, bytes);
     for (int i = 0; i < MPF_MAPPING_COUNT; i++)
         if (m.value[i] > bytes) m.value[i] = bytes;

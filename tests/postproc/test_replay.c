@@ -283,6 +283,7 @@ static void joined_mappings_without_parts_have_no_owner(void **state)
     resident(1000, 50, "file");
     mapping(FIRST, 20 * MIB + 8192, 5 * MIB, NULL);
     mapping(0x50000000, 20 * MIB, 5 * MIB, NULL); /* nobody's */
+    mapping(FIRST + MIB, 0, 0, NULL);             /* damage */
     resident(1000, 40, "file");                   /* a smaller sample */
     mapping(FIRST, 10 * MIB, 5 * MIB, NULL);
     end();
