@@ -116,8 +116,9 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
 struct mpr_represented_sum {
     double known, estimated, variance; /* bytes; bytes^2 */
 };
-/* Returns true if there are estimates, and the two differ by at most three standard deviations, or
- * the estimate is larger, which only chance can cause. */
+/* Returns true if there are estimates, and the two differ by at most three standard deviations of
+ * what samples of the known sum would represent, or the estimate is larger, which only chance can
+ * cause. */
 bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum);
 /* Returns the factor that scales the estimates to the known sum if they differ by chance. */
 double mpr_estimates_factor(const struct mpr_represented_sum *sum);
