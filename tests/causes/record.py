@@ -125,7 +125,7 @@ def main():
     build, out, *programs = sys.argv[1:]
     os.makedirs(out, exist_ok=True)
     recorder = Recorder(build, os.path.abspath(out))
-    for folder in ("programs", "ranks", "kept"):
+    for folder in ("programs", "ranks", "kept", "kept_second"):
         shutil.copytree(os.path.join(HERE, folder), COPY, dirs_exist_ok=True)
     shutil.copytree(os.path.join(HERE, "pairs"), os.path.join(COPY, "pairs"), dirs_exist_ok=True)
     shutil.copy(recorder.tool("preload/libmemprof.so"), COPY)

@@ -4,8 +4,9 @@
 score.py [--check FILE]     with MEMPROF_REPORT set
 
 A case is a program (programs/NAME.*), the log that it left (logs/NAME.zst) and its own byte counts (logs/NAME.json). A program of
-ranks/ starts several processes, whose logs are in the folder logs/NAME. The programs of kept/ were written by somebody who did not
-know the rules. They were scored once before anybody read them, and docs/VALIDATION.md has that score. The comment at the top of a
+ranks/ starts several processes, whose logs are in the folder logs/NAME. The programs of kept/ and kept_second/ were written by
+somebody who did not know the rules. Each batch was scored once before anybody read it, and docs/VALIDATION.md has that score.
+Later rules were written with it. The comment at the top of a
 program states the verdict that is right:
 
     # cause: the key of the finding, or "none" for a healthy program
@@ -165,12 +166,13 @@ def check(cases, path):
 def main():
     cases = [Case(program) for program in programs("programs", "ranks")]
     kept = [Case(program) for program in programs("kept")]
+    second = [Case(program) for program in programs("kept_second")]
     pairs = [Pair(program) for program in sorted(os.listdir(PAIRS))]
-    for of, scored in (("programs", cases), ("kept apart", kept), ("pairs", pairs)):
+    for of, scored in (("programs", cases), ("kept apart", kept), ("second batch kept apart", second), ("pairs", pairs)):
         print_table(scored)
         print_rates(scored, of)
     if sys.argv[1:2] == ["--check"]:
-        check([*cases, *kept, *pairs], sys.argv[2])
+        check([*cases, *kept, *second, *pairs], sys.argv[2])
 
 
 if __name__ == "__main__":
