@@ -16,7 +16,7 @@ static inline double mpr_variance_value(const struct mpr_variance *v)
     return fmax(0, (1 - 2 * v->part) * v->own + v->part * v->part * v->all);
 }
 
-/* For the sum of two estimates. */
+/* For the sum of two estimates of one heap in one log. */
 static inline void mpr_variance_add(struct mpr_variance *to, const struct mpr_variance *from)
 {
     to->own += from->own;
@@ -27,7 +27,7 @@ static inline void mpr_variance_add(struct mpr_variance *to, const struct mpr_va
 /* Returns one standard error, in bytes; 0: they are exact. */
 static inline uint64_t mpr_variance_error(double variance)
 {
-    return (uint64_t)(sqrt(variance) + 0.5);
+    return (uint64_t)fmin(sqrt(variance) + 0.5, 0x1p63);
 }
 
 #endif

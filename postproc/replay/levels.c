@@ -153,7 +153,7 @@ static uint64_t number_of(const struct mpr_levels *l, const struct mpr_accounts 
 
 void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
 {
-    size_t saved = l->groups, stored = l->groups;
+    size_t saved = l->groups, stored = saved;
     MPR_REACH(l->cell, cell, l->cells);
     const size_t last = l->cells * numbers(l) - 1;
     MPR_REACH(l->saved, last, saved);

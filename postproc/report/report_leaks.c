@@ -126,7 +126,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "grown_bytes", .title = "bytes", .titled = true, .type = MPR_BYTES, OF_ROW(row.bytes),
       MPR_SHOWN(MPR_CHANGE, growth_a_step), .estimate = true },
     { .key = "grown_blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(row.blocks),
-      MPR_SHOWN(MPR_TEXT, blocks_a_step), .width = 8, .fits = true },
+      MPR_SHOWN(MPR_TEXT, blocks_a_step), .width = 8, .fits = true, .spare = 2 },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(row.estimated) },
     { .key = "grown_error_bytes", .type = MPR_BYTES, OF_ROW(error), .unless = MPR_ABSENT_AT_0,
       .merge = MPR_MERGE_SQUARES },
@@ -257,14 +257,12 @@ static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
     return !h->growing.rows && (h->grows ? h->few.rows || sampled : h->few.rows && h->live->inside);
 }
 
-/* "7 at most, of load (srv.py:12)": the number of samples that gives the error of the growth. */
+/* "at most 7, of load (srv.py:12)" */
 static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
 {
-    const double errors = row->error ? (double)row->row.bytes / (double)row->error : 0,
-                 samples = round(errors * errors);
-    if (samples < 1) return;
-    mpr_doc_add_plain(doc, " (at most %.0f, of %s)", samples,
-                      mpr_report_path_words(doc, row->row.path));
+    if (row->samples)
+        mpr_doc_add_plain(doc, " (at most %s, of %s)", mpr_doc_count(doc, row->samples),
+                          mpr_report_path_words(doc, row->row.path));
 }
 
 /* Returns true if the heap gained a notable part of its live bytes in jumps after the warm-up. */

@@ -156,6 +156,7 @@ static void stacks(const char *name)
     const char *v = secure_getenv(name);
     mp_config.stacks = MP_STACKS_SAMPLE;
     mp_config.stacks_mean = MP_SAMPLE_MEAN;
+    mp_config.stacks_by_default = !v || !*v;
     if (v && is_sized(v, "sample", &mp_config.stacks_mean)) return;
     mp_config.stacks_mean = MP_SAMPLE_MEAN;
     mp_config.stacks = choice(name, stacks_words, MP_STACKS_SAMPLE, MPF_EXPECTED_STACKS);

@@ -37,6 +37,7 @@ struct mp_config {
         MP_STACKS_ALL
     } stacks;             /* each value includes the ones before it */
     uint64_t stacks_mean; /* MP_STACKS_SAMPLE: bytes between samples on average */
+    bool stacks_by_default;
     enum mp_host_mode {
         MP_HOST_ALL,
         MP_HOST_SAMPLE,

@@ -153,24 +153,30 @@ static uint64_t commit_place(const struct mp_thread *t, uint64_t at, struct plac
     return commit_at(t, commit_at(t, at, MPF_OP_AT, place.stack), MPF_OP_AT_PYTHON, place.python);
 }
 
+static bool samples_ended;
+
+void mp_record_end_samples(void) { __atomic_store_n(&samples_ended, true, __ATOMIC_RELAXED); }
+
 /* Sampling points have exponential gaps in the bytes of the small blocks that a thread allocates,
  * and a block that contains one has call stacks. The fast path counts the bytes down. A gap beyond
  * MP_LARGE ends there and a new one is drawn, which makes no difference: exponential gaps have no
  * memory. Returns true if the block contains the thread's next point. */
 static bool contains_point(struct mp_thread *t, uint64_t bytes)
 {
-    while (bytes >= t->countdown) {
-        const bool is_point = t->to_sample;
-        bytes -= t->countdown;
-        const uint64_t gap = mp_config.stacks == MP_STACKS_SAMPLE
-                                 ? mp_draw(&t->random, mp_config.stacks_mean)
-                                 : UINT64_MAX;
-        t->to_sample = gap <= MP_LARGE;
-        t->countdown = (uint32_t)(t->to_sample ? gap : MP_LARGE);
-        if (is_point) return true;
+    const bool samples =
+        mp_config.stacks == MP_STACKS_SAMPLE && !__atomic_load_n(&samples_ended, __ATOMIC_RELAXED);
+    uint64_t left = __atomic_load_n(&t->countdown, __ATOMIC_RELAXED);
+    bool is_point = false;
+    while (!is_point && bytes >= left) {
+        is_point = t->to_sample && samples;
+        bytes -= left;
+        left = samples ? mp_draw(&t->random, mp_config.stacks_mean) : UINT64_MAX;
+        t->to_sample = left <= MP_LARGE;
+        if (!t->to_sample) left = MP_LARGE;
     }
-    t->countdown -= (uint32_t)bytes;
-    return false;
+    const uint64_t rest = is_point ? left : left - bytes;
+    __atomic_store_n(&t->countdown, (uint32_t)rest, __ATOMIC_RELAXED);
+    return is_point;
 }
 
 /* Called when the thread has its record. */
@@ -288,13 +294,22 @@ static void find_place(void *arg)
         q->place.python = mp_features.python(q->op, q->heap, q->size, q->place.stack);
 }
 
+/* Returns true if the small block is drawn to have call stacks. With --host=sample its hook has
+ * drawn it already (counted.c). */
+static bool is_drawn(unsigned op, unsigned heap, uint64_t size)
+{
+    if (!mp_record_is_host_block(op, heap)) return false;
+    if (heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE) return true;
+    return contains_point(mp_self, size);
+}
+
 /* If each small block has call stacks, they are walked on the current stack, because otherwise
  * signals would have to be blocked each time. */
 static __attribute__((noinline)) struct place place_of(unsigned op, unsigned heap, uint64_t size,
                                                        const struct mp_frame *from)
 {
-    const bool small = size < MP_LARGE, counts = small && mp_record_is_host_block(op, heap);
-    struct question q = { op, heap, size, counts && contains_point(mp_self, size), from, { 0 } };
+    const bool small = size < MP_LARGE;
+    struct question q = { op, heap, size, small && is_drawn(op, heap, size), from, { 0 } };
     if (small && !q.sampled) {
         find_place(&q);
         return q.place;

@@ -74,8 +74,10 @@ static inline __attribute__((always_inline)) bool mp_record_counts_down(struct m
                                                                         uint64_t size)
 {
     if (!mp_record_is_host_block(op, heap)) return size >= MP_LARGE;
-    if (size >= t->countdown) return true;
-    t->countdown -= (uint32_t)size;
+    /* Loaded once: a signal handler may change it, and its change may be lost. */
+    const uint32_t left = __atomic_load_n(&t->countdown, __ATOMIC_RELAXED);
+    if (size >= left) return true;
+    __atomic_store_n(&t->countdown, left - (uint32_t)size, __ATOMIC_RELAXED);
     return false;
 }
 
@@ -106,6 +108,9 @@ static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, uns
 {
     return mp_record_of(op, heap, addr, size, 0);
 }
+
+/* From now on no small host block of the process is drawn to have call stacks. */
+void mp_record_end_samples(void);
 
 /* Records a failed call for `bytes` and its reason. The upper part of a size that does not fit into
  * a slot's head is above the reason. */

@@ -12,7 +12,7 @@
 #include "core/merge.h"
 #include "mpf/columns.h"
 
-#define MP_NOTES      24u /* maximum number of memprof's own events in a frame */
+#define MP_NOTES      32u /* maximum number of memprof's own events in a frame */
 #define MP_NOTE_BYTES 128u
 #define MP_ENDS       2000u /* maximum number of thread ends in a frame */
 

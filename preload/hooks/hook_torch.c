@@ -68,14 +68,17 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
 static bool is_sampled(uint64_t bytes)
 {
     static __thread struct {
-        int64_t bytes_left; /* until the next sample, or 0 before the first draw */
+        uint32_t bytes_left; /* until the next sample, or 0 before the first draw */
         uint32_t random;
     } here __attribute__((tls_model("initial-exec")));
-    if (!here.bytes_left) here.bytes_left = (int64_t)mp_draw(&here.random, mp_config.stacks_mean);
-    here.bytes_left -= (int64_t)bytes;
-    if (here.bytes_left > 0) return false;
-    here.bytes_left = (int64_t)mp_draw(&here.random, mp_config.stacks_mean);
-    return true;
+    const bool drawn = here.bytes_left;
+    if (bytes < here.bytes_left) {
+        here.bytes_left -= (uint32_t)bytes;
+        return false;
+    }
+    const uint64_t gap = mp_draw(&here.random, mp_config.stacks_mean);
+    here.bytes_left = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+    return drawn;
 }
 
 static bool has_stack(uint64_t bytes)
@@ -89,6 +92,7 @@ static void on_memory(void *block, int64_t bytes, uint64_t allocated, uint64_t r
                       uint64_t device)
 {
     if (!mp_process_active() || !on_cuda(device)) return;
+    if (mp_config.stacks_by_default) mp_record_end_samples();
     mp_torch_ranges_start();
     mp_python_start();
     level(device, allocated, reserved);

@@ -372,6 +372,22 @@ def test_small_pytorch_blocks_are_estimated_by_sampling():
     mp.equal(peaks(path, "python"), {(): 20000 << 16}, "without samples")
 
 
+HOST_AFTER_CUDA = SMALL.split("for ")[0] + '''
+report(0x7f0000000000, 65536, 65536, 65536, 1)
+kept = [bytes(16 << 10) for _ in range(20000)]
+'''
+
+
+def test_small_host_blocks_are_not_sampled_by_default_after_pytorch_uses_a_gpu():
+    def samples(**env):
+        path, _ = record([sys.executable, script(HOST_AFTER_CUDA)], **env)
+        out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--by", "python", "--heap", "host/heap", "--format", "json", path],
+                             stdout=subprocess.PIPE, check=True).stdout
+        return json.loads(out)["logs"][0]["heaps"][0].get("estimated_from_samples", 0)
+
+    mp.check(samples() < 100 < samples(MEMPROF_STACKS="sample"), "samples of 20,000 blocks of 16 KiB: some 616 with stacks=sample")
+
+
 KEPT = '''import os, signal
 kept = []
 def keep(): kept.append(bytes(16 << 10))

@@ -75,7 +75,7 @@ export const sumsOf = ({ more, variance, rest }) => ({ more: sum(more), variance
  *  @param {number} variance bytes^2 */
 function isByChance(known, estimated, variance) {
   const lack = known - estimated;
-  return estimated > 0 && (lack <= 0 || lack * lack <= DEVIATIONS * DEVIATIONS * (variance * known) / estimated);
+  return estimated > 0 && (lack <= 0 || lack * lack <= (DEVIATIONS * DEVIATIONS * (variance * known)) / estimated);
 }
 
 /** Returns the bytes of each group with the estimates, and their standard errors. They add up to the groups' own bytes.

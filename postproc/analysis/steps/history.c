@@ -323,11 +323,14 @@ static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
     const struct mpr_within *within = v->within[heap];
     if (!within || !mpr_estimates_are_by_chance(&within[largest].sum)) return;
     const double mean = mpr_estimates_sampling(&r->estimates, &r->accounts, cell)->mean,
-                 part = (double)sum[largest].sampled.more.bytes / (double)all[largest].more.bytes;
+                 part = (double)sum[largest].sampled.more.bytes / (double)all[largest].more.bytes,
+                 factor = mpr_estimates_factor(&within[largest].sum);
     for (size_t i = 0; i < count; i++) {
         const double lacking = mean * mean * (double)i / (double)count;
-        value[i].came = (1 - 2 * part) * value[i].came + part * part * (all[i].came + lacking);
-        value[i].went = (1 - 2 * part) * value[i].went + part * part * all[i].went;
+        const struct mpr_variance came = { value[i].came, part, all[i].came + lacking },
+                                  went = { value[i].went, part, all[i].went };
+        value[i].came = mpr_variance_value(&came) * factor * factor;
+        value[i].went = mpr_variance_value(&went) * factor * factor;
     }
 }
 

@@ -190,6 +190,7 @@ static void fill_rows(const struct making *m, struct mpr_leaks_heap *const *heap
         }
         list->row[list->rows++] = (struct mpr_leaks_row){ .row = row_of(m, &s, site),
                                                           .error = (uint64_t)site->trend.error,
+                                                          .samples = site->trend.by.live,
                                                           .made = made[i],
                                                           .age = mpr_leaks_age(m->out, &made[i]) };
     }

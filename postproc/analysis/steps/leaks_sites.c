@@ -63,7 +63,8 @@ static void judge_together(struct mpr_leaks_sites *s, const struct mpr_history_v
     }
     if (!alone) mpr_history_values(h, cell, count, value);
     free(cell);
-    const struct mpr_trend t = alone ? (struct mpr_trend){ 0 } : mpr_trend(value, instants);
+    if (alone) return;
+    const struct mpr_trend t = mpr_trend(value, instants);
     if (t.as != MPR_TREND_GROWS) return;
     open_site(s, t, value[instants - 1]);
     for (size_t i = 0; i < count; i++) {
@@ -100,12 +101,13 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
     return mpr_label_path(arena, reader, &reader->replay.accounts.cell[cell]);
 }
 
-/* A cell with samples, and the line that reports show for it. */
+/* A cell with samples, and the line that reports show for it without options. */
 struct sampled {
     struct mpr_frame_summary line;
     struct alike of;
     struct mpr_trend trend;
     struct mpr_history_value live;
+    bool came_to_stay; /* it has more live samples than at the end of the warm-up */
 };
 
 MPR_COMPARE(by_line, struct sampled,
@@ -114,37 +116,48 @@ MPR_COMPARE(by_line, struct sampled,
                 ?: strcmp(a->line.caller, b->line.caller))
 
 /* Returns true if the cell may be a part of a line that grows or levelled off. */
-static bool may_grow(const struct mpr_trend *t, const struct mpr_history_value *v, size_t count)
+static bool may_grow(const struct sampled *cell)
 {
-    return t->as != MPR_TREND_OTHER || v[count - 1].live > v[mpr_trend_warm(count)].live;
+    return cell->trend.as != MPR_TREND_OTHER || cell->came_to_stay;
 }
 
-static void open_one(struct mpr_leaks_sites *s, const struct mpr_replay *r,
-                     const struct sampled *cell)
+static void open_each(struct mpr_leaks_sites *s, const struct mpr_replay *r,
+                      const struct sampled *cell, size_t count)
 {
-    if (cell->trend.as == MPR_TREND_OTHER) return;
-    open_site(s, cell->trend, cell->live);
-    add(s, r, cell->of.cell);
+    for (size_t i = 0; i < count; i++) {
+        if (cell[i].trend.as == MPR_TREND_OTHER) continue;
+        open_site(s, cell[i].trend, cell[i].live);
+        add(s, r, cell[i].of.cell);
+    }
 }
 
-/* Makes one site of the cells of a line, or a site of each if they do not grow together. */
+/* Makes one site of all cells of a line, or a site of each if only some of them grow. Cells that
+ * shrink count, too: without them every line of many cells would grow. */
 static void judge_line(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
-                       const struct mpr_replay *r, const struct sampled *cell, size_t count,
+                       const struct mpr_reader *reader, const struct sampled *cell, size_t count,
                        struct mpr_arena *arena)
 {
     struct mpr_history_value sum[MPR_HISTORY_MAX];
     uint32_t *all = mpr_alloc(count, sizeof *all);
-    for (size_t i = 0; i < count; i++) all[i] = cell[i].of.cell;
-    mpr_history_values(h, all, count, sum);
+    bool may = false, grows = false;
+    const struct sampled *largest = cell;
+    for (size_t i = 0; i < count; i++) {
+        all[i] = cell[i].of.cell;
+        may |= may_grow(&cell[i]);
+        grows |= cell[i].trend.as == MPR_TREND_GROWS;
+        if (cell[i].live.bytes > largest->live.bytes) largest = &cell[i];
+    }
+    if (may) mpr_history_values(h, all, count, sum);
     free(all);
+    if (!may) return;
     const struct mpr_trend t = mpr_trend(sum, h->history->count);
-    if (count == 1 || t.as == MPR_TREND_OTHER) {
-        for (size_t i = 0; i < count; i++) open_one(s, r, &cell[i]);
+    if (count == 1 || t.as == MPR_TREND_OTHER || (t.as != MPR_TREND_GROWS && grows)) {
+        open_each(s, &reader->replay, cell, count);
         return;
     }
     open_site(s, t, sum[h->history->count - 1]);
-    s->at[s->count - 1].path = mpr_frame_summary_path(arena, &cell->line);
-    for (size_t i = 0; i < count; i++) add(s, r, cell[i].of.cell);
+    s->at[s->count - 1].path = path_of(arena, reader, largest->of.cell);
+    for (size_t i = 0; i < count; i++) add(s, &reader->replay, cell[i].of.cell);
 }
 
 static void judge_lines(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
@@ -159,7 +172,7 @@ static void judge_lines(struct mpr_leaks_sites *s, const struct mpr_history_view
     if (count) qsort(cell, count, sizeof *cell, by_line);
     for (size_t i = 0, to; i < count; i = to) {
         for (to = i + 1; to < count && by_line(&cell[to], &cell[i]) == 0;) to++;
-        judge_line(s, h, &reader->replay, &cell[i], to - i, arena);
+        judge_line(s, h, reader, &cell[i], to - i, arena);
     }
     mpr_user_frames_free(user_frames);
 }
@@ -185,10 +198,13 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_vi
         const struct mpr_trend t = mpr_trend(value, instants);
         const bool rest = mpr_replay_is_represented(r, cell);
         if (!rest && mpr_history_is_estimate(h, i)) {
-            if (may_grow(&t, value, instants))
-                sampled[count++] = (struct sampled){ .of = { cell->heap, i },
-                                                     .trend = t,
-                                                     .live = value[instants - 1] };
+            const struct mpr_history_value *last = &value[instants - 1];
+            sampled[count++] =
+                (struct sampled){ .of = { cell->heap, i },
+                                  .trend = t,
+                                  .live = *last,
+                                  .came_to_stay =
+                                      last->live > value[mpr_trend_warm(instants)].live };
             continue;
         }
         /* a longer recording would not name the blocks without a sample */

@@ -278,7 +278,8 @@ static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_val
                            b = { .came = to->came, .went = to->went };
     return (struct mpr_trend){ .as = as,
                                .by = { .bytes = mpr_saturating_sub(to->bytes, from->bytes),
-                                       .blocks = mpr_saturating_sub(to->blocks, from->blocks) },
+                                       .blocks = mpr_saturating_sub(to->blocks, from->blocks),
+                                       .live = mpr_saturating_sub(to->live, from->live) },
                                .error = sqrt(variance(&a, &b)) };
 }
 

@@ -1,7 +1,9 @@
+// clang-format off
 // cause: temporaries
 // owner: sort_column|merge_pass|scratch
 // change: reuse|in place|pieces|chunk|smaller|once|stream|block|keep one|preallocat|batch|split|fewer
 // source: an analytics engine sorts columns by merging, and allocates scratch memory for keys and row numbers of the whole column each time
+// clang-format on
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +33,7 @@ __attribute__((noinline)) static uint64_t sort_column(uint64_t *column)
     for (size_t i = 0; i < ROWS; i++) {
         int from_left = right == ROWS || (left < ROWS / 2 && column[left] <= column[right]);
         size_t row = from_left ? left++ : right++;
-        scratch[i] = (struct entry){column[row], row};
+        scratch[i] = (struct entry){ column[row], row };
     }
     uint64_t sum = 0;
     for (size_t i = 0; i < ROWS; i++) {
@@ -52,6 +54,7 @@ int main(void)
         usleep(200000);
     }
     free(column);
-    printf("checksum %llu\n{\"bytes\": [%zu]}\n", (unsigned long long)sum, sizeof(struct entry) * ROWS);
+    printf("checksum %llu\n{\"bytes\": [%zu]}\n", (unsigned long long)sum,
+           sizeof(struct entry) * ROWS);
     return 0;
 }

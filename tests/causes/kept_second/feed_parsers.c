@@ -1,7 +1,9 @@
+// clang-format off
 // cause: retention
 // owner: parse_feed|new_node|worker
 // change: malloc_trim|trim|MALLOC_|arena|jemalloc|allocator|tcmalloc|mimalloc
 // source: a feed reader parses with six threads, each in its own arena of malloc; a small summary at the end of an arena keeps all freed nodes resident
+// clang-format on
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +59,7 @@ static void *worker(void *argument)
 {
     summaries[(size_t)argument] = parse_feed();
     pthread_barrier_wait(&parsed);
-    sleep(3);  // no feed changes for a while
+    sleep(3); // no feed changes for a while
     return NULL;
 }
 
@@ -71,6 +73,7 @@ int main(void)
         pthread_join(threads[i], NULL);
         nodes += summaries[i]->nodes;
     }
-    printf("%d nodes\n{\"bytes\": [%zu, %zu]}\n", nodes, (size_t)nodes * sizeof(struct node), (size_t)nodes * (sizeof(struct node) + 16));
+    printf("%d nodes\n{\"bytes\": [%zu, %zu]}\n", nodes, (size_t)nodes * sizeof(struct node),
+           (size_t)nodes * (sizeof(struct node) + 16));
     return 0;
 }

@@ -1,5 +1,7 @@
+// clang-format off
 // cause: none
 // source: a healthy program: a database's page cache of 96 MB that fills at first and then replaces pages by the clock algorithm
+// clang-format on
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

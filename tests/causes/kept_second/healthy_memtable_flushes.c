@@ -1,5 +1,7 @@
+// clang-format off
 // cause: none
 // source: a healthy program: a storage engine that gathers writes up to 40 MB, writes them out, and frees all of them, five times
+// clang-format on
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

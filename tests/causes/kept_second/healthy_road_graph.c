@@ -1,5 +1,7 @@
+// clang-format off
 // cause: none
 // source: a healthy program: a route planner reads edges into an array that doubles, builds its compact graph, frees the edges, and answers queries
+// clang-format on
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ __attribute__((noinline)) static struct edge *read_edges(void)
         }
         if (edges == NULL) exit(1);
         state = state * 1664525u + 1013904223u;
-        edges[i] = (struct edge){(uint32_t)(i % NODES), (state >> 8) % NODES};
+        edges[i] = (struct edge){ (uint32_t)(i % NODES), (state >> 8) % NODES };
         if (i % 100000 == 0) usleep(10000);
     }
     return edges;
@@ -36,7 +38,7 @@ __attribute__((noinline)) static struct edge *read_edges(void)
 
 __attribute__((noinline)) static struct graph build_graph(const struct edge *edges)
 {
-    struct graph graph = {calloc(NODES + 2, 4), malloc((size_t)EDGES * 4)};
+    struct graph graph = { calloc(NODES + 2, 4), malloc((size_t)EDGES * 4) };
     if (graph.first == NULL || graph.target == NULL) exit(1);
     for (size_t i = 0; i < EDGES; i++) graph.first[edges[i].from + 2]++;
     for (size_t i = 2; i < NODES + 2; i++) graph.first[i] += graph.first[i - 1];

@@ -1,7 +1,9 @@
+// clang-format off
 // cause: growth
 // owner: take_buffer|receive|give_buffer
 // change: reuse|size class|round|pool|bound|limit|free|releas|keep|kept|evict|hold|clear|drop|cap
 // source: a message broker pools its buffers by exact size; messages hardly ever have the same size again, so no buffer is used twice
+// clang-format on
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

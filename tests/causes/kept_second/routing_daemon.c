@@ -1,7 +1,9 @@
+// clang-format off
 // cause: static_data
 // owner: routing_daemon|static|next_hop|long_prefix|bss
 // change: static|array|smaller|global|alloc|compact|bss|data|demand|size|heap
 // source: a routing daemon with static tables for every possible prefix, all of which it fills at the start with the default route
+// clang-format on
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -24,8 +26,7 @@ __attribute__((noinline)) static void learn(uint32_t number)
     if (number % 8 == 0) {
         next_hop[prefix] = 0x80000000u | number % LONG;
         long_prefix[number % LONG][number % HOSTS] = number;
-    } else
-        next_hop[prefix] = number;
+    } else next_hop[prefix] = number;
 }
 
 __attribute__((noinline)) static uint64_t look_up(uint32_t address)
@@ -43,6 +44,7 @@ int main(void)
         for (uint32_t i = 0; i < 200000; i++) sum += look_up(i * 2246822519u + round);
         usleep(60000);
     }
-    printf("checksum %llu\n{\"bytes\": [%zu]}\n", (unsigned long long)sum, sizeof next_hop + sizeof long_prefix);
+    printf("checksum %llu\n{\"bytes\": [%zu]}\n", (unsigned long long)sum,
+           sizeof next_hop + sizeof long_prefix);
     return 0;
 }

@@ -1,7 +1,9 @@
+// clang-format off
 // cause: thread_stacks
 // owner: stack|thread
 // change: stack|recurs|pthread_attr_setstacksize|depth|fewer|ulimit|iterat|smaller
 // source: a firewall with worker threads that match rules by recursion, one level for each byte of the input; the stacks stay as deep as the longest input
+// clang-format on
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +33,7 @@ __attribute__((noinline)) static int match(const char *text, const size_t *outer
 
 static void *work(void *argument)
 {
-    size_t number = (size_t)argument, captures[CAPTURES] = {0};
+    size_t number = (size_t)argument, captures[CAPTURES] = { 0 };
     top = (uintptr_t)captures;
     int found = 0;
     for (int packet = 0; packet < 40; packet++) {

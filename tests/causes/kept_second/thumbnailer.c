@@ -1,7 +1,9 @@
+// clang-format off
 // cause: retention
 // owner: read_scan|scan_album|scan
 // change: malloc_trim|trim|MALLOC_|M_MMAP_THRESHOLD|mmap|arena|jemalloc|allocator|tcmalloc|mimalloc
 // source: after its first large free, malloc serves scans of 8 MiB from the heap; small records between them keep all of it resident
+// clang-format on
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +53,10 @@ __attribute__((noinline)) static unsigned scan_album(struct record **records)
 int main(void)
 {
     static struct record *records[SCANS];
-    free(read_scan(0, 30 << 20));  // the cover, in full resolution
+    free(read_scan(0, 30 << 20)); // the cover, in full resolution
     unsigned sum = scan_album(records);
     sleep(3);
-    printf("checksum %u of %s\n{\"bytes\": [%zu]}\n", sum, records[SCANS - 1]->title, (size_t)SCANS * SCAN);
+    printf("checksum %u of %s\n{\"bytes\": [%zu]}\n", sum, records[SCANS - 1]->title,
+           (size_t)SCANS * SCAN);
     return 0;
 }

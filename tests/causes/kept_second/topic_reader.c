@@ -1,7 +1,9 @@
+// clang-format off
 // cause: file_mappings
 // owner: \.segment|segment|file
 // change: madvise|munmap|unmap|MADV_|map|read\(|page cache|reclaim|pread|window|cache|evict|releas
 // source: a log-structured message queue maps all segment files of a topic, and never unmaps those that every consumer has read
+// clang-format on
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,10 @@
 
 enum { SEGMENTS = 5, SEGMENT = 48 << 20, BLOCK = 1 << 20 };
 
-static void name_of(char *name, size_t size, const char *folder, int number) { snprintf(name, size, "%s/%08d.segment", folder, number); }
+static void name_of(char *name, size_t size, const char *folder, int number)
+{
+    snprintf(name, size, "%s/%08d.segment", folder, number);
+}
 
 static void write_segment(const char *name, int number)
 {

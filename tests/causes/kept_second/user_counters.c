@@ -1,7 +1,9 @@
+// clang-format off
 // cause: page_tables
 // owner: counter|user_counters|page table|main
 // change: huge|compact|dense|page table|sparse|hash|MADV_|smaller|contiguous|pack|fewer|reserv
 // source: a metrics daemon indexes a reserved array by user number; active users are far apart, so each needs a page of page tables of its own
+// clang-format on
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +31,8 @@ __attribute__((noinline)) static void count_requests(size_t first, size_t last)
 int main(void)
 {
     size_t size = users * sizeof *counters;
-    counters = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    counters = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
     if (counters == MAP_FAILED) return 1;
     madvise(counters, size, MADV_NOHUGEPAGE);
     for (size_t first = 0; first < active; first += 500) {
