@@ -301,14 +301,14 @@ static int between(int min, int width, int max)
     return width < min ? min : width > max ? max : width;
 }
 
-/* Numbers are not cut, and may be wider than usual ("~-548.85 KiB"); one after another number also
- * needs a blank. */
+/* Numbers are not cut, and may be wider than usual ("~-548.85 KiB"); one after another number, or
+ * bytes after a path ("~1019.14 KiB"), also need a blank. */
 static void measure_numbers(struct line *l)
 {
     const struct mpr_column *before = NULL;
     l->number = mpr_alloc(l->table->columns, sizeof *l->number);
     for (const struct mpr_column *c = first_column(l); c; before = c, c = next_column(l, c + 1)) {
-        const int blank = !c->lead && before && !is_left(before);
+        const int blank = !c->lead && before && (!is_left(before) || c->type == MPR_BYTES);
         int *max = &l->number[c - l->table->column];
         if (!before || is_left(c) || !(blank || c->lead)) continue;
         for (size_t i = 0; i < l->rows; i++) {
