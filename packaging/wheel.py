@@ -11,7 +11,7 @@ import tarfile
 import zipfile
 
 GLIBC = "2_34"      # the oldest C library with which the archive runs
-# Where the files of a folder of the archive go; INFO is the folder of the metadata. Other files are left out.
+# Places in the wheel of the archive's files. INFO is the folder of the metadata. Other files are left out.
 PLACES = [
     (r"lib/python3/dist-packages/(memprof_report/[^/]*\.py)", r"\1"),
     (r"lib/python3/dist-packages/memprof_report-[^/]*\.dist-info/(\w+|entry_points\.txt)", r"INFO/\1"),

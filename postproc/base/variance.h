@@ -4,11 +4,12 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Variances are in bytes squared. That of an estimate is that of its own blocks, and of the sum to
- * which it was scaled with the others of its heap: such estimates err together (estimates.h). */
+/* The variance of an estimate, in bytes^2. The estimates of a heap may be scaled to their known sum
+ * (estimates.h). Then each errs with its own blocks and with those of the other estimates. */
 struct mpr_variance {
-    double own;
-    double part, all; /* part: of the sum, whose variance is `all`; 0 if it is not scaled */
+    double own;  /* of its blocks */
+    double part; /* its part of the sum, 0 if it is not scaled */
+    double all;  /* the sum's variance */
 };
 
 static inline double mpr_variance_value(const struct mpr_variance *v)
@@ -24,10 +25,14 @@ static inline void mpr_variance_add(struct mpr_variance *to, const struct mpr_va
     to->all = fmax(to->all, from->all);
 }
 
-/* Returns one standard error, in bytes; 0: they are exact. */
-static inline uint64_t mpr_variance_error(double variance)
+/* Return one standard error, in bytes; 0: they are exact. */
+static inline uint64_t mpr_standard_error(double variance)
 {
     return (uint64_t)fmin(sqrt(variance) + 0.5, 0x1p63);
+}
+static inline uint64_t mpr_variance_error(const struct mpr_variance *v)
+{
+    return mpr_standard_error(mpr_variance_value(v));
 }
 
 #endif

@@ -15,13 +15,18 @@ enum { DEVIATIONS = 3 };
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
 
-const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e,
-                                                  const struct mpr_accounts *accounts,
-                                                  uint32_t cell)
+const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e, uint8_t heap)
 {
-    const uint8_t heap = accounts->cell[cell].heap;
     if (heap == MPF_HEAP_PYTHON && e->python.mean > 0) return &e->python;
     return heap == MPF_HEAP_HOST && e->host.mean > 0 ? &e->host : &e->stacks;
+}
+
+bool mpr_estimates_heap_is_sampled(const struct mpr_estimates *e,
+                                   const struct mpr_accounts *accounts, uint8_t heap)
+{
+    for (uint32_t i = 0; i < accounts->cells; i++)
+        if (accounts->cell[i].heap == heap && mpr_estimates_is_sampled(e, i)) return true;
+    return false;
 }
 
 static bool is_sample(const struct mpr_sampling *s, uint64_t size)
@@ -82,7 +87,7 @@ static void note(struct mpr_estimates *e, uint32_t cell, int sign, double bytes,
 void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
                        uint64_t size)
 {
-    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts, cell);
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts->cell[cell].heap);
     struct mpr_estimate *c = before_change(e, accounts, cell);
     const struct mpr_represented more = more_of(s, size);
     c->now.bytes = mpr_signed_add(c->now.bytes, more.bytes);
@@ -100,7 +105,7 @@ void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accou
 void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                           uint32_t cell, uint64_t size)
 {
-    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts, cell);
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts->cell[cell].heap);
     struct mpr_estimate *c = before_change(e, accounts, cell);
     const struct mpr_represented more = more_of(s, size);
     c->now.bytes = mpr_signed_sub(c->now.bytes, more.bytes);
@@ -115,7 +120,7 @@ void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *ac
 uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                                    uint32_t cell, uint64_t size, int sign)
 {
-    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts, cell);
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts->cell[cell].heap);
     struct mpr_estimate *c = before_change(e, accounts, cell);
     const struct mpr_represented more = more_of(s, size);
     c->now.blocks += sign * more.blocks;
@@ -164,12 +169,6 @@ double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_ac
     return fmax(0, is_saved(c, accounts, cell) ? c->saved_variance : c->came - c->went);
 }
 
-double mpr_estimates_mean(const struct mpr_estimates *e, uint8_t heap)
-{
-    if (heap == MPF_HEAP_PYTHON && e->python.mean > 0) return e->python.mean;
-    return heap == MPF_HEAP_HOST && e->host.mean > 0 ? e->host.mean : e->stacks.mean;
-}
-
 uint64_t mpr_estimates_bytes_now(const struct mpr_estimates *e, uint32_t cell)
 {
     return cell < e->cells && e->cell[cell].now.bytes > 0 ? (uint64_t)e->cell[cell].now.bytes : 0;
@@ -179,9 +178,14 @@ uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
                                     const struct mpr_accounts *accounts, uint32_t cell)
 {
     if (cell >= e->cells) return 0;
-    const double mean = mpr_estimates_mean(e, accounts->cell[cell].heap),
-                 variance = e->cell[cell].came - e->cell[cell].went;
-    return variance > 0 ? (uint64_t)(variance / mpr_estimates_unit(mean) + 0.5) : 0;
+    const struct mpr_estimate *c = &e->cell[cell];
+    return mpr_estimates_units(e, accounts->cell[cell].heap, c->came - c->went);
+}
+
+uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double variance)
+{
+    const double mean = mpr_estimates_sampling(e, heap)->mean;
+    return variance > 0 ? (uint64_t)(variance / (mean * mean / 4096) + 0.5) : 0;
 }
 
 struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e,
@@ -228,15 +232,15 @@ static double variance_of_blocks(double blocks, uint64_t samples)
 
 void mpr_estimates_add_blocks(struct mpr_estimated_blocks *all, double blocks, uint64_t samples)
 {
-    all->sum += blocks * all->factor;
-    all->weight += variance_of_blocks(blocks * all->factor, samples);
+    all->sum += blocks;
+    all->weight += variance_of_blocks(blocks, samples);
 }
 
 double mpr_estimates_blocks(const struct mpr_estimated_blocks *all, double blocks, uint64_t samples)
 {
-    const double number = blocks * all->factor, excess = all->sum - all->known;
+    const double number = blocks * all->factor, excess = all->sum * all->factor - all->known;
     if (excess <= 0 || all->weight <= 0) return number;
-    return fmax(0, number - excess * variance_of_blocks(number, samples) / all->weight);
+    return fmax(0, number - excess * variance_of_blocks(blocks, samples) / all->weight);
 }
 
 struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
@@ -246,34 +250,26 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
     struct mpr_represented_sum then = { .known =
                                             (double)mpr_accounts_bytes_at_peak(accounts, rest) },
                                end = { .known = (double)rest->bytes };
-    const uint32_t cells = accounts->cells < e->cells ? accounts->cells : e->cells;
-    uint64_t samples;
-    for (uint32_t i = 0; i < cells; i++) {
+    struct mpr_estimate_scale scale = {
+        .blocks = { .known = (double)mpr_accounts_blocks_at_peak(accounts, rest) },
+        .end_blocks = { .known = (double)rest->blocks },
+        .allocations = { .known = (double)rest->allocations, .factor = 1 },
+    };
+    for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++) {
         if (accounts->cell[i].heap != rest->heap) continue;
         const struct mpr_estimate *c = &e->cell[i];
-        then.estimated += (double)mpr_estimates_at_peak(e, accounts, i, &samples).bytes;
+        uint64_t samples;
+        const struct mpr_represented at_peak = mpr_estimates_at_peak(e, accounts, i, &samples);
+        then.estimated += (double)at_peak.bytes;
         then.variance += mpr_estimates_variance(e, accounts, i);
         end.estimated += (double)c->now.bytes;
         end.variance += fmax(0, c->came - c->went);
-    }
-    struct mpr_estimate_scale scale = {
-        .bytes = mpr_estimates_factor(&then),
-        .end = mpr_estimates_factor(&end),
-        .sum = then,
-        .allocations = { .known = (double)rest->allocations, .factor = 1 },
-    };
-    scale.blocks =
-        (struct mpr_estimated_blocks){ .known = (double)mpr_accounts_blocks_at_peak(accounts, rest),
-                                       .factor = scale.bytes };
-    scale.end_blocks =
-        (struct mpr_estimated_blocks){ .known = (double)rest->blocks, .factor = scale.end };
-    for (uint32_t i = 0; i < cells; i++) {
-        if (accounts->cell[i].heap != rest->heap) continue;
-        const struct mpr_estimate *c = &e->cell[i];
-        const double blocks = mpr_estimates_at_peak(e, accounts, i, &samples).blocks;
-        mpr_estimates_add_blocks(&scale.blocks, blocks, samples);
+        mpr_estimates_add_blocks(&scale.blocks, at_peak.blocks, samples);
         mpr_estimates_add_blocks(&scale.end_blocks, c->now.blocks, c->live);
         mpr_estimates_add_blocks(&scale.allocations, c->allocations, c->samples);
     }
+    scale.sum = then;
+    scale.bytes = scale.blocks.factor = mpr_estimates_factor(&then);
+    scale.end = scale.end_blocks.factor = mpr_estimates_factor(&end);
     return scale;
 }

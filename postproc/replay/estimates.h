@@ -3,10 +3,10 @@
  * / p blocks of s / p bytes in total: an unbiased estimate. Its variance is (s / p)^2 (1 - p), and
  * that of several blocks, which are drawn independently, is the sum.
  *
- * What all samples of a heap represent together is known exactly: it is in one cell, the rest. If
- * the estimates differ from it by chance, they are scaled to it (a ratio estimator). They are left
- * as they are if it is too large for that, because then some of its blocks could not be sampled,
- * such as those from before the recording.
+ * The bytes that all samples of a heap represent together are known exactly: they are in one cell,
+ * the rest. If the sum of the estimates differs from them by chance, the estimates are scaled to
+ * them (a ratio estimator). If they are too many for chance, the estimates are not scaled, because
+ * some of these blocks could not be sampled, such as those from before the recording.
  *
  * Each cell has what its blocks represent beyond themselves. The state at the heap's peak is saved
  * as in the accounts. */
@@ -74,10 +74,16 @@ void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *ac
 
 /* Returns the weight of a sampled block of this size. */
 struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size);
-/* Returns how the blocks of the cell are sampled. */
-const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e,
-                                                  const struct mpr_accounts *accounts,
-                                                  uint32_t cell);
+/* Returns how the blocks of a heap are sampled. */
+const struct mpr_sampling *mpr_estimates_sampling(const struct mpr_estimates *e, uint8_t heap);
+
+/* Return true if the cell, or any cell of the heap, had a sampled block. */
+static inline bool mpr_estimates_is_sampled(const struct mpr_estimates *e, uint32_t cell)
+{
+    return cell < e->cells && e->cell[cell].samples;
+}
+bool mpr_estimates_heap_is_sampled(const struct mpr_estimates *e,
+                                   const struct mpr_accounts *accounts, uint8_t heap);
 
 /* Returns what the cell's blocks represent beyond themselves at its heap's peak. *samples: how many
  * were sampled. */
@@ -89,13 +95,13 @@ double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_ac
                               uint32_t cell);
 
 /* Return the bytes that a cell's blocks represent beyond themselves now, and the variance of these
- * as a multiple of mpr_estimates_unit: a small sampled block has a variance of about 4096 units. */
+ * in mpr_estimates_units. */
 uint64_t mpr_estimates_bytes_now(const struct mpr_estimates *e, uint32_t cell);
 uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
                                     const struct mpr_accounts *accounts, uint32_t cell);
-static inline double mpr_estimates_unit(double mean) { return mean * mean / 4096; }
-/* Returns the mean bytes between samples of a heap. */
-double mpr_estimates_mean(const struct mpr_estimates *e, uint8_t heap);
+/* Returns a variance of the heap's bytes as a multiple of mean^2 / 4096: a small sampled block has
+ * a variance of about 4096 units. */
+uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double variance);
 
 /* The same in whole blocks, for heaps of which only samples are recorded. */
 struct mpr_represented_counts {
@@ -123,8 +129,8 @@ bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum);
 /* Returns the factor that scales the estimates to the known sum if they differ by chance. */
 double mpr_estimates_factor(const struct mpr_represented_sum *sum);
 /* Returns the variance of a part of the sum, which is @bytes with the variance @own, after scaling.
- * A part f of the sum errs with its own blocks and with the others': (1 - 2f) own + f^2 all. The
- * sum may lack a site that has no sample yet, so it counts as one sample of @mean bytes more. */
+ * A part f of the sum errs with its own blocks and with the others': (1 - 2f) own + f^2 all. A
+ * site without a sample yet is absent from the sum, so one sample of @mean bytes is added to it. */
 struct mpr_variance mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum,
                                                   double bytes, double own, double mean);
 
@@ -133,9 +139,11 @@ struct mpr_variance mpr_estimates_scaled_variance(const struct mpr_represented_s
  * So one sampled block of a few bytes, which represents thousands, does not reduce the others. */
 struct mpr_estimated_blocks {
     double known, factor; /* factor: of the bytes, because the mean size does not change */
-    double sum, weight;
+    double sum, weight;   /* without the factor */
 };
+/* Adds a number. @all->known and @all->factor may be set later. */
 void mpr_estimates_add_blocks(struct mpr_estimated_blocks *all, double blocks, uint64_t samples);
+/* Returns the scaled number. */
 double mpr_estimates_blocks(const struct mpr_estimated_blocks *all, double blocks,
                             uint64_t samples);
 

@@ -108,7 +108,7 @@ static struct mpr_value member(const struct mpr_column *c, const void *base)
     case MPR_AS_PATH: v.path = *(const struct mpr_path *)at; break;
     case MPR_AS_FRAME: return mpr_value_text((*(const struct mpr_frame *const *)at)->text);
     case MPR_AS_VARIANCE:
-        v.number = mpr_variance_error(mpr_variance_value(at));
+        v.number = mpr_variance_error(at);
         if (!v.number) v.state = MPR_ABSENT;
         break;
     case MPR_AS_SITE: /* mpr_table_line_value */

@@ -50,7 +50,7 @@ MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(o
 /* Absent if the change is exact. */
 static struct mpr_value error_of(double variance)
 {
-    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_variance_error(variance))
+    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_standard_error(variance))
                         : mpr_value_absent;
 }
 
@@ -163,7 +163,7 @@ static const char *with_error(struct mpr_document *doc, const char *text, double
     struct mpr_number error;
     if (variance == 0) return text;
     return mpr_arena_format(&doc->arena, "%s%s+-%s", text, *text ? ", " : "",
-                            mpr_units_size(&error, mpr_variance_error(variance)));
+                            mpr_units_size(&error, mpr_standard_error(variance)));
 }
 
 static struct shown shown_row(struct mpr_document *doc, const struct mpr_diff_row *r)

@@ -189,7 +189,7 @@ static bool has_any(const struct mpr_table *t, const struct mpr_column *c)
 
 static uint64_t error_of_line(const struct mpr_line *l)
 {
-    return mpr_variance_error(mpr_variance_value(&l->row.variance));
+    return mpr_variance_error(&l->row.variance);
 }
 
 static bool has_errors(const struct mpr_table *t)

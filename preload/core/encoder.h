@@ -1,12 +1,12 @@
 /* The encoders: memprof's threads that move the events of the program's threads into the log.
  *
  * The first one works every 100 ms, or when it is woken, and takes the samples. It starts when a
- * first chunk is full, or a first large block or mapping is allocated. If a process of several
- * threads has lived for 100 ms, the worker starts it, which the second thread has created. Smaller
- * processes are encoded at their end. A process of one thread that allocates little gets no other
- * thread, because it may depend on that (a sandbox). Once a thread of the program had to wait for a
- * chunk, a second encoder helps whenever the first one is too slow. With eight processors or more
- * there may be a third and a fourth. All share the worker's descriptor table. */
+ * first chunk is full, or a first large block or mapping is allocated. In a process of several
+ * threads, the worker starts it when the process is 100 ms old. (The second thread has created the
+ * worker.) Other processes are encoded at their end. A process of one thread that allocates little
+ * gets no other thread, because it may depend on that (a sandbox). Once a thread of the program had
+ * to wait for a chunk, a second encoder helps whenever the first one is too slow. With eight
+ * processors or more there may be a third and a fourth. All share the worker's descriptor table. */
 #ifndef MP_ENCODER_H
 #define MP_ENCODER_H
 

@@ -294,13 +294,17 @@ static void find_place(void *arg)
         q->place.python = mp_features.python(q->op, q->heap, q->size, q->place.stack);
 }
 
-/* Returns true if the small block is drawn to have call stacks. With --host=sample its hook has
- * drawn it already (counted.c). */
+bool mp_record_is_sampled_block(unsigned op, unsigned heap)
+{
+    return heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE &&
+           mp_record_is_host_block(op, heap);
+}
+
+/* Returns true if the small block is drawn to have call stacks. */
 static bool is_drawn(unsigned op, unsigned heap, uint64_t size)
 {
-    if (!mp_record_is_host_block(op, heap)) return false;
-    if (heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE) return true;
-    return contains_point(mp_self, size);
+    if (mp_record_is_sampled_block(op, heap)) return true; /* its hook has drawn it */
+    return mp_record_is_host_block(op, heap) && contains_point(mp_self, size);
 }
 
 /* If each small block has call stacks, they are walked on the current stack, because otherwise

@@ -68,6 +68,10 @@ static inline bool mp_record_is_host_block(unsigned op, unsigned heap)
            (mpf_heap_is_host(heap) || heap == MPF_HEAP_PART || heap == MPF_HEAP_NVTX);
 }
 
+/* Returns true for a block of malloc if only a sample of these is recorded (counted.c). Such blocks
+ * have both stacks. */
+bool mp_record_is_sampled_block(unsigned op, unsigned heap);
+
 /* Returns true if the block is large, or if small ones have counted down to it. */
 static inline __attribute__((always_inline)) bool mp_record_counts_down(struct mp_thread *t,
                                                                         unsigned op, unsigned heap,

@@ -33,8 +33,8 @@ struct mp_thread {
     uint32_t gpu_context;
     uint32_t in_log; /* mp_loss_now() before its THREAD was recorded */
     int32_t tid;     /* the kernel's ID, or -1 after the thread was seen dead */
-    /* used by the encoder: for how many ns it has seen a slot reserved and not committed, and when
-     * it last did (0: there is none) */
+    /* survey.c: for how many ns a slot has been reserved without being committed, and when that was
+     * last seen (0: no slot is) */
     uint32_t blocked;
     uint64_t looked;
 

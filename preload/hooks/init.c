@@ -25,6 +25,7 @@
 #include "core/logfile.h"
 #include "core/names.h"
 #include "core/process.h"
+#include "core/record.h"
 #include "core/sample.h"
 #include "core/say.h"
 #include "core/tmpfs.h"
@@ -242,7 +243,8 @@ __attribute__((constructor)) static void construct(void) { enter_once(); }
 static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
     return mp_stack_large(op, heap, size) || (heap == MPF_HEAP_PYTHON && op == MPF_OP_ALLOC) ||
-           (stack && (mp_config.stacks >= MP_STACKS_SAMPLE || mp_stack_of_sample(op, heap)));
+           (stack &&
+            (mp_config.stacks >= MP_STACKS_SAMPLE || mp_record_is_sampled_block(op, heap)));
 }
 
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t stack)

@@ -193,12 +193,6 @@ uint64_t mp_stack_here(const struct mp_frame *from)
 
 /* ---- events that have a stack */
 
-bool mp_stack_of_sample(unsigned op, unsigned heap)
-{
-    return heap == MPF_HEAP_PART && mp_config.host == MP_HOST_SAMPLE &&
-           mp_record_is_host_block(op, heap);
-}
-
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
 {
     return (op == MPF_OP_FAIL && mpf_heap_is_host(heap)) ||
@@ -209,7 +203,7 @@ bool mp_stack_large(unsigned op, unsigned heap, uint64_t size)
  * recording C++ stacks in addition would cost a launch-bound step several percent. */
 static bool has_stack(unsigned op, unsigned heap, uint64_t size, bool sampled)
 {
-    if (mp_stack_large(op, heap, size) || mp_stack_of_sample(op, heap)) return true;
+    if (mp_stack_large(op, heap, size) || mp_record_is_sampled_block(op, heap)) return true;
     if (mp_config.stacks < MP_STACKS_SAMPLE || !mp_window_is_open()) return false;
     if (mp_config.stacks == MP_STACKS_SAMPLE) return sampled;
     const bool torch = op == MPF_OP_ALLOC && mpf_heap_code(heap) == MPF_HEAP_TORCH;

@@ -301,8 +301,8 @@ static bool is_explained(const struct mpr_insights *out, unsigned device)
     return false;
 }
 
-/* Names the owner of most of the live memory, which is a pass's activations or a call site, if no
- * other finding explains why memory ran out. */
+/* Names the owner of most live memory if no other finding explains why memory ran out. The
+ * owner is a call site, or a pass with its activations. */
 static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
                     const struct mpr_breakdown_heap *h)
 {

@@ -45,7 +45,7 @@ static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_tot
         const uint32_t cell = out->row[i].cell;
         out->samples += held[cell].samples;
         if (mpr_replay_is_represented(r, &r->accounts.cell[cell])) remainder = &out->row[i];
-        out->row[i].estimated |= cell < r->estimates.cells && r->estimates.cell[cell].samples;
+        out->row[i].estimated |= mpr_estimates_is_sampled(&r->estimates, cell);
     }
     if (remainder && out->samples) remainder->estimated = true;
 }

@@ -77,9 +77,9 @@ void mpr_processes_finish(struct mpr_processes *all);
 /* Returns only the processes of one run, in @arena; they live as long as @all. */
 struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struct mpr_arena *arena,
                                           const struct mpr_process_run *run);
-/* Returns the run of a log, or NULL if it belongs to no process. */
 /* Returns true if the process is one of the run. */
 bool mpr_process_is_in(const struct mpr_process *process, const struct mpr_process_run *run);
+/* Returns the run of a log, or NULL if it belongs to no process. */
 const struct mpr_process_run *mpr_processes_run_of(const struct mpr_processes *all,
                                                    const char *path);
 void mpr_processes_free(struct mpr_processes *all);

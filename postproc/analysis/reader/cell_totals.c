@@ -42,7 +42,7 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
                             &all->lack.allocations);
     more.variance = mpr_estimates_scaled_variance(
         &scale->sum, (double)at_peak.bytes, mpr_estimates_variance(e, &r->accounts, cell),
-        mpr_estimates_sampling(e, &r->accounts, cell)->mean);
+        mpr_estimates_sampling(e, r->accounts.cell[cell].heap)->mean);
     plus(held, &more);
     plus(&all->sum, &more);
     const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;

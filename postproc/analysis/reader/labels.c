@@ -289,9 +289,8 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
 
 bool mpr_label_is_sampled(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
-    const size_t index = (size_t)(cell - r->accounts.cell);
-    return cell->heap == MPF_HEAP_HOST && index < r->estimates.cells &&
-           r->estimates.cell[index].samples;
+    return cell->heap == MPF_HEAP_HOST &&
+           mpr_estimates_is_sampled(&r->estimates, (uint32_t)(cell - r->accounts.cell));
 }
 
 /* Is it a call stack that tells the cell from others?  With AUTO what a range names is not sampled.

@@ -213,10 +213,9 @@ int mpr_no_oom(const char *path, struct mpr_error *error)
 }
 
 /* The instant lasts from the sample before the highest value to the one with it or after it. */
-static int of_samples(const struct mpr_reader *reader, const char *text, const char *path,
+static int of_samples(const struct mpr_reader *reader, bool rss, const char *path,
                       struct mpr_instant *at, struct mpr_error *error)
 {
-    const bool rss = strcmp(text, "rss") == 0;
     struct mpr_arena arena = { 0 };
     struct mpr_summary s;
     mpr_reader_summary(reader, path, &arena, &s);
@@ -254,10 +253,10 @@ int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
         mpr_instance_name_free(&name);
         return status;
     }
-    const bool sampled = strcmp(text, "rss") == 0 || strcmp(text, "cgroup") == 0;
+    const bool rss = strcmp(text, "rss") == 0, sampled = rss || strcmp(text, "cgroup") == 0;
     reader.replay.options.without_blocks = sampled;
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    const int status = sampled ? of_samples(&reader, text, path, at, error)
+    const int status = sampled ? of_samples(&reader, rss, path, at, error)
                                : of_word(&reader.replay, text, path, heap, at, error);
     mpr_reader_close(&reader);
     return status;

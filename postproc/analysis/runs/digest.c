@@ -126,7 +126,7 @@ static struct mpr_digest_line *add_line(struct mpr_digest *d, uint8_t heap, enum
         .blocks = r->blocks,
         .end_bytes = r->end_bytes,
         .allocations = r->allocations,
-        .error_bytes = mpr_variance_error(mpr_variance_value(&r->variance)),
+        .error_bytes = mpr_variance_error(&r->variance),
         .estimated = r->estimated,
         .lines = 1,
     };

@@ -222,27 +222,33 @@ static void fill_within(struct mpr_history_view *v, uint8_t heap)
 {
     struct mpr_history_point rest[MPR_HISTORY_MAX] = { { .bytes = 0 } };
     const struct mpr_sampled *all = v->all[heap];
-    v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
     if (v->rest[heap]) add_sources(v, v->rest[heap] - 1, rest);
     for (size_t i = 0; i < v->history->count; i++) {
         struct mpr_within *w = &v->within[heap][i];
         w->sum = (struct mpr_represented_sum){ (double)rest[i].bytes, (double)all[i].more.bytes,
                                                all[i].came - all[i].went };
-        w->blocks = (struct mpr_estimated_blocks){ .known = (double)rest[i].blocks,
-                                                   .factor = mpr_estimates_factor(&w->sum) };
+        w->blocks.known = (double)rest[i].blocks;
+        w->blocks.factor = mpr_estimates_factor(&w->sum);
     }
 }
 
-/* Adds the cell's estimated blocks to those of its heap. */
-static void add_blocks(struct mpr_history_view *v, uint32_t cell)
+/* Adds the cell's samples to those of its heap. */
+static void add_to_heap(struct mpr_history_view *v, uint32_t cell, uint8_t heap)
 {
     struct mpr_history_point point[MPR_HISTORY_MAX] = { { .bytes = 0 } };
-    struct mpr_within *within = v->within[v->history->replay->accounts.cell[cell].heap];
-    if (!within) return;
+    if (!v->all[heap]) {
+        v->all[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->all[heap]);
+        /* the samples of host/python represent blocks of no cell */
+        if (heap != MPF_HEAP_PYTHON)
+            v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
+    }
     add_sources(v, cell, point);
-    for (size_t i = 0; i < v->history->count; i++)
-        mpr_estimates_add_blocks(&within[i].blocks, point[i].sampled.more.blocks,
-                                 point[i].sampled.live);
+    for (size_t i = 0; i < v->history->count; i++) {
+        const struct mpr_sampled *s = &point[i].sampled;
+        add_sampled(&v->all[heap][i], s, 1);
+        if (v->within[heap])
+            mpr_estimates_add_blocks(&v->within[heap][i].blocks, s->more.blocks, s->live);
+    }
 }
 
 /* Sums up the samples of each heap that has estimates. */
@@ -253,20 +259,13 @@ static void fill_all(struct mpr_history_view *v)
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (!has_estimates(r, cell->heap)) continue;
         if (mpr_replay_is_represented(r, cell)) v->rest[cell->heap] = i + 1;
-        struct mpr_sampled **all = &v->all[cell->heap];
-        if (!*all) *all = mpr_alloc(MPR_HISTORY_MAX, sizeof **all);
-        struct mpr_history_point point[MPR_HISTORY_MAX] = { { .bytes = 0 } };
-        add_sources(v, i, point);
-        for (size_t k = 0; k < v->history->count; k++)
-            add_sampled(&(*all)[k], &point[k].sampled, 1);
+        add_to_heap(v, i, cell->heap);
     }
     for (int i = 0; i < MPR_HEAPS; i++) {
         if (!v->all[i]) continue;
         v->sampled[i] = v->history->count && v->all[i][v->history->count - 1].samples;
-        /* the samples of host/python represent blocks of no cell */
-        if (i != MPF_HEAP_PYTHON) fill_within(v, (uint8_t)i);
+        if (v->within[i]) fill_within(v, (uint8_t)i);
     }
-    for (uint32_t i = 0; i < r->accounts.cells; i++) add_blocks(v, i);
 }
 
 void mpr_history_view(struct mpr_history_view *v, const struct mpr_history *h,
@@ -292,7 +291,7 @@ bool mpr_history_is_estimate(const struct mpr_history_view *v, uint32_t cell)
     const struct mpr_replay *r = v->history->replay;
     const uint8_t heap = r->accounts.cell[cell].heap;
     if (v->rest[heap] == cell + 1) return v->sampled[heap];
-    return has_estimates(r, heap) && cell < r->estimates.cells && r->estimates.cell[cell].samples;
+    return has_estimates(r, heap) && mpr_estimates_is_sampled(&r->estimates, cell);
 }
 
 /* The rest is as uncertain as all other cells of its heap together. */
@@ -307,8 +306,9 @@ static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mp
 }
 
 /* Replaces the variances of some blocks by those of their estimate, which is scaled to a known sum
- * (mpr_estimates_scaled_variance). Their part of that sum is taken at the instant when it was
- * largest, and the sample that the sum may lack comes evenly. @cell: one of theirs. */
+ * (mpr_estimates_scaled_variance). Their part of that sum is the one at the instant when the sum
+ * was largest. The variance of the sample that is added to the sum grows evenly from the first
+ * instant to the last. @cell: a cell with some of the blocks. */
 static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
                             const struct mpr_history_point *sum, struct mpr_history_value *value)
 {
@@ -322,9 +322,9 @@ static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
         if (all[i].more.bytes > all[largest].more.bytes) largest = i;
     const struct mpr_within *within = v->within[heap];
     if (!within || !mpr_estimates_are_by_chance(&within[largest].sum)) return;
-    const double mean = mpr_estimates_sampling(&r->estimates, &r->accounts, cell)->mean,
+    const double mean = mpr_estimates_sampling(&r->estimates, heap)->mean,
                  part = (double)sum[largest].sampled.more.bytes / (double)all[largest].more.bytes,
-                 factor = mpr_estimates_factor(&within[largest].sum);
+                 factor = within[largest].blocks.factor;
     for (size_t i = 0; i < count; i++) {
         const double lacking = mean * mean * (double)i / (double)count;
         const struct mpr_variance came = { value[i].came, part, all[i].came + lacking },
@@ -347,10 +347,10 @@ void mpr_history_values(const struct mpr_history_view *v, const uint32_t *cell, 
         const struct mpr_within *within = v->within[heap] ? &v->within[heap][i] : NULL;
         double blocks = s->more.blocks;
         if (within) blocks = mpr_estimates_blocks(&within->blocks, blocks, s->live);
-        if (within && rest) blocks -= fmin(within->blocks.sum, within->blocks.known);
+        if (within && rest)
+            blocks -= fmin(within->blocks.sum * within->blocks.factor, within->blocks.known);
         if (rest) *s = rest_of(s, &v->all[heap][i]);
-        const double bytes =
-            (double)s->more.bytes * (within ? mpr_estimates_factor(&within->sum) : 1);
+        const double bytes = (double)s->more.bytes * (within ? within->blocks.factor : 1);
         value[i] = (struct mpr_history_value){ plus(sum[i].bytes, bytes),
                                                plus(sum[i].blocks, blocks),
                                                s->came,

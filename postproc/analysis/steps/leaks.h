@@ -52,7 +52,7 @@ struct mpr_leaks_row {
     struct mpr_ages made;     /* its live blocks at the last instant */
     struct mpr_leaks_age age; /* ages of these blocks */
     uint64_t error;           /* the standard error of row.bytes, or 0 if that is exact */
-    uint64_t samples;         /* by which it grew, or 0 if it has other blocks */
+    uint64_t samples;         /* growth in blocks if each is a sample, else 0 */
 };
 
 struct mpr_leaks_rows {

@@ -104,14 +104,15 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
 /* A cell with samples, and the line that reports show for it without options. */
 struct sampled {
     struct mpr_frame_summary line;
-    struct alike of;
+    uint32_t cell;
+    uint8_t heap;
     struct mpr_trend trend;
     struct mpr_history_value live;
     bool came_to_stay; /* it has more live samples than at the end of the warm-up */
 };
 
 MPR_COMPARE(by_line, struct sampled,
-            mpr_compare(a->of.key, b->of.key)
+            mpr_compare(a->heap, b->heap)
                 ?: mpr_frame_compare_paths(a->line.path, b->line.path)
                 ?: strcmp(a->line.caller, b->line.caller))
 
@@ -127,7 +128,7 @@ static void open_each(struct mpr_leaks_sites *s, const struct mpr_replay *r,
     for (size_t i = 0; i < count; i++) {
         if (cell[i].trend.as == MPR_TREND_OTHER) continue;
         open_site(s, cell[i].trend, cell[i].live);
-        add(s, r, cell[i].of.cell);
+        add(s, r, cell[i].cell);
     }
 }
 
@@ -142,7 +143,7 @@ static void judge_line(struct mpr_leaks_sites *s, const struct mpr_history_view 
     bool may = false, grows = false;
     const struct sampled *largest = cell;
     for (size_t i = 0; i < count; i++) {
-        all[i] = cell[i].of.cell;
+        all[i] = cell[i].cell;
         may |= may_grow(&cell[i]);
         grows |= cell[i].trend.as == MPR_TREND_GROWS;
         if (cell[i].live.bytes > largest->live.bytes) largest = &cell[i];
@@ -151,13 +152,13 @@ static void judge_line(struct mpr_leaks_sites *s, const struct mpr_history_view 
     free(all);
     if (!may) return;
     const struct mpr_trend t = mpr_trend(sum, h->history->count);
-    if (count == 1 || t.as == MPR_TREND_OTHER || (t.as != MPR_TREND_GROWS && grows)) {
+    if (t.as == MPR_TREND_OTHER || (t.as != MPR_TREND_GROWS && grows)) {
         open_each(s, &reader->replay, cell, count);
         return;
     }
     open_site(s, t, sum[h->history->count - 1]);
-    s->at[s->count - 1].path = path_of(arena, reader, largest->of.cell);
-    for (size_t i = 0; i < count; i++) add(s, &reader->replay, cell[i].of.cell);
+    s->at[s->count - 1].path = path_of(arena, reader, largest->cell);
+    for (size_t i = 0; i < count; i++) add(s, &reader->replay, cell[i].cell);
 }
 
 static void judge_lines(struct mpr_leaks_sites *s, const struct mpr_history_view *h,
@@ -166,13 +167,14 @@ static void judge_lines(struct mpr_leaks_sites *s, const struct mpr_history_view
 {
     struct mpr_user_frames *user_frames = mpr_user_frames_new();
     for (size_t i = 0; i < count; i++) {
-        const struct mpr_path path = path_of(arena, reader, cell[i].of.cell);
+        const struct mpr_path path = path_of(arena, reader, cell[i].cell);
         cell[i].line = mpr_user_frames_summary(user_frames, arena, path, false);
     }
     if (count) qsort(cell, count, sizeof *cell, by_line);
     for (size_t i = 0, to; i < count; i = to) {
         for (to = i + 1; to < count && by_line(&cell[to], &cell[i]) == 0;) to++;
-        judge_line(s, h, reader, &cell[i], to - i, arena);
+        if (to == i + 1) open_each(s, &reader->replay, &cell[i], 1);
+        else judge_line(s, h, reader, &cell[i], to - i, arena);
     }
     mpr_user_frames_free(user_frames);
 }
@@ -200,7 +202,8 @@ void mpr_leaks_sites_find(struct mpr_leaks_sites *s, const struct mpr_history_vi
         if (!rest && mpr_history_is_estimate(h, i)) {
             const struct mpr_history_value *last = &value[instants - 1];
             sampled[count++] =
-                (struct sampled){ .of = { cell->heap, i },
+                (struct sampled){ .cell = i,
+                                  .heap = cell->heap,
                                   .trend = t,
                                   .live = *last,
                                   .came_to_stay =

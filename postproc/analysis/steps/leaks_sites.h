@@ -17,7 +17,7 @@ struct mpr_leaks_site {
     uint8_t heap;
     struct mpr_trend trend;
     struct mpr_history_value live;
-    struct mpr_path path; /* of the largest of several cells that are one line, else depth 0 */
+    struct mpr_path path; /* the largest cell's if several cells are one line, else of depth 0 */
 };
 
 struct mpr_leaks_sites {

@@ -327,6 +327,12 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 
 /* ---- uses */
 
+/* Returns the mean of all uses but the largest one. */
+static uint64_t typical(const struct mpr_pulses *p)
+{
+    return (p->all - p->largest) / (p->count - 1);
+}
+
 /* Returns true if one use of the host's heap was much larger than all others, which are alike: the
  * program does the same again and again.  The uses of a script that loads its data once are
  * imports, of very different sizes, and other than those after it. */
@@ -340,14 +346,14 @@ static bool host_stands_out(const struct mpr_survivors *s)
     const uint64_t mean_before = p->all_before / p->before,
                    mean_after = (p->all - p->largest - p->all_before) / after;
     return mean_before <= ALIKE_TIMES * mean_after && mean_after <= ALIKE_TIMES * mean_before &&
-           p->second / ALIKE_TIMES <= (p->all - p->largest) / (p->count - 1);
+           p->second / ALIKE_TIMES <= typical(p);
 }
 
 static void add_use(struct mpr_site_use *use, const struct mpr_pulses *p)
 {
     use->bytes += p->largest;
     use->second += p->second;
-    use->typical += (p->all - p->largest) / (p->count - 1);
+    use->typical += typical(p);
 }
 
 struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,

@@ -43,18 +43,6 @@ struct making {
 
 /* ---- units */
 
-static bool is_sampled(const struct mpr_replay *r, uint32_t cell)
-{
-    return cell < r->estimates.cells && r->estimates.cell[cell].samples;
-}
-
-static bool has_samples(const struct mpr_replay *r, uint8_t heap)
-{
-    for (uint32_t i = 0; i < r->accounts.cells; i++)
-        if (r->accounts.cell[i].heap == heap && is_sampled(r, i)) return true;
-    return false;
-}
-
 static uint32_t facts_of(const struct mpr_replay *r, uint32_t index, const struct unit *u)
 {
     const struct mpr_cell *cell = &r->accounts.cell[index];
@@ -64,7 +52,7 @@ static uint32_t facts_of(const struct mpr_replay *r, uint32_t index, const struc
            (uint32_t)(u->python != 0) << MPR_BAND_HAS_PYTHON |
            (uint32_t)(u->native != 0) << MPR_BAND_HAS_NATIVE |
            (uint32_t)(u->library != 0) << MPR_BAND_HAS_LIBRARY |
-           (uint32_t)is_sampled(r, index) << MPR_BAND_SAMPLED;
+           (uint32_t)mpr_estimates_is_sampled(&r->estimates, index) << MPR_BAND_SAMPLED;
 }
 
 static uint32_t find_unit(struct making *m, uint32_t index)
@@ -369,9 +357,8 @@ static struct mpr_peak_place place_of(const struct making *m, uint32_t index)
     if (!m->out->sample_mean) return place;
     place.more =
         (uint64_t)mpr_estimates_at_peak(m->estimates, &m->r->accounts, index, &samples).bytes;
-    place.variance = (uint64_t)(mpr_estimates_variance(m->estimates, &m->r->accounts, index) /
-                                    mpr_estimates_unit((double)m->out->sample_mean) +
-                                0.5);
+    place.variance = mpr_estimates_units(
+        m->estimates, cell->heap, mpr_estimates_variance(m->estimates, &m->r->accounts, index));
     return place;
 }
 
@@ -498,8 +485,8 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
                         .limit = o->bands,
                         .estimates = levels->options.estimates,
                         .numbers = levels->options.estimates ? MPR_LEVELS_NUMBERS : 1 };
-    if (m.estimates && has_samples(r, heap))
-        out->sample_mean = (uint64_t)mpr_estimates_mean(m.estimates, heap);
+    if (m.estimates && mpr_estimates_heap_is_sampled(m.estimates, &r->accounts, heap))
+        out->sample_mean = (uint64_t)mpr_estimates_sampling(m.estimates, heap)->mean;
     /* without shared bands, at most one for each unit, and one for the remainder */
     if (!all && cells + 1 < m.limit) m.limit = cells + 1;
     m.unit = mpr_alloc(cells, sizeof *m.unit);

@@ -168,7 +168,7 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
         use->end_blocks = held->now_blocks;
         use->own_peak = held->own_peak;
         use->allocations = held->allocations;
-        use->error = mpr_variance_error(mpr_variance_value(&held->variance));
+        use->error = mpr_variance_error(&held->variance);
         if (held->estimated) use->mark = "~";
     }
     free(host);

@@ -109,7 +109,8 @@ static bool is_estimate(const struct projected *p, const struct mpr_replay *r, u
     if (of->heap == MPF_HEAP_PYTHON || mpr_counted_totals_is(&r->totals, &r->accounts, of))
         return true;
     if (!mpr_replay_extrapolates(r, of->heap)) return false;
-    return r->estimates.cell[cell].samples || (mpr_replay_is_represented(r, of) && p->samples);
+    return mpr_estimates_is_sampled(&r->estimates, cell) ||
+           (mpr_replay_is_represented(r, of) && p->samples);
 }
 
 /* Adds all of the cell's projection to its row, once. */
@@ -124,7 +125,7 @@ static void add_projected(struct mpr_holder *row, struct projected *p, const str
     row->blocks += t->then_blocks;
     row->allocations += t->allocations;
     mpr_variance_add(&row->variance, &t->variance);
-    row->error = mpr_variance_error(mpr_variance_value(&row->variance));
+    row->error = mpr_variance_error(&row->variance);
     row->about |= is_estimate(p, r, to);
 }
 
@@ -220,13 +221,6 @@ static void make_lines(struct mpr_owner_lines *l, struct view *v)
     }
 }
 
-static bool has_samples(const struct mpr_replay *r, uint8_t heap)
-{
-    for (uint32_t i = 0; i < r->accounts.cells && i < r->estimates.cells; i++)
-        if (r->accounts.cell[i].heap == heap && r->estimates.cell[i].samples) return true;
-    return false;
-}
-
 struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t, struct mpr_reader *reader,
                                              uint8_t heap)
 {
@@ -239,7 +233,8 @@ struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t, struct mpr_
                                    .naming = t->options.naming,
                                    .by_native = t->best.by == MPR_GROUP_STACK,
                                    .keys = count_keys(&reader->replay) };
-    const bool sampled = has_samples(&reader->replay, heap);
+    const bool sampled =
+        mpr_estimates_heap_is_sampled(&reader->replay.estimates, &reader->replay.accounts, heap);
     for (enum mpr_view i = 0; i < MPR_LINE_VIEWS; i++) {
         struct view *v = &l->view[i];
         v->by = i == MPR_VIEW_AUTO && l->by_native ? MPR_GROUP_STACK : by[i];
@@ -352,8 +347,7 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
                                       .bytes = line->row.bytes,
                                       .blocks = line->row.blocks,
                                       .allocations = line->row.allocations,
-                                      .error = mpr_variance_error(
-                                          mpr_variance_value(&line->row.variance)),
+                                      .error = mpr_variance_error(&line->row.variance),
                                       .about = line->row.estimated,
                                       .sibling_least = line->sibling_least,
                                       .sibling_most = line->sibling_most,

@@ -103,7 +103,7 @@ struct mpr_band_change {
     uint32_t band;
     uint64_t bytes;
     /* In a heap with estimates: the bytes that its samples represent beyond themselves, and their
-     * variance as a multiple of mpr_estimates_unit. */
+     * variance in mpr_estimates_units. */
     uint64_t more, variance;
 };
 
