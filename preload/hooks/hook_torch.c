@@ -64,21 +64,24 @@ static void level(uint64_t device, uint64_t allocated, uint64_t reserved)
               allocated < MPF_SIZE_MAX ? allocated : MPF_SIZE_MAX);
 }
 
-/* Draws whether a small block has a stack: with probability 1 - exp(-bytes / mean). */
+static uint32_t draw_gap(uint32_t *random)
+{
+    const uint64_t gap = mp_draw(random, mp_config.stacks_mean);
+    return gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+}
+
+/* Returns true if the block contains the thread's next sampling point: with probability
+ * 1 - exp(-bytes / mean). */
 static bool is_sampled(uint64_t bytes)
 {
     static __thread struct {
-        uint32_t bytes_left; /* until the next sample, or 0 before the first draw */
-        uint32_t random;
+        uint32_t bytes_left; /* until the next point */
+        uint32_t random;     /* 0 before the first draw */
     } here __attribute__((tls_model("initial-exec")));
-    const bool drawn = here.bytes_left;
-    if (bytes < here.bytes_left) {
-        here.bytes_left -= (uint32_t)bytes;
-        return false;
-    }
-    const uint64_t gap = mp_draw(&here.random, mp_config.stacks_mean);
-    here.bytes_left = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
-    return drawn;
+    if (!here.random) here.bytes_left = draw_gap(&here.random);
+    const bool is_point = bytes >= here.bytes_left;
+    here.bytes_left = is_point ? draw_gap(&here.random) : here.bytes_left - (uint32_t)bytes;
+    return is_point;
 }
 
 static bool has_stack(uint64_t bytes)

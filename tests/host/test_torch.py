@@ -372,6 +372,13 @@ def test_small_pytorch_blocks_are_estimated_by_sampling():
     mp.equal(peaks(path, "python"), {(): 20000 << 16}, "without samples")
 
 
+def test_first_small_pytorch_block_of_a_thread_can_be_a_sample():
+    path, _ = record([sys.executable, script(SMALL.split("for ")[0] + "report(0x7f0000000000, 65536, 65536, 65536, 1)\n")],
+                     MEMPROF_STACKS="sample:1")
+    (line,), size = peaks(path, "python").popitem()
+    mp.check(line.startswith("<module> (script.py:") and size == 65536, f"{size} B in {line}")
+
+
 HOST_AFTER_CUDA = SMALL.split("for ")[0] + '''
 report(0x7f0000000000, 65536, 65536, 65536, 1)
 kept = [bytes(16 << 10) for _ in range(20000)]
