@@ -109,15 +109,6 @@ struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *lab
     return (struct mpr_path){ frame, labels };
 }
 
-const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
-                                            const char *caller)
-{
-    if (!*caller) return frame;
-    struct mpr_frame *copy = made(arena, frame);
-    copy->text = mpr_arena_format(arena, "%s <- %s", frame->text, caller);
-    return copy;
-}
-
 const char *mpr_frame_numbered(const struct mpr_frame *frame)
 {
     switch (frame->kind) {
@@ -139,6 +130,60 @@ const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const stru
         fields.text = NULL;
     }
     return mpr_frame_new(arena, fields);
+}
+
+/* ---- frames of any build */
+
+/* Returns "libfoo.so" for "libfoo.so.1.2". */
+static const char *without_version(struct mpr_arena *arena, const char *object)
+{
+    const char *so = strstr(object, ".so.");
+    return so ? mpr_arena_format(arena, "%.*s", (int)(so - object) + 3, object) : object;
+}
+
+/* Returns the function's name without suffixes that a compiler adds when it copies a function or
+ * moves a part out of it. */
+static const char *without_suffixes(struct mpr_arena *arena, const char *name)
+{
+    static const char *const added[] = { ".constprop.", ".isra.",     ".part.",
+                                         ".cold",       ".lto_priv.", " [clone " };
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        const char *at = strstr(name, added[i]);
+        if (at && (!first || at < first)) first = at;
+    }
+    return first ? mpr_arena_format(arena, "%.*s", (int)(first - name), name) : name;
+}
+
+const struct mpr_frame *mpr_frame_stable(struct mpr_arena *arena, const char *program,
+                                         const struct mpr_frame *frame)
+{
+    struct mpr_frame fields = *frame;
+    const bool of_program = *program && strcmp(frame->object, program) == 0;
+    switch (frame->kind) {
+    case MPR_FRAME_LABEL: return mpr_frame_named(arena, MPR_FRAME_LABEL, frame->name);
+    case MPR_FRAME_OBJECT:
+        fields = (struct mpr_frame){ .kind = MPR_FRAME_OBJECT };
+        fields.name = fields.object = without_version(arena, frame->object);
+        return mpr_frame_new(arena, fields);
+    case MPR_FRAME_PYTHON:
+    case MPR_FRAME_NATIVE:
+        fields.text = NULL;
+        fields.line = MPR_ANY_LINE;
+        if (frame->kind == MPR_FRAME_NATIVE) fields.name = without_suffixes(arena, frame->name);
+        fields.object = of_program ? "" : without_version(arena, frame->object);
+        return mpr_frame_new(arena, fields);
+    default: return frame;
+    }
+}
+
+const char *mpr_frame_stable_function(struct mpr_arena *arena, const struct mpr_frame *same)
+{
+    struct mpr_frame fields = *same;
+    if (!*same->file) return same->text;
+    fields.text = NULL;
+    fields.file = fields.object = "";
+    return mpr_frame_new(arena, fields)->text;
 }
 
 /* ---- paths */

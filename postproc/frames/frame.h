@@ -58,10 +58,6 @@ const struct mpr_frame *mpr_frame_named(struct mpr_arena *arena, enum mpr_frame_
                                         const char *name);
 /* A path of labels. */
 struct mpr_path mpr_frame_labels(struct mpr_arena *arena, const char *const *label, size_t labels);
-/* Returns the frame with " <- caller" appended, or the frame itself if the caller is "". */
-const struct mpr_frame *mpr_frame_called_by(struct mpr_arena *arena, const struct mpr_frame *frame,
-                                            const char *caller);
-
 /* The words that a frame's text is made of, with a blank between them. */
 enum mpr_frame_word_kind {
     MPR_WORD_OTHER,
@@ -110,6 +106,21 @@ const char *mpr_frame_numbered(const struct mpr_frame *frame);
 /* Returns the frame with that text replaced, and the name with it if they are the same. */
 const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const struct mpr_frame *frame,
                                              const char *text);
+
+/* Returns the part of a frame that stays the same from build to build and from run to run, so that
+ * lines of two runs can be paired; made in the arena, or the frame itself.
+ *
+ *     f (a.c:12)                          f (a.c): a comment above it moves every line
+ *     f.constprop.0 (libfoo.so.1.2)       f (libfoo.so): a compiler's copy, a library's version
+ *     f (prog-1.3)                        f: the program itself, whose file each build may call
+ *                                         otherwise
+ *     worker (4243), NCCL 0x9f3c          worker, NCCL: numbers that each run has its own of
+ *
+ * @program: the file name of the program that ran, or "" if unknown */
+const struct mpr_frame *mpr_frame_stable(struct mpr_arena *arena, const char *program,
+                                         const struct mpr_frame *frame);
+/* The text of such a frame without its source file, which may have another name now: "f". */
+const char *mpr_frame_stable_function(struct mpr_arena *arena, const struct mpr_frame *same);
 
 /* Order of frames and of paths by what people read. */
 int mpr_frame_compare(const struct mpr_frame *a, const struct mpr_frame *b);

@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "allocator_names.h"
 #include "basename.h"
 #include "index.h"
 #include "pattern.h"
 
 enum kind {
-    KIND_UNKNOWN,
     KIND_OWN,
     KIND_PACKAGE, /* an installed package */
     KIND_LIBRARY,
@@ -33,20 +31,19 @@ static const struct pattern listed[] = {
 #include "hidden_frames.def"
 };
 
-static const struct pattern allocator = { KIND_ALLOCATOR, "", "" };
+/* Frames that match no pattern. */
+static const struct pattern own = { KIND_OWN, "", "" }, package = { KIND_PACKAGE, "", "" },
+                            allocator = { KIND_ALLOCATOR, "", "" },
+                            nameless = { KIND_NAMELESS, "", "" };
 
-/* The kind of a frame, determined once. */
-struct frame_class {
-    const struct pattern *pattern;
-    enum kind kind;
-};
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
 struct mpr_user_frames {
-    struct pattern *own;
-    size_t owns, own_cap;
-    struct frame_class *class;
+    struct pattern *given;
+    size_t givens, given_cap;
+    const struct pattern **found; /* by number of a frame that was classified */
     uint32_t count, cap;
-    struct mpr_index number; /* by frame: place + 1 */
+    struct mpr_index number; /* by frame: number + 1 */
 };
 
 struct mpr_user_frames *mpr_user_frames_new(void)
@@ -57,15 +54,15 @@ struct mpr_user_frames *mpr_user_frames_new(void)
 void mpr_user_frames_free(struct mpr_user_frames *t)
 {
     mpr_index_free(&t->number);
-    free(t->own);
-    free(t->class);
+    free(t->given);
+    free(t->found);
     free(t);
 }
 
 void mpr_user_frames_hide(struct mpr_user_frames *t, const char *pattern)
 {
-    MPR_GROW(t->own, t->owns, t->own_cap);
-    t->own[t->owns++] = (struct pattern){ KIND_HIDDEN, pattern, "" };
+    MPR_GROW(t->given, t->givens, t->given_cap);
+    t->given[t->givens++] = (struct pattern){ KIND_HIDDEN, pattern, "" };
 }
 
 /* Returns the innermost frame of a module, or `depth`. */
@@ -164,6 +161,113 @@ const struct mpr_frame *mpr_frame_short(struct mpr_arena *arena, const struct mp
     return fields.name == frame->name ? frame : mpr_frame_new(arena, fields);
 }
 
+/* ---- allocators in C: jemalloc, mimalloc, tcmalloc, snmalloc, rpmalloc, dlmalloc, nedmalloc */
+
+/* A word of a name, between underscores. */
+struct word {
+    const char *at;
+    size_t length;
+};
+
+static bool is(struct word word, const char *text)
+{
+    return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0;
+}
+
+static bool is_one_of(struct word word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is(word, list[i])) return true;
+    return false;
+}
+
+/* Returns the number of words; 0 if there are more than @room or the name has other characters. */
+static size_t words_of(const char *name, struct word *word, size_t room)
+{
+    size_t words = 0;
+    for (const char *at = name; *at;) {
+        const size_t length = strcspn(at, "_");
+        for (size_t i = 0; i < length; i++)
+            if (!isalnum((unsigned char)at[i])) return 0;
+        if (length && words == room) return 0;
+        if (length) word[words++] = (struct word){ at, length };
+        at += length + (at[length] == '_');
+    }
+    return words;
+}
+
+/* Words that only functions of allocators have in their names. */
+static const char *const allocating[] = {
+    "malloc",   "calloc",       "realloc",  "memalign", "mallocx", "rallocx", "xallocx", "sallocx",
+    "dallocx",  "sdallocx",     "nallocx",  "zalloc",   "valloc",  "pvalloc", "mallocn", "reallocn",
+    "reallocf", "reallocarray", "recalloc", "rezalloc", "free",    "cfree",   "dealloc"
+};
+
+/* Words that functions of an interface and of other programs have in their names. */
+static const char *const operators[] = { "new",         "newarray", "delete",
+                                         "deletearray", "strdup",   "strndup" };
+
+/* Words that an interface adds to the name of an allocating function. */
+static const char *const qualifiers[] = { "je",      "aligned", "at",     "posix",   "small",
+                                          "heap",    "theap",   "zeroed", "zero",    "default",
+                                          "usable",  "size",    "sized",  "nothrow", "generic",
+                                          "n",       "rust",    "alloc",  "page",    "skip",
+                                          "handler", "hard",    "arena",  "large",   "independent",
+                                          "pool",    "ex" };
+
+/* Returns true if the words are a name of an allocator's interface without its prefix: malloc,
+ * posix_memalign, aligned_alloc, heap_zalloc_aligned_at.
+ * @with_operators: new and delete are such names. */
+static bool is_interface(const struct word *word, size_t words, bool with_operators)
+{
+    bool found = false;
+    for (size_t i = 0; i < words; i++) {
+        const bool aligned_alloc =
+            is(word[i], "alloc") && i && (is(word[i - 1], "aligned") || is(word[i - 1], "rust"));
+        if (aligned_alloc || is_one_of(word[i], allocating, COUNT(allocating)) ||
+            (with_operators && is_one_of(word[i], operators, COUNT(operators))))
+            found = true;
+        else if (!is_one_of(word[i], qualifiers, COUNT(qualifiers))) return false;
+    }
+    return found;
+}
+
+/* The prefix is words of the name: je_malloc, _rjem_je_malloc_default, duckdb_je_malloc. */
+static bool has_prefix_word(const struct word *word, size_t words)
+{
+    static const char *const prefixes[] = { "je", "rjem", "mi", "tc", "sn" };
+    for (size_t i = 0; i + 1 < words; i++)
+        if (is_one_of(word[i], prefixes, COUNT(prefixes)))
+            return is_interface(word + i + 1, words - i - 1, i == 0);
+    return false;
+}
+
+/* The prefix is a part of the first word: dlmalloc, nedmalloc, rpaligned_alloc. */
+static bool has_joined_prefix(struct word *word, size_t words)
+{
+    static const char *const prefixes[] = { "dl", "nedp", "ned", "rp", "xx" };
+    const struct word first = word[0];
+    bool found = false;
+    for (size_t i = 0; i < COUNT(prefixes) && !found; i++) {
+        const size_t length = strlen(prefixes[i]);
+        if (first.length <= length || memcmp(first.at, prefixes[i], length) != 0) continue;
+        word[0] = (struct word){ first.at + length, first.length - length };
+        found = is_interface(word, words, false);
+    }
+    word[0] = first;
+    return found;
+}
+
+/* Returns true for a function of an allocator's interface that a program has linked under names
+ * with a prefix: je_malloc, duckdb_je_malloc, mi_heap_zalloc_aligned, dlmalloc.  A prefix alone is
+ * not enough: tc_alloc_tiles is another program's function. */
+static bool is_allocator(const char *function)
+{
+    struct word word[8];
+    const size_t words = words_of(function, word, COUNT(word));
+    return words && (has_prefix_word(word, words) || has_joined_prefix(word, words));
+}
+
 /* ---- the kind of a frame */
 
 /* The texts that patterns match: the function, and the function with its file, without folders and
@@ -171,20 +275,6 @@ const struct mpr_frame *mpr_frame_short(struct mpr_arena *arena, const struct mp
 struct frame_texts {
     const char *function, *whole, *path;
 };
-
-static struct frame_texts texts_of(struct mpr_arena *arena, const struct mpr_frame *frame)
-{
-    const bool nameless = frame->kind == MPR_FRAME_ADDRESS;
-    const char *function = nameless ? "?"
-                           : mpr_frame_is_native(frame)
-                               ? without_arguments(arena, frame->name, 0, "")
-                               : frame->name,
-               *place = nameless ? frame->object : mpr_frame_place(arena, frame);
-    if (!*place) return (struct frame_texts){ function, function, function };
-    return (struct frame_texts){ function,
-                                 mpr_arena_format(arena, "%s (%s)", function, mpr_basename(place)),
-                                 mpr_arena_format(arena, "%s (%s)", function, place) };
-}
 
 static const struct pattern *find(const struct pattern *list, size_t count,
                                   struct frame_texts texts)
@@ -198,31 +288,38 @@ static const struct pattern *find(const struct pattern *list, size_t count,
     return NULL;
 }
 
-static struct frame_class classify(const struct mpr_user_frames *t, const struct mpr_frame *frame)
+static const struct pattern *classify(const struct mpr_user_frames *t, struct mpr_arena *scratch,
+                                      const struct mpr_frame *frame)
 {
-    struct mpr_arena scratch = { 0 };
-    const struct frame_texts texts = texts_of(&scratch, frame);
-    struct frame_class f = { find(t->own, t->owns, texts), KIND_OWN };
-    if (!f.pattern && mpr_frame_is_native(frame) && mpr_is_allocator(texts.function))
-        f.pattern = &allocator;
-    if (!f.pattern) f.pattern = find(listed, sizeof listed / sizeof *listed, texts);
-    if (f.pattern) f.kind = f.pattern->kind;
-    else if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/'))
-        f.kind = KIND_PACKAGE; /* the program's own code has no folder (python_file.h in replay) */
-    else if (frame->kind == MPR_FRAME_ADDRESS) f.kind = KIND_NAMELESS;
-    mpr_arena_free(&scratch);
-    return f;
+    const bool no_name = frame->kind == MPR_FRAME_ADDRESS, native = mpr_frame_is_native(frame);
+    const char *function = no_name  ? "?"
+                           : native ? without_arguments(scratch, frame->name, 0, "")
+                                    : frame->name,
+               *place = no_name ? frame->object : mpr_frame_place(scratch, frame);
+    struct frame_texts texts = { function, function, function };
+    if (*place) {
+        texts.whole = mpr_arena_format(scratch, "%s (%s)", function, mpr_basename(place));
+        texts.path = mpr_arena_format(scratch, "%s (%s)", function, place);
+    }
+    const struct pattern *found = find(t->given, t->givens, texts);
+    if (!found && native && is_allocator(function)) return &allocator;
+    if (!found) found = find(listed, COUNT(listed), texts);
+    if (found) return found;
+    /* The program's own code has no folder (python_file.h in replay). */
+    if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/')) return &package;
+    return no_name ? &nameless : &own;
 }
 
-static const struct frame_class *class_of(struct mpr_user_frames *t, const struct mpr_frame *frame)
+static const struct pattern *class_of(struct mpr_user_frames *t, const struct mpr_frame *frame)
 {
-    const uint32_t at = mpr_index_get(&t->number, frame->id);
-    if (at) return &t->class[at - 1];
-    const struct frame_class found = classify(t, frame);
-    MPR_GROW(t->class, t->count, t->cap);
-    t->class[t->count++] = found;
+    const uint32_t known = mpr_index_get(&t->number, frame->id);
+    if (known) return t->found[known - 1];
+    struct mpr_arena scratch = { 0 };
+    MPR_GROW(t->found, t->count, t->cap);
+    t->found[t->count++] = classify(t, &scratch, frame);
     mpr_index_set(&t->number, frame->id, t->count);
-    return &t->class[t->count - 1];
+    mpr_arena_free(&scratch);
+    return t->found[t->count - 1];
 }
 
 static enum kind kind_of(struct mpr_user_frames *t, const struct mpr_frame *frame)
@@ -230,13 +327,7 @@ static enum kind kind_of(struct mpr_user_frames *t, const struct mpr_frame *fram
     return class_of(t, frame)->kind;
 }
 
-/* ---- a stack: frame `depth` - 1 is the innermost */
-
-struct stack {
-    struct mpr_user_frames *t;
-    const struct mpr_frame *const *at;
-    size_t depth;
-};
+/* ---- a stack: its last frame is the innermost */
 
 /* Returns the number of frames without those that an allocator called. */
 static size_t without_allocator(struct mpr_user_frames *t, struct mpr_path path)
@@ -253,98 +344,92 @@ const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *t, str
     return last && kind_of(t, last) == KIND_ALLOCATOR ? last : NULL;
 }
 
-/* Returns the innermost frame of a kind, or `depth`. */
-static size_t innermost(const struct stack *s, enum kind a, enum kind b)
+/* Returns the innermost frame of a kind, or the depth. */
+static size_t innermost(struct mpr_user_frames *t, struct mpr_path s, enum kind a, enum kind b)
 {
-    for (size_t i = s->depth; i-- > 0;) {
-        const enum kind kind = kind_of(s->t, s->at[i]);
+    for (size_t i = s.depth; i-- > 0;) {
+        const enum kind kind = kind_of(t, s.frame[i]);
         if (kind == a || kind == b) return i;
     }
-    return s->depth;
+    return s.depth;
 }
 
-/* Returns the user_frames frame: the innermost one of the program, else of a package, else of a
- * library, else the innermost frame. */
-static size_t user_frame(const struct stack *s)
+/* Returns the user's frame: the innermost one of the program, else of a package, else of a library,
+ * else the innermost frame. */
+static size_t user_frame(struct mpr_user_frames *t, struct mpr_path s)
 {
-    size_t i = innermost(s, KIND_OWN, KIND_NAMELESS);
-    if (i < s->depth) {
+    size_t i = innermost(t, s, KIND_OWN, KIND_NAMELESS);
+    if (i < s.depth) {
         /* A call without a name is replaced by the next outer call with one, if that is in the same
          * object file and has no source. */
         size_t up = i;
-        while (up > 0 && kind_of(s->t, s->at[up]) == KIND_NAMELESS) up--;
-        const struct mpr_frame *outer = s->at[up], *frame = s->at[i];
+        while (up > 0 && kind_of(t, s.frame[up]) == KIND_NAMELESS) up--;
+        const struct mpr_frame *outer = s.frame[up], *frame = s.frame[i];
         const bool same_object =
             !*outer->file && *frame->object && strcmp(outer->object, frame->object) == 0;
-        return kind_of(s->t, outer) == KIND_OWN && same_object ? up : i;
+        return kind_of(t, outer) == KIND_OWN && same_object ? up : i;
     }
-    i = innermost(s, KIND_PACKAGE, KIND_PACKAGE);
-    if (i < s->depth) return i;
-    i = innermost(s, KIND_LIBRARY, KIND_LIBRARY);
-    return i < s->depth ? i : s->depth - 1;
+    i = innermost(t, s, KIND_PACKAGE, KIND_PACKAGE);
+    if (i < s.depth) return i;
+    i = innermost(t, s, KIND_LIBRARY, KIND_LIBRARY);
+    return i < s.depth ? i : s.depth - 1;
 }
 
-static bool is_library(const struct stack *s, size_t i)
+/* Returns the outermost library frame from frame `from` on, or the depth. */
+static size_t library_call(struct mpr_user_frames *t, struct mpr_path s, size_t from)
 {
-    return kind_of(s->t, s->at[i]) == KIND_LIBRARY || kind_of(s->t, s->at[i]) == KIND_PACKAGE;
-}
-
-/* Returns the outermost library frame that frame `from` called, or `depth`. */
-static size_t library_call(const struct stack *s, size_t from)
-{
-    size_t i = from + 1;
-    while (i < s->depth && !is_library(s, i)) i++;
-    return i;
-}
-
-/* Returns the library function that the user_frames frame called, or the innermost module's call
- * with the module's path; "" if there is neither. */
-static const char *callee_name(const struct stack *s, size_t from)
-{
-    const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
-    size_t i = s->depth;
-    if (module < s->depth && module > from) {
-        i = library_call(s, module);
-        if (i == s->depth && is_library(s, module)) i = module;
+    for (size_t i = from; i < s.depth; i++) {
+        const enum kind kind = kind_of(t, s.frame[i]);
+        if (kind == KIND_LIBRARY || kind == KIND_PACKAGE) return i;
     }
-    if (i == s->depth) i = library_call(s, from);
-    if (i == s->depth) return "";
-    const struct frame_class *f = class_of(s->t, s->at[i]);
-    return f->pattern && *f->pattern->name ? f->pattern->name : s->at[i]->name;
+    return s.depth;
 }
 
-/* Returns true if it is the same function, or one inside it: "f.<locals>.<listcomp>" of f. */
-static bool is_within(const char *name, const char *of)
+/* Returns the library function that frame `from` called, or the innermost module's call with the
+ * module's path; "" if there is neither. */
+static const char *callee_name(struct mpr_user_frames *t, struct mpr_path s, size_t from)
 {
-    const size_t bytes = strlen(of);
-    if (strncmp(name, of, bytes) != 0) return false;
-    return !name[bytes] || strncmp(name + bytes, ".<locals>", 9) == 0;
+    const size_t module = module_frame(s);
+    size_t i = s.depth;
+    if (module < s.depth && module > from) {
+        i = library_call(t, s, module + 1);
+        if (i == s.depth && library_call(t, s, module) == module) i = module;
+    }
+    if (i == s.depth) i = library_call(t, s, from + 1);
+    if (i == s.depth) return "";
+    const char *name = class_of(t, s.frame[i])->name;
+    return *name ? name : s.frame[i]->name;
 }
 
 /* Returns the next outer function of the program, or "" if that is the body of a Python module,
  * which calls everything. */
-static const char *caller_name(const struct stack *s, struct mpr_arena *arena, size_t of)
+static const char *caller_name(struct mpr_user_frames *t, struct mpr_arena *arena,
+                               struct mpr_path s, size_t of)
 {
-    const bool package = kind_of(s->t, s->at[of]) == KIND_PACKAGE;
+    const char *name = s.frame[of]->name;
+    const bool in_package = kind_of(t, s.frame[of]) == KIND_PACKAGE;
     for (size_t i = of; i-- > 0;) {
-        const struct mpr_frame *frame = s->at[i];
-        const enum kind kind = kind_of(s->t, frame);
-        if (kind != KIND_OWN && !(package && kind == KIND_PACKAGE)) continue;
-        if (is_within(s->at[of]->name, frame->name)) continue;
+        const struct mpr_frame *frame = s.frame[i];
+        const enum kind kind = kind_of(t, frame);
+        const size_t bytes = strlen(frame->name);
+        if (kind != KIND_OWN && !(in_package && kind == KIND_PACKAGE)) continue;
+        /* It is the same function, or one inside it: "f.<locals>.<listcomp>" of f. */
+        if (strncmp(name, frame->name, bytes) == 0 &&
+            (!name[bytes] || strncmp(name + bytes, ".<locals>", 9) == 0))
+            continue;
         return strcmp(frame->name, "<module>") == 0 ? "" : short_name(arena, frame);
     }
     return "";
 }
 
-/* Returns the user_frames frame; before a Python one is the path of the innermost module. */
-static const struct mpr_frame *summary_frame(const struct stack *s, struct mpr_arena *arena,
-                                             size_t at)
+/* Returns the user's frame; before a Python one is the path of the innermost module. */
+static const struct mpr_frame *summary_frame(struct mpr_arena *arena, struct mpr_path s, size_t at)
 {
-    struct mpr_frame fields = *s->at[at];
-    const size_t module = module_frame((struct mpr_path){ s->at, s->depth });
-    if (fields.kind != MPR_FRAME_PYTHON) return mpr_frame_short(arena, s->at[at]);
-    if (module == s->depth) return s->at[at];
-    fields.module = s->at[module]->module;
+    struct mpr_frame fields = *s.frame[at];
+    const size_t module = module_frame(s);
+    if (fields.kind != MPR_FRAME_PYTHON) return mpr_frame_short(arena, s.frame[at]);
+    if (module == s.depth) return s.frame[at];
+    fields.module = s.frame[module]->module;
     fields.module_first = true;
     fields.text = NULL;
     return mpr_frame_new(arena, fields);
@@ -369,7 +454,9 @@ struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
     if (!*told->caller || !path.depth) return path;
     const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
     memcpy(frame, path.frame, path.depth * sizeof *frame);
-    frame[path.depth - 1] = mpr_frame_called_by(arena, frame[path.depth - 1], told->caller);
+    struct mpr_frame last = *frame[path.depth - 1];
+    last.text = mpr_arena_format(arena, "%s <- %s", last.text, told->caller);
+    frame[path.depth - 1] = mpr_frame_new(arena, last);
     return (struct mpr_path){ frame, path.depth };
 }
 
@@ -380,20 +467,20 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
     size_t ranges = 0;
     while (!calls && ranges < path.depth && !mpr_frame_is_call(path.frame[ranges])) ranges++;
     const size_t end = calls ? path.depth : calls_end(path, ranges);
-    const struct mpr_path stack = { path.frame + ranges, end - ranges };
-    const struct stack s = { t, stack.frame, without_allocator(t, stack) };
+    struct mpr_path s = { path.frame + ranges, end - ranges };
     struct mpr_frame_summary told = { path, "" };
+    s.depth = without_allocator(t, s);
     if (!s.depth) return told;
     const struct mpr_frame **brief = mpr_arena_alloc(arena, (ranges + 2) * sizeof *brief);
-    const size_t at = user_frame(&s);
+    const size_t at = user_frame(t, s);
     const struct mpr_frame *callee = end < path.depth ? path.frame[path.depth - 1] : NULL;
-    const char *name = callee ? "" : callee_name(&s, at);
+    const char *name = callee ? "" : callee_name(t, s, at);
     if (*name) callee = mpr_frame_named(arena, MPR_FRAME_LABEL, name);
     memcpy(brief, path.frame, ranges * sizeof *brief);
-    brief[ranges] = summary_frame(&s, arena, at);
+    brief[ranges] = summary_frame(arena, s, at);
     if (callee) brief[ranges + 1] = callee;
     told.path = (struct mpr_path){ brief, ranges + 1 + (callee != NULL) };
-    if (!ranges && end == path.depth) told.caller = caller_name(&s, arena, at);
+    if (!ranges && end == path.depth) told.caller = caller_name(t, arena, s, at);
     return told;
 }
 

@@ -11,7 +11,6 @@
 #include "mpf/sample.h"
 #include "outlier.h"
 #include "page.def"
-#include "stable_frame.h"
 #include "timeline.h"
 
 #define COUNT(...) +1

@@ -10,7 +10,6 @@
 
 #include "frame_text.h"
 #include "pairs.h"
-#include "stable_frame.h"
 
 static int begin(void **state)
 {

@@ -1,16 +1,147 @@
 #include "named_instant.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "gpu.h"
-#include "instance_name.h"
 #include "labels.h"
 #include "named_ranges.h"
+#include "numbered_names.h"
 #include "reader.h"
 #include "reading.h"
+
+/* ---- names of instances */
+
+/* An instance of a range, as reports print it and users type it.  "step:12" and "step:12 of 30, in
+ * forward": the twelfth of range "step", unless a range is called "step:12" itself.  "step 7 (8 of
+ * 12)" and "epoch > step 7 (no. 8)": the eighth of "step", or of "epoch > step", if it has that
+ * name.  "step 7": the instance with that name.  Each also with ".end". */
+struct instance_name {
+    char *literal;   /* its name */
+    char *range;     /* without its number */
+    uint64_t number; /* from 1, or 0 without a number */
+    bool called;     /* only an instance with that name matches */
+    bool end;
+};
+
+#define ARROW " > "
+
+/* Reads a number of at least 1, "1,234", and returns the text after it, or NULL without a number.
+ */
+static const char *number_of(const char *text, uint64_t *number)
+{
+    *number = 0;
+    if (!isdigit((unsigned char)*text)) return NULL;
+    for (; isdigit((unsigned char)*text) || (*text == ',' && isdigit((unsigned char)text[1]));
+         text++)
+        if (*text != ',' && (__builtin_mul_overflow(*number, 10, number) ||
+                             __builtin_add_overflow(*number, (uint64_t)(*text - '0'), number)))
+            return NULL;
+    return *number ? text : NULL;
+}
+
+static const char *text_after(const char *text, const char *what)
+{
+    return text && strncmp(text, what, strlen(what)) == 0 ? text + strlen(what) : NULL;
+}
+
+/* Returns true if nothing follows an instance, or only the position of a peak in it. */
+static bool is_complete(const char *rest) { return rest && (!*rest || text_after(rest, ", in ")); }
+
+/* The first @bytes of the text are the instance's name.  The range has each name of that path
+ * without its number. */
+static bool named_itself(struct instance_name *n, const char *text, size_t bytes, uint64_t number)
+{
+    struct mpr_arena arena = { 0 };
+    const char *range = "";
+    if (!bytes) return false;
+    n->literal = mpr_text_copy_part(text, bytes);
+    for (const char *at = n->literal, *arrow; at && *at;
+         at = arrow ? arrow + strlen(ARROW) : NULL) {
+        arrow = strstr(at, ARROW);
+        const size_t length = arrow ? (size_t)(arrow - at) : strlen(at);
+        const char *name =
+            mpr_name_without_numbers(&arena, mpr_arena_format(&arena, "%.*s", (int)length, at));
+        range = mpr_arena_format(&arena, "%s%s%s", range, *range ? ARROW : "", name);
+    }
+    n->range = mpr_text_copy(range);
+    n->number = number;
+    n->called = true;
+    mpr_arena_free(&arena);
+    return true;
+}
+
+/* "step:12", "step:12 of 30, in forward" */
+static bool with_colon(const char *text, struct instance_name *n)
+{
+    for (const char *colon = text; (colon = strchr(colon, ':')); colon++) {
+        uint64_t of;
+        const char *to = number_of(colon + 1, &n->number), *said = text_after(to, " of ");
+        if (said) said = number_of(said, &of);
+        if (colon == text || !to || (*to && !is_complete(said))) continue;
+        n->literal = mpr_text_copy_part(text, (size_t)(to - text));
+        n->range = mpr_text_copy_part(text, (size_t)(colon - text));
+        return true;
+    }
+    return false;
+}
+
+/* "step 7 (8 of 12), in forward" */
+static bool with_share(const char *text, struct instance_name *n)
+{
+    for (const char *open = text; (open = strstr(open, " (")); open++) {
+        uint64_t number, of;
+        const char *rest = text_after(number_of(open + 2, &number), " of ");
+        if (rest) rest = number_of(rest, &of);
+        if (is_complete(text_after(rest, ")")))
+            return named_itself(n, text, (size_t)(open - text), number);
+    }
+    return false;
+}
+
+/* "epoch > step 7 (no. 8)"; names may have any text, so the last "(no. " counts. */
+static bool with_number(const char *text, struct instance_name *n)
+{
+    const char *open = NULL;
+    uint64_t number;
+    for (const char *at = text; (at = strstr(at, " (no. ")); at++) open = at;
+    const char *to = open ? number_of(text_after(open, " (no. "), &number) : NULL;
+    return to && strcmp(to, ")") == 0 && named_itself(n, text, (size_t)(open - text), number);
+}
+
+/* "step 7": a name that has a number in it, but is not a misspelled time. */
+static bool alone(const char *text, struct instance_name *n)
+{
+    if (!strpbrk(text, "0123456789") || (strchr("+-.0123456789", *text) && !strchr(text, ' ')))
+        return false;
+    return named_itself(n, text, strlen(text), 0);
+}
+
+/* Returns false if the text is not such a name.  The caller frees it. */
+static bool parse_name(const char *text, struct instance_name *n)
+{
+    static const char end[] = ".end";
+    *n = (struct instance_name){ .number = 0 };
+    const size_t bytes = strlen(text);
+    n->end = bytes > strlen(end) && strcmp(text + bytes - strlen(end), end) == 0;
+    char *name = mpr_text_copy_part(text, bytes - (n->end ? strlen(end) : 0));
+    const bool known =
+        with_share(name, n) || with_number(name, n) || with_colon(name, n) || alone(name, n);
+    free(name);
+    return known;
+}
+
+static void free_name(struct instance_name *n)
+{
+    free(n->literal);
+    free(n->range);
+}
+
+/* ---- names of instants */
 
 static bool is_word(const char *text)
 {
@@ -22,10 +153,10 @@ static bool is_word(const char *text)
 
 bool mpr_named_instant_parse(const char *text)
 {
-    struct mpr_instance_name name;
+    struct instance_name name;
     if (is_word(text)) return true;
-    const bool known = mpr_instance_name_parse(text, &name);
-    mpr_instance_name_free(&name);
+    const bool known = parse_name(text, &name);
+    free_name(&name);
     return known;
 }
 
@@ -36,7 +167,7 @@ enum { LITERAL = 1, LISTED = 3 }; /* the range with the literal name; limit of l
 struct search {
     struct mpr_named_ranges named; /* "step:12", and "step" */
     struct mpr_follow follow;
-    struct mpr_instance_name wanted;
+    struct instance_name wanted;
     uint64_t seen;
     uint64_t literal[LISTED], literals; /* numbers of the first instances with the literal name, and
                                            the count of all */
@@ -47,7 +178,7 @@ struct search {
 
 /* Marks of the program whose name is requested. */
 struct marks {
-    const struct mpr_instance_name *wanted;
+    const struct instance_name *wanted;
     uint64_t seen, literals; /* marks whose name is the range's, and marks with the literal name */
     uint64_t ns, literal_ns; /* times of the requested one, and of the first with the literal name
                               */
@@ -117,7 +248,7 @@ static const char *list_literals(const struct search *s, struct mpr_arena *arena
 
 static int not_found(const struct search *s, const char *path, struct mpr_error *error)
 {
-    const struct mpr_instance_name *w = &s->wanted;
+    const struct instance_name *w = &s->wanted;
     if (s->seen && !w->called)
         return mpr_fail(error, "%s: no instance %" PRIu64 " of range %s: %" PRIu64 " found", path,
                         w->number, w->range, s->seen);
@@ -135,7 +266,7 @@ static int not_found(const struct search *s, const char *path, struct mpr_error 
 static int result(const struct search *s, const char *path, struct mpr_instant *at,
                   struct mpr_error *error)
 {
-    const struct mpr_instance_name *w = &s->wanted;
+    const struct instance_name *w = &s->wanted;
     if (!s->push) return not_found(s, path, error);
     if (!w->number && s->literals > 1) {
         struct mpr_arena arena = { 0 };
@@ -157,7 +288,7 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
 static int result_of_marks(const struct marks *m, const char *path, struct mpr_instant *at,
                            struct mpr_error *error)
 {
-    const struct mpr_instance_name *w = m->wanted;
+    const struct instance_name *w = m->wanted;
     *at = MPR_INSTANT_END_OF(m->literals ? m->literal_ns : m->ns);
     if (m->literals == 1 || (!m->literals && m->found)) return 0;
     if (m->literals)
@@ -168,9 +299,8 @@ static int result_of_marks(const struct marks *m, const char *path, struct mpr_i
 }
 
 static int find_instance(struct mpr_reader *reader, const char *path,
-                         const struct mpr_instance_name *wanted,
-                         const struct mpr_progress *progress, struct mpr_instant *at,
-                         struct mpr_error *error)
+                         const struct instance_name *wanted, const struct mpr_progress *progress,
+                         struct mpr_instant *at, struct mpr_error *error)
 {
     struct search s = { .wanted = *wanted };
     mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
@@ -245,12 +375,12 @@ int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
                            struct mpr_error *error)
 {
     struct mpr_reader reader;
-    struct mpr_instance_name name;
+    struct instance_name name;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    const bool instance = !is_word(text) && mpr_instance_name_parse(text, &name);
+    const bool instance = !is_word(text) && parse_name(text, &name);
     if (instance) {
         const int status = find_instance(&reader, path, &name, progress, at, error);
-        mpr_instance_name_free(&name);
+        free_name(&name);
         return status;
     }
     const bool rss = strcmp(text, "rss") == 0, sampled = rss || strcmp(text, "cgroup") == 0;

@@ -11,7 +11,7 @@
 
 struct mpr_error;
 
-/* Returns true for "peak", "rss", "cgroup", "oom", "end" and names of instances (instance_name.h).
+/* Returns true for "peak", "rss", "cgroup", "oom", "end" and names of instances.
  * "NAME:12" is the 12th instance of a range with this name or path, "outer > inner", with or
  * without its numbers (repeats.h). */
 bool mpr_named_instant_parse(const char *text);

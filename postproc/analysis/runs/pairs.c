@@ -5,7 +5,6 @@
 
 #include "alloc.h"
 #include "amount.h"
-#include "stable_frame.h"
 
 /* The parts of a frame that stay the same from run to run, computed once for each frame. */
 struct mpr_pairs_name {

@@ -1,5 +1,5 @@
 /* Rows of several runs, paired: rows of one path, as far as it stays the same from run to run
- * (stable_frame.h), become one pair with the bytes of each run.
+ * (mpr_frame_stable), become one pair with the bytes of each run.
  *
  * Pairs that only one side has are joined if they have the same functions without source files,
  * first without and then with the caller, which is the last frame of a path ("" if it is unknown).
@@ -40,7 +40,7 @@ struct mpr_pairs {
 
 /* Paths and texts of pairs live in the arena. */
 void mpr_pairs_begin(struct mpr_pairs *pairs, struct mpr_arena *arena, size_t runs, size_t older);
-/* Sets the run of the rows that follow, and its program (stable_frame.h). */
+/* Sets the run of the rows that follow, and its program (mpr_frame_stable). */
 void mpr_pairs_run(struct mpr_pairs *pairs, size_t run, const char *program);
 /* Adds a row.  The path must live as long as the arena; its frames are of one run. */
 void mpr_pairs_add(struct mpr_pairs *pairs, struct mpr_path path, int64_t bytes, bool estimated,
