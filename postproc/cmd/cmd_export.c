@@ -1,39 +1,288 @@
+#include <fcntl.h>
 #include <string.h>
 
 #include "budget.h"
-#include "export_format.h"
+#include "cmd.h"
+#include "contents.h"
+#include "database.h"
+#include "mpf/event.h"
+#include "named_instant.h"
+#include "ooms.h"
 #include "perfetto.h"
 #include "pprof.h"
 #include "profile.h"
 #include "range_turns.h"
+#include "reports.h"
 #include "timeline.h"
+#include "torch_snapshot.h"
+#include "torch_trace.h"
 
-/* Prints a message if the log ends before --from.  The other logs are exported anyway. */
-static void warn_begin(const struct mpr_export *e, const char *path,
-                       const struct mpr_progress *progress, uint64_t from_ns)
-{
-    struct mpr_error error;
-    if (mpr_instant_check_begin(e->from, from_ns, path, progress, &error) != 0)
-        mpr_cmd_error(&error);
-}
+enum { MAX_SPANS = 4096 }; /* limit for one heap over time */
 
-int mpr_export_window(const struct mpr_export *e, const char *path,
-                      const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
-                      struct mpr_error *error)
+/* Options that some formats do not have. */
+enum { OPTION_MIN = 1, OPTION_HEAP = 2 };
+
+struct arguments {
+    struct mpr_args common;
+    const struct format *format;
+    const char *path, *from, *until;
+    uint8_t heap; /* or MPF_HEAP_NONE for all */
+    uint64_t min_bytes;
+    unsigned given; /* the options above that were given */
+};
+
+struct format {
+    const char *name, *path;           /* path: the file without --output */
+    unsigned options;                  /* those of the options above that it has */
+    bool streams;                      /* it can go to standard output */
+    int (*write)(struct arguments *e); /* returns the exit status */
+};
+
+/* Finds --from and --until in one log, in ns.  Prints a message if the log ends before --from; the
+ * other logs are exported anyway.  Returns 0, or -1 with *error filled. */
+static int find_window(const struct arguments *e, const char *path,
+                       const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
+                       struct mpr_error *error)
 {
     if (mpr_instant_span(e->from, e->until, path, MPF_HEAP_NONE, progress, from_ns, until_ns,
                          error) != 0)
         return -1;
     if (*from_ns > *until_ns)
         return mpr_fail(error, "%s: --from=%s is later than --until=%s", path, e->from, e->until);
-    warn_begin(e, path, progress, *from_ns);
+    if (mpr_instant_check_begin(e->from, *from_ns, path, progress, error) != 0)
+        mpr_cmd_error(error);
     return 0;
+}
+
+/* ---- sqlite: one database of all logs */
+
+struct sqlite {
+    struct arguments *export;
+    struct mpr_naming naming;
+    struct mpr_contents_options contents;
+    struct mpr_database *database;
+    uint64_t processes;
+    bool incomplete;
+    bool ran_out; /* of device memory, in the newest log */
+};
+
+static void put(struct sqlite *w, enum mpr_export_which which, const void *row, size_t rows,
+                size_t stride, const void *context)
+{
+    mpr_database_put(w->database, &mpr_export_table[which], row, rows, stride, context);
+}
+#define PUT(w, which, list, count) put((w), (which), (list), (count), sizeof *(list), NULL)
+#define PUT_OF(w, which, list, count, context)                                                     \
+    put((w), (which), (list), (count), sizeof *(list), (context))
+
+static void put_block(void *arg, const struct mpr_content_block *block)
+{
+    PUT(arg, MPR_EXPORT_BLOCKS, block, 1);
+}
+
+static void put_instance(void *arg, const struct mpr_content_instance *instance)
+{
+    PUT(arg, MPR_EXPORT_INSTANCES, instance, 1);
+}
+
+static void put_sample(void *arg, enum mpr_reading_source source, const struct mpr_reading *reading)
+{
+    static const enum mpr_export_which table[] = { [MPR_READ_RSS] = MPR_EXPORT_SAMPLES_RSS,
+                                                   [MPR_READ_CGROUP] = MPR_EXPORT_SAMPLES_CGROUP,
+                                                   [MPR_READ_JEMALLOC] =
+                                                       MPR_EXPORT_SAMPLES_JEMALLOC };
+    PUT(arg, table[source], reading, 1);
+}
+
+static void put_gpu(void *arg, const struct mpr_content_gpu *sample)
+{
+    PUT(arg, MPR_EXPORT_SAMPLES_GPU, sample, 1);
+}
+
+/* Adds the rows of a log, and the tables that reports also have. */
+static void put_contents(struct sqlite *w, const struct mpr_contents *c)
+{
+    struct mpr_document graphs = { .naming = &w->naming }, segments = { .naming = &w->naming };
+    PUT(w, MPR_EXPORT_PROCESSES, &c->summary, 1);
+    PUT(w, MPR_EXPORT_HEAPS, c->heap, c->heaps);
+    PUT(w, MPR_EXPORT_THREADS, c->thread, c->threads);
+    PUT(w, MPR_EXPORT_RANGES, c->range, c->ranges);
+    PUT(w, MPR_EXPORT_SITES, c->site, c->sites);
+    PUT(w, MPR_EXPORT_CALLS, c->call, c->calls);
+    PUT(w, MPR_EXPORT_FRAMES, c->frame, c->frames);
+    PUT(w, MPR_EXPORT_USES, c->use, c->uses);
+    PUT(w, MPR_EXPORT_DEVICES, c->device, c->devices);
+    for (size_t i = 0; i < c->devices; i++) {
+        const struct mpr_device_state *peak = &c->device[i].peak;
+        PUT_OF(w, MPR_EXPORT_DEVICE_PARTS, peak->part, peak->parts, &c->device[i]);
+        PUT_OF(w, MPR_EXPORT_COMMUNICATORS, peak->comm, peak->comms, &c->device[i]);
+    }
+    mpr_report_graphs(&graphs, &c->graphs);
+    mpr_report_segments(&segments, &c->segments);
+    mpr_database_document(w->database, "graphs", &graphs);
+    mpr_database_document(w->database, "segments", &segments);
+    mpr_doc_free(&graphs);
+    mpr_doc_free(&segments);
+}
+
+static int read_contents(struct sqlite *w, const char *path, const struct mpr_progress *progress,
+                         struct mpr_error *error)
+{
+    const struct mpr_content_sink sink = { w, put_block, put_instance, put_sample, put_gpu };
+    struct mpr_contents contents;
+    if (mpr_contents_read(&contents, path, &w->contents, &sink, progress, error) != 0) return -1;
+    w->incomplete |= contents.summary.incomplete;
+    w->ran_out = contents.failures > 0;
+    put_contents(w, &contents);
+    mpr_contents_free(&contents);
+    return 0;
+}
+
+static int read_series(struct sqlite *w, const char *path, const struct mpr_progress *progress,
+                       struct mpr_error *error)
+{
+    const struct mpr_timeline_options wanted = { .by = MPR_GROUP_RANGE,
+                                                 .to = UINT64_MAX,
+                                                 .buckets = MAX_SPANS,
+                                                 .bands = 1,
+                                                 .changes = SIZE_MAX };
+    struct mpr_timeline timeline;
+    if (mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0) return -1;
+    for (size_t i = 0; i < timeline.heaps; i++)
+        PUT_OF(w, MPR_EXPORT_SERIES, timeline.heap[i].span, timeline.heap[i].spans,
+               &timeline.heap[i]);
+    mpr_timeline_free(&timeline);
+    return 0;
+}
+
+/* Reads the log once more, but only if a device ran out of memory. */
+static int read_ooms(struct sqlite *w, const char *path, const struct mpr_progress *progress,
+                     struct mpr_error *error)
+{
+    struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
+    if (!w->ran_out) return 0;
+    const int status = mpr_ooms_add(&ooms, path, progress, error);
+    for (size_t i = 0; i < ooms.logs; i++)
+        PUT(w, MPR_EXPORT_OOMS, ooms.log[i].story, ooms.log[i].stories);
+    mpr_ooms_free(&ooms);
+    return status;
+}
+
+static int add_log(void *to, const char *path, const struct mpr_progress *progress,
+                   struct mpr_error *error)
+{
+    struct sqlite *w = to;
+    if (mpr_database_failed(w->database)) return 0; /* write_all prints the reason */
+    mpr_database_process(w->database, w->processes + 1);
+    if (find_window(w->export, path, progress, &w->contents.from_ns, &w->contents.until_ns,
+                    error) != 0 ||
+        read_contents(w, path, progress, error) != 0 ||
+        read_series(w, path, progress, error) != 0 || read_ooms(w, path, progress, error) != 0) {
+        mpr_database_forget(w->database);
+        return -1;
+    }
+    w->processes++;
+    return 0;
+}
+
+/* Every table exists, even if no log has rows of it, so that queries do not fail. */
+static const char *write_all(struct sqlite *w)
+{
+    static const struct mpr_database_kind exported = { .version = 1, .page_bytes = 4096 };
+    const struct mpr_database_place place = { w->export->path, AT_FDCWD, 0666 };
+    const char *why;
+    struct mpr_database *db = w->database = mpr_database_open(&place, &exported, &why);
+    if (!db) return why;
+    for (int i = 0; i < MPR_EXPORT_COUNT; i++)
+        mpr_database_put(db, &mpr_export_table[i], NULL, 0, 0, NULL);
+    mpr_logs_each(&w->export->common.logs, add_log, w);
+    mpr_database_run(db, "CREATE INDEX blocks_by_heap ON blocks (process_id, heap, made_ns)");
+    mpr_database_run(db, "CREATE INDEX instances_by_range ON instances (process_id, range_id)");
+    return mpr_database_close(db, w->processes != 0);
+}
+
+static int export_sqlite(struct arguments *e)
+{
+    struct mpr_user_frames *user_frames = e->common.output.user_frames;
+    struct sqlite w = { .export = e,
+                        .naming = { .user_frames = user_frames },
+                        .contents = { .min_bytes = e->min_bytes, .user_frames = user_frames } };
+    if (!mpr_database_available()) {
+        mpr_cmd_say(MPR_NO_SQLITE);
+        return MPR_EXIT_FAILURE;
+    }
+    mpr_logs_choose(&e->common.logs);
+    const char *why = write_all(&w);
+    if (why) mpr_cmd_say("%s: cannot write: %s", e->path, why);
+    if (why || !w.processes) return MPR_EXIT_FAILURE;
+    return w.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
+
+/* ---- torch-snapshot */
+
+/* A program that ran out of device memory frees all of it before it ends, so without --until the
+ * snapshot is of the failed allocation, unless the program held more afterwards.  Returns false if
+ * *until_ns stays. */
+static bool end_at_oom(const char *log, const struct mpr_progress *progress, uint64_t from_ns,
+                       uint64_t *until_ns)
+{
+    struct mpr_instant at, peak;
+    struct mpr_error none;
+    if (mpr_named_instant_find(log, "oom", MPF_HEAP_NONE, progress, &at, &none) != 0 ||
+        at.to < from_ns ||
+        mpr_named_instant_find(log, "peak", MPF_HEAP_NONE, progress, &peak, &none) != 0 ||
+        peak.from > at.to)
+        return false;
+    *until_ns = at.to;
+    return true;
+}
+
+/* Opens the output only if the log has something to write.  Returns the exit status, or -1 with
+ * *error filled. */
+static int write_snapshot(const struct arguments *e, const char *log,
+                          const struct mpr_torch_survey *survey,
+                          const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_torch_export of = { .log = log, .survey = survey, .min_bytes = e->min_bytes };
+    struct mpr_destination to;
+    if (!survey->devices)
+        return mpr_fail(error, "%s: this log has no block of PyTorch's allocator on a GPU", log);
+    if (find_window(e, log, progress, &of.from_ns, &of.until_ns, error) != 0) return -1;
+    const bool at_oom = !e->until && end_at_oom(log, progress, of.from_ns, &of.until_ns);
+    if (mpr_destination_open(&to, e->path) != 0) return MPR_EXIT_FAILURE;
+    const int written = mpr_torch_snapshot_write(to.file, &of, progress, error);
+    if (mpr_destination_close(&to, written == 0) != 0) return MPR_EXIT_FAILURE;
+    if (written != 0) return -1;
+    mpr_bar_clear();
+    if (at_oom)
+        mpr_cmd_say(
+            "%s: device memory ran out; the snapshot shows that time (--until=end: the end of the log)",
+            log);
+    return survey->summary.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+}
+
+static int export_torch_snapshot(struct arguments *e)
+{
+    const char *log = mpr_logs_one(&e->common.logs);
+    if (!log) return MPR_EXIT_FAILURE;
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_torch_survey survey;
+    struct mpr_error error;
+    int status = mpr_torch_survey(&survey, log, &progress, &error);
+    if (status == 0) {
+        status = write_snapshot(e, log, &survey, &progress, &error);
+        mpr_torch_survey_free(&survey);
+    }
+    mpr_bar_clear();
+    if (status >= 0) return status;
+    mpr_cmd_error(&error);
+    return MPR_EXIT_FAILURE;
 }
 
 /* ---- pprof */
 
 struct pprof {
-    const struct mpr_export *export;
+    const struct arguments *export;
     struct mpr_pprof file;
     uint64_t processes;
     bool incomplete;
@@ -43,10 +292,10 @@ static int add_profile(void *to, const char *path, const struct mpr_progress *pr
                        struct mpr_error *error)
 {
     struct pprof *p = to;
-    const struct mpr_export *e = p->export;
+    const struct arguments *e = p->export;
     struct mpr_profile_options wanted = { .heap = e->heap };
     struct mpr_profile profile;
-    if (mpr_export_window(e, path, progress, &wanted.from_ns, &wanted.until_ns, error) != 0 ||
+    if (find_window(e, path, progress, &wanted.from_ns, &wanted.until_ns, error) != 0 ||
         mpr_instant_find(e->until, MPR_PEAK_TIME, path, e->heap, progress, &wanted.at, error) !=
             0 ||
         mpr_profile_read(&profile, path, &wanted, progress, error) != 0)
@@ -58,7 +307,7 @@ static int add_profile(void *to, const char *path, const struct mpr_progress *pr
     return 0;
 }
 
-static int export_pprof(struct mpr_export *e)
+static int export_pprof(struct arguments *e)
 {
     struct pprof p = { .export = e };
     struct mpr_destination to;
@@ -75,16 +324,10 @@ static int export_pprof(struct mpr_export *e)
     return status;
 }
 
-static const struct mpr_export_format pprof = { .name = "pprof",
-                                                .path = "memprof.pb.gz",
-                                                .options = MPR_EXPORT_HEAP,
-                                                .streams = true,
-                                                .write = export_pprof };
-
 /* ---- perfetto */
 
 struct perfetto {
-    const struct mpr_export *export;
+    const struct arguments *export;
     struct mpr_naming naming;
     struct mpr_perfetto file;
     uint64_t processes;
@@ -100,12 +343,12 @@ static int add_trace(void *to, const char *path, const struct mpr_progress *prog
     struct mpr_timeline timeline;
     struct mpr_timeline_options wanted = { .by = MPR_GROUP_ALL,
                                            .heap = p->export->heap,
-                                           .buckets = MPR_EXPORT_SPANS,
+                                           .buckets = MAX_SPANS,
                                            .bands = 1,
                                            .changes = SIZE_MAX,
                                            .exact = 1,
                                            .naming = &p->naming };
-    if (mpr_export_window(p->export, path, progress, &wanted.from, &wanted.to, error) != 0 ||
+    if (find_window(p->export, path, progress, &wanted.from, &wanted.to, error) != 0 ||
         mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0)
         return -1;
     mpr_perfetto_process(&p->file, &timeline);
@@ -119,7 +362,7 @@ static int add_trace(void *to, const char *path, const struct mpr_progress *prog
     return status;
 }
 
-static int export_perfetto(struct mpr_export *e)
+static int export_perfetto(struct arguments *e)
 {
     struct perfetto p = { .export = e, .naming = { .user_frames = e->common.output.user_frames } };
     struct mpr_destination to;
@@ -132,51 +375,49 @@ static int export_perfetto(struct mpr_export *e)
     return p.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
 }
 
-static const struct mpr_export_format perfetto = { .name = "perfetto",
-                                                   .path = "memprof.pftrace",
-                                                   .options = MPR_EXPORT_HEAP,
-                                                   .streams = true,
-                                                   .write = export_perfetto };
-
 /* ---- the command */
 
-static const struct mpr_export_format *const formats[] = { &mpr_export_sqlite,
-                                                           &mpr_export_torch_snapshot, &pprof,
-                                                           &perfetto };
+/* In the order of the words of --to. */
+static const struct format formats[] = {
+    { "sqlite", "memprof.sqlite", OPTION_MIN, false, export_sqlite },
+    { "torch-snapshot", "memprof.pickle", OPTION_MIN, true, export_torch_snapshot },
+    { "pprof", "memprof.pb.gz", OPTION_HEAP, true, export_pprof },
+    { "perfetto", "memprof.pftrace", OPTION_HEAP, true, export_perfetto },
+};
 
 static void set_format(void *value, const struct mpr_given *given)
 {
-    struct mpr_export *e = value;
-    e->format = formats[mpr_option_word(given)];
+    struct arguments *e = value;
+    e->format = &formats[mpr_option_word(given)];
 }
 
 static void set_min(void *value, const struct mpr_given *given)
 {
-    struct mpr_export *e = value;
+    struct arguments *e = value;
     if (!mpr_budget_size(given->text, &e->min_bytes))
         mpr_option_invalid(given, "a size, such as 4096, 4KiB or 1MiB");
-    e->given |= MPR_EXPORT_MIN;
+    e->given |= OPTION_MIN;
 }
 
 static void set_heap(void *value, const struct mpr_given *given)
 {
-    struct mpr_export *e = value;
+    struct arguments *e = value;
     mpr_set_heap(&e->heap, given);
-    e->given |= MPR_EXPORT_HEAP;
+    e->given |= OPTION_HEAP;
 }
 
 static void check(void *args, struct argp_state *state)
 {
-    struct mpr_export *e = args;
+    struct arguments *e = args;
     if (!e->format) argp_error(state, "expected --to=sqlite, torch-snapshot, pprof or perfetto");
-    const struct mpr_export_format *f = e->format;
+    const struct format *f = e->format;
     if (!e->path) e->path = f->path;
     if (strcmp(e->path, "-") == 0 && !f->streams)
         argp_error(state, "--output=- is not available with --to=sqlite: a database needs a file");
     const unsigned other = e->given & ~f->options;
     if (other)
-        argp_error(state, "--%s is not available with --to=%s",
-                   other & MPR_EXPORT_MIN ? "min" : "heap", f->name);
+        argp_error(state, "--%s is not available with --to=%s", other & OPTION_MIN ? "min" : "heap",
+                   f->name);
 }
 
 static const struct mpr_option options[] = {
@@ -187,14 +428,14 @@ static const struct mpr_option options[] = {
     { "output", 'o', "FILE",
       "write to FILE, and replace an existing file (default: memprof.sqlite, memprof.pickle, "
       "memprof.pb.gz or memprof.pftrace); - is standard output, except with sqlite",
-      MPR_TO_TEXT(struct mpr_export, path) },
+      MPR_TO_TEXT(struct arguments, path) },
     { "min", 0, "SIZE",
       "omit blocks smaller than SIZE, such as 4KiB; the table uses of a database still includes them",
       .set = set_min },
     { "from", 0, "TIME", "only blocks, ranges and samples from TIME on: " MPR_INSTANTS,
-      MPR_TO_INSTANT(struct mpr_export, from) },
+      MPR_TO_INSTANT(struct arguments, from) },
     { "until", 0, "TIME", "only up to TIME; step:12.end is the end of that range",
-      MPR_TO_INSTANT(struct mpr_export, until) },
+      MPR_TO_INSTANT(struct arguments, until) },
     { "heap", 0, "NAME", "only this heap (pprof and perfetto)", .set = set_heap },
     { 0 },
 };
@@ -219,7 +460,7 @@ static const struct mpr_cmdline cmdline = {
 
 int mpr_cmd_export(int argc, char **argv)
 {
-    struct mpr_export e = { .common = mpr_args_default() };
+    struct arguments e = { .common = mpr_args_default() };
     mpr_cmdline_parse(&cmdline, argc, argv, &e);
     e.common.logs.heap = e.heap;
     const int status = e.format->write(&e);

@@ -1,5 +1,5 @@
 /* The snapshot is a pickle of protocol 4, written while it is made.  A value is written where it
- * belongs: in a list before append(), in a dictionary after its key.
+ * belongs: in a list before APPEND, in a dictionary after its key.
  *
  * Names and shapes are those of PyTorch (torch/csrc/cuda/memory_snapshot.cpp), which its viewer and
  * other tools expect.  Each call stack and each frame is written once, at its first use. */
@@ -12,6 +12,7 @@
 
 #include "alloc.h"
 #include "code.h"
+#include "index.h"
 #include "range_turns.h"
 #include "torch_trace.h"
 #include "utf8.h"
@@ -24,7 +25,8 @@ enum opcode {
     STOP = '.',
     MARK = '(',
     EMPTY_LIST = ']',
-    APPEND = 'a',
+    APPEND = 'a', /* one element: PyTorch's viewer passes many at once as arguments of one call, of
+                   * which a browser accepts a limited number */
     EMPTY_DICT = '}',
     SETITEMS = 'u',
     TUPLE2 = 0x86,
@@ -41,37 +43,40 @@ enum opcode {
     LONG_BINGET = 'j'
 };
 
-static void put(struct mpr_torch_snapshot *s, enum opcode code) { fputc((int)code, s->out); }
+struct snapshot {
+    FILE *out;
+    const struct mpr_torch_export *of;
+    struct mpr_code code;    /* the call stacks of all devices */
+    uint32_t memos;          /* values that Python keeps, to be written again by number */
+    struct mpr_index word;   /* by address of a literal: memo + 1 */
+    uint32_t *stack, *frame; /* by number: memo + 1 */
+    uint32_t stacks, frames;
+    bool expandable; /* some segments are expandable */
+};
+
+static void put(struct snapshot *s, enum opcode code) { fputc((int)code, s->out); }
 
 /* Least byte first. */
-static void put_bytes(struct mpr_torch_snapshot *s, uint64_t value, unsigned bytes)
+static void put_bytes(struct snapshot *s, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++) fputc((int)(value >> 8 * i & 0xff), s->out);
 }
 
-static void begin_list(struct mpr_torch_snapshot *s) { put(s, EMPTY_LIST); }
-
-/* Elements are appended one by one: PyTorch's viewer passes many at once as arguments of one call,
- * of which a browser accepts a limited number. */
-static void append(struct mpr_torch_snapshot *s) { put(s, APPEND); }
-
-static void begin_dict(struct mpr_torch_snapshot *s)
+static void begin_dict(struct snapshot *s)
 {
     put(s, EMPTY_DICT);
     put(s, MARK);
 }
 
-static void end_dict(struct mpr_torch_snapshot *s) { put(s, SETITEMS); }
-
 /* Memoizes the last value.  Returns its memo + 1. */
-static uint32_t memoize(struct mpr_torch_snapshot *s)
+static uint32_t memoize(struct snapshot *s)
 {
     put(s, MEMOIZE);
     return ++s->memos;
 }
 
 /* Writes a memoized value again; `memo` is what memoize returned.  0: returns false. */
-static bool put_again(struct mpr_torch_snapshot *s, uint32_t memo)
+static bool put_again(struct snapshot *s, uint32_t memo)
 {
     if (!memo) return false;
     const bool is_short = memo - 1 < 256;
@@ -82,7 +87,7 @@ static bool put_again(struct mpr_torch_snapshot *s, uint32_t memo)
 
 /* Python's integers are signed, so the highest bit of the last byte must be 0.  Only a damaged log
  * has a number above 2^63. */
-static void put_number(struct mpr_torch_snapshot *s, uint64_t number)
+static void put_number(struct snapshot *s, uint64_t number)
 {
     unsigned bytes = 1;
     if (number > INT64_MAX) number = INT64_MAX;
@@ -92,7 +97,7 @@ static void put_number(struct mpr_torch_snapshot *s, uint64_t number)
     put_bytes(s, number, number < 256 ? 1 : number < 65536 ? 2 : bytes <= 4 ? 4 : bytes);
 }
 
-static void put_text(struct mpr_torch_snapshot *s, const char *text, size_t bytes)
+static void put_text(struct snapshot *s, const char *text, size_t bytes)
 {
     const bool is_short = bytes < 256;
     put(s, is_short ? SHORT_BINUNICODE : BINUNICODE);
@@ -101,7 +106,7 @@ static void put_text(struct mpr_torch_snapshot *s, const char *text, size_t byte
 }
 
 /* Writes a literal, which is memoized: a key, or one of a few words. */
-static void put_word(struct mpr_torch_snapshot *s, const char *literal)
+static void put_word(struct snapshot *s, const char *literal)
 {
     const uint64_t key = (uintptr_t)literal;
     if (put_again(s, mpr_index_get(&s->word, key))) return;
@@ -109,13 +114,13 @@ static void put_word(struct mpr_torch_snapshot *s, const char *literal)
     mpr_index_set(&s->word, key, memoize(s));
 }
 
-static void member_word(struct mpr_torch_snapshot *s, const char *key, const char *literal)
+static void member_word(struct snapshot *s, const char *key, const char *literal)
 {
     put_word(s, key);
     put_word(s, literal);
 }
 
-static void member_text(struct mpr_torch_snapshot *s, const char *key, const char *text)
+static void member_text(struct snapshot *s, const char *key, const char *text)
 {
     size_t bytes;
     char *mended = mpr_utf8_repaired(text, &bytes);
@@ -124,83 +129,61 @@ static void member_text(struct mpr_torch_snapshot *s, const char *key, const cha
     free(mended);
 }
 
-static void member_number(struct mpr_torch_snapshot *s, const char *key, uint64_t number)
+static void member_number(struct snapshot *s, const char *key, uint64_t number)
 {
     put_word(s, key);
     put_number(s, number);
 }
 
-static void member_flag(struct mpr_torch_snapshot *s, const char *key, bool flag)
+static void member_flag(struct snapshot *s, const char *key, bool flag)
 {
     put_word(s, key);
     put(s, flag ? NEWTRUE : NEWFALSE);
 }
 
-static void member_time(struct mpr_torch_snapshot *s, uint64_t ns)
+static void member_time(struct snapshot *s, uint64_t ns)
 {
-    member_number(s, "time_us", (s->start_ns + ns) / 1000);
+    member_number(s, "time_us", (s->of->survey->summary.process.start_ns + ns) / 1000);
 }
 
 /* ---- call stacks */
 
 /* PyTorch writes "AdamW.step" as "step".  The path of a module after it stays: "forward
  * [layers.5]". */
-static const char *own_name(const struct mpr_code_frame *f)
+static void put_frame(struct snapshot *s, uint32_t number)
 {
-    const char *own = f->function, *end = own + strlen(f->frame->name);
-    if (f->address) return own; /* a native call */
-    for (const char *at = own; at < end; at++)
-        if (*at == '.' && at + 1 < end) own = at + 1;
-    return own;
-}
-
-static void put_frame(struct mpr_torch_snapshot *s, uint32_t number)
-{
-    const struct mpr_code_frame *f = &s->code->frame[number];
+    const struct mpr_code_frame *f = &s->code.frame[number];
+    const char *name = f->function, *end = name + strlen(f->frame->name);
     MPR_REACH(s->frame, number, s->frames);
     if (put_again(s, s->frame[number])) return;
+    const bool native = f->address;
+    for (const char *at = name; !native && at < end; at++)
+        if (*at == '.' && at + 1 < end) name = at + 1;
     begin_dict(s);
-    member_text(s, "name", own_name(f));
+    member_text(s, "name", name);
     member_text(s, "filename", f->frame->path);
     member_number(s, "line", f->frame->line);
-    end_dict(s);
+    put(s, SETITEMS);
     s->frame[number] = memoize(s);
 }
 
-static void member_frames(struct mpr_torch_snapshot *s, uint32_t number)
+static void member_frames(struct snapshot *s, uint32_t number)
 {
-    const struct mpr_code_stack stack = mpr_code_stack(s->code, number);
+    const struct mpr_code_stack stack = mpr_code_stack(&s->code, number);
     put_word(s, "frames");
     MPR_REACH(s->stack, number, s->stacks);
     if (put_again(s, s->stack[number])) return;
-    begin_list(s);
+    put(s, EMPTY_LIST);
     for (size_t i = 0; i < stack.frames; i++) {
         put_frame(s, stack.frame[i]);
-        append(s);
+        put(s, APPEND);
     }
     s->stack[number] = memoize(s);
 }
 
 /* ---- traces */
 
-void mpr_torch_snapshot_begin(struct mpr_torch_snapshot *s, FILE *out, const struct mpr_code *code,
-                              uint64_t start_ns)
-{
-    enum { PROTOCOL = 4 };
-    *s = (struct mpr_torch_snapshot){ .out = out, .code = code, .start_ns = start_ns };
-    put(s, PROTO);
-    put_bytes(s, PROTOCOL, 1);
-    begin_dict(s);
-    put_word(s, "device_traces");
-    begin_list(s);
-}
-
-void mpr_torch_snapshot_trace(struct mpr_torch_snapshot *s) { begin_list(s); }
-
-void mpr_torch_snapshot_trace_end(struct mpr_torch_snapshot *s) { append(s); }
-
-static void put_entry(struct mpr_torch_snapshot *s, const struct mpr_torch_entry *e,
-                      const char *action)
+static void put_entry(struct snapshot *s, const struct mpr_torch_entry *e, const char *action)
 {
     const bool oom = e->action == MPR_TORCH_OOM;
     begin_dict(s);
@@ -210,12 +193,13 @@ static void put_entry(struct mpr_torch_snapshot *s, const struct mpr_torch_entry
     member_number(s, "stream", e->stream);
     member_time(s, e->time_ns);
     member_frames(s, e->stack);
-    end_dict(s);
-    append(s);
+    put(s, SETITEMS);
+    put(s, APPEND);
 }
 
-void mpr_torch_snapshot_entry(struct mpr_torch_snapshot *s, const struct mpr_torch_entry *e)
+static void put_action(void *arg, const struct mpr_torch_entry *e)
 {
+    struct snapshot *s = arg;
     static const char *const action[] = { [MPR_TORCH_ALLOC] = "alloc",
                                           [MPR_TORCH_FREE] = "free_requested",
                                           [MPR_TORCH_SEGMENT_ALLOC] = "segment_alloc",
@@ -229,30 +213,45 @@ void mpr_torch_snapshot_entry(struct mpr_torch_snapshot *s, const struct mpr_tor
     if (e->action == MPR_TORCH_FREE) put_entry(s, e, "free_completed");
 }
 
-/* ---- annotations */
-
-void mpr_torch_snapshot_annotations(struct mpr_torch_snapshot *s)
+static int put_traces(struct snapshot *s, struct mpr_torch_state *state,
+                      const struct mpr_progress *progress, struct mpr_error *error)
 {
-    put_word(s, "external_annotations");
-    begin_list(s);
+    const struct mpr_torch_export *of = s->of;
+    struct mpr_torch_options options = { .min_bytes = of->min_bytes,
+                                         .from_ns = of->from_ns,
+                                         .until_ns = of->until_ns,
+                                         .tell = put_action,
+                                         .arg = s };
+    put_word(s, "device_traces");
+    put(s, EMPTY_LIST);
+    for (; options.device < of->survey->devices; options.device++) {
+        put(s, EMPTY_LIST);
+        if (mpr_torch_trace_read(&state[options.device], &s->code, of->log, &options, progress,
+                                 error) != 0)
+            return -1;
+        put(s, APPEND);
+    }
+    return 0;
 }
 
-static void annotate(struct mpr_torch_snapshot *s, const struct mpr_range_turn *turn,
-                     const char *name)
+/* ---- annotations */
+
+static void annotate(struct snapshot *s, const struct mpr_range_turn *turn, const char *name)
 {
     begin_dict(s);
     member_text(s, "name", name);
     member_word(s, "stage", turn->begins ? "START" : "END");
     member_number(s, "device", 0);
     member_time(s, turn->time_ns);
-    end_dict(s);
-    append(s);
+    put(s, SETITEMS);
+    put(s, APPEND);
 }
 
 /* Writes the ranges of the application and of PyTorch.  Around the range that repeats as the
  * application's step there is another one, with the name that torch.profiler gives to steps. */
-void mpr_torch_snapshot_turn(struct mpr_torch_snapshot *s, const struct mpr_range_turn *turn)
+static void put_turn(void *arg, const struct mpr_range_turn *turn)
 {
+    struct snapshot *s = arg;
     char step[40] = "";
     if (*turn->domain && strcmp(turn->domain, "torch") != 0) return;
     if (turn->step && !*turn->domain)
@@ -262,15 +261,22 @@ void mpr_torch_snapshot_turn(struct mpr_torch_snapshot *s, const struct mpr_rang
     if (*step && !turn->begins) annotate(s, turn, step);
 }
 
-/* ---- segments */
-
-void mpr_torch_snapshot_segments(struct mpr_torch_snapshot *s)
+static int put_annotations(struct snapshot *s, const struct mpr_progress *progress,
+                           struct mpr_error *error)
 {
-    put_word(s, "segments");
-    begin_list(s);
+    const struct mpr_range_turns_options options = { .step = s->of->survey->step,
+                                                     .from_ns = s->of->from_ns,
+                                                     .until_ns = s->of->until_ns,
+                                                     .tell = put_turn,
+                                                     .arg = s };
+    put_word(s, "external_annotations");
+    put(s, EMPTY_LIST);
+    return mpr_range_turns_read(s->of->log, &options, progress, error);
 }
 
-static void put_block(struct mpr_torch_snapshot *s, const char *state, uint64_t addr, uint64_t size,
+/* ---- segments */
+
+static void put_block(struct snapshot *s, const char *state, uint64_t addr, uint64_t size,
                       uint32_t stack)
 {
     if (!size) return;
@@ -280,11 +286,11 @@ static void put_block(struct mpr_torch_snapshot *s, const char *state, uint64_t 
     member_number(s, "requested_size", size);
     member_word(s, "state", state);
     member_frames(s, stack);
-    end_dict(s);
-    append(s);
+    put(s, SETITEMS);
+    put(s, APPEND);
 }
 
-static void put_segment(struct mpr_torch_snapshot *s, unsigned device,
+static void put_segment(struct snapshot *s, unsigned device,
                         const struct mpr_torch_segment *segment)
 {
     uint64_t live = 0, cursor = segment->addr;
@@ -305,7 +311,7 @@ static void put_segment(struct mpr_torch_snapshot *s, unsigned device,
     member_flag(s, "is_expandable", segment->expandable);
     member_frames(s, segment->stack);
     put_word(s, "blocks");
-    begin_list(s);
+    put(s, EMPTY_LIST);
     for (const struct mpr_torch_block *b = segment->block; b < segment->block + segment->blocks;
          b++) {
         put_block(s, "inactive", cursor, b->addr - cursor, 0);
@@ -313,31 +319,45 @@ static void put_segment(struct mpr_torch_snapshot *s, unsigned device,
         cursor = b->addr + b->size;
     }
     put_block(s, "inactive", cursor, segment->addr + segment->size - cursor, 0);
-    end_dict(s);
-    append(s);
+    put(s, SETITEMS);
+    put(s, APPEND);
 }
 
-void mpr_torch_snapshot_state(struct mpr_torch_snapshot *s, unsigned device,
-                              const struct mpr_torch_state *state)
-{
-    for (size_t i = 0; i < state->segments; i++) put_segment(s, device, &state->segment[i]);
-}
+/* ---- the snapshot */
 
-/* ---- the end */
-
-void mpr_torch_snapshot_end(struct mpr_torch_snapshot *s)
+static int put_all(struct snapshot *s, struct mpr_torch_state *state,
+                   const struct mpr_progress *progress, struct mpr_error *error)
 {
+    enum { PROTOCOL = 4 };
+    put(s, PROTO);
+    put_bytes(s, PROTOCOL, 1);
+    begin_dict(s);
+    if (put_traces(s, state, progress, error) != 0 || put_annotations(s, progress, error) != 0)
+        return -1;
+    put_word(s, "segments");
+    put(s, EMPTY_LIST);
+    for (unsigned i = 0; i < s->of->survey->devices; i++)
+        for (size_t k = 0; k < state[i].segments; k++) put_segment(s, i, &state[i].segment[k]);
     put_word(s, "allocator_settings");
     begin_dict(s);
     member_flag(s, "expandable_segments", s->expandable);
-    end_dict(s);
-    end_dict(s);
+    put(s, SETITEMS);
+    put(s, SETITEMS);
     put(s, STOP);
+    return 0;
 }
 
-void mpr_torch_snapshot_free(struct mpr_torch_snapshot *s)
+int mpr_torch_snapshot_write(FILE *out, const struct mpr_torch_export *of,
+                             const struct mpr_progress *progress, struct mpr_error *error)
 {
-    mpr_index_free(&s->word);
-    free(s->stack);
-    free(s->frame);
+    struct snapshot s = { .out = out, .of = of };
+    struct mpr_torch_state *state = mpr_alloc(of->survey->devices, sizeof *state);
+    const int status = put_all(&s, state, progress, error);
+    for (unsigned i = 0; i < of->survey->devices; i++) mpr_torch_state_free(&state[i]);
+    free(state);
+    mpr_code_free(&s.code);
+    mpr_index_free(&s.word);
+    free(s.stack);
+    free(s.frame);
+    return status;
 }
