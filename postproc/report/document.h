@@ -308,6 +308,11 @@ struct mpr_value mpr_table_cell(const struct mpr_table *table, const struct mpr_
 struct mpr_value mpr_table_sum(const struct mpr_table *table, const struct mpr_column *column,
                                size_t from, enum mpr_format format);
 
+/* Returns the table that people see in the formats `only`, in the document's arena; NULL if they
+ * see the rows and columns of programs. */
+const struct mpr_table *mpr_table_view(struct mpr_document *doc, const struct mpr_table *table,
+                                       unsigned only);
+
 /* ---- documents */
 
 struct mpr_naming;
