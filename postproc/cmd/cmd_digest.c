@@ -11,7 +11,6 @@
 #include "basename.h"
 #include "cmd.h"
 #include "database.h"
-#include "digest_file.h"
 #include "digests.h"
 #include "file.h"
 #include "reports.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "ascii.h"
 #include "cmd.h"
 #include "file.h"
 #include "utf8.h"

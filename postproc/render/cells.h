@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "document.h"
+#include "user_frame.h"
 
 struct mpr_words {
     char text[96];
@@ -32,5 +33,12 @@ bool mpr_cell_estimated(const struct mpr_table *table, const struct mpr_column *
                         enum mpr_format format);
 /* Returns the number of columns that have sums in the format. */
 size_t mpr_cell_sums(const struct mpr_table *table, enum mpr_format format);
+
+/* Shortens the call stacks of a column (user_frame.h).  Rows that were merged to lines are
+ * shortened before (naming.h).  Here each row is its own, so if two stacks are shortened to the
+ * same text, they also get the calls in which they differ.  Changes the values in place, except
+ * those that are not paths or were shortened before.  New texts are in the arena. */
+void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *user_frames,
+                        enum mpr_group by, struct mpr_value *value, size_t values);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "snip.h"
 #include "user_frame.h"
 #include "utf8.h"
 
@@ -30,8 +29,6 @@ struct cell {
     unsigned char *marked; /* by byte of the source: it must be visible */
     size_t lead, index;
 };
-
-char *mpr_cut_text(const char *text, size_t width) { return mpr_snip(text, NULL, width, NULL); }
 
 /* ---- texts of a path */
 

@@ -26,9 +26,32 @@ char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width);
 /* Returns the columns of the whole text with its caller. */
 size_t mpr_cut_columns(const struct mpr_cut *path);
 
-/* Returns a text of at most `width` columns, cut in the middle; the caller frees it. */
-char *mpr_cut_text(const char *text, size_t width);
-/* The same for a frame, escaped. */
+/* Returns a frame's text of at most `width` columns, escaped; the caller frees it. */
 char *mpr_cut_frame(const struct mpr_frame *frame, size_t width);
+
+/* ---- one text (snip.c)
+ *
+ * The least useful piece is left out.  The innermost place ("t.py:12") and the last name of a path
+ * of modules are worth most.  Next are folded numbers ("{0..15}"), which are never cut, then the
+ * end, the beginning, and whole names. */
+
+/* Byte offsets; empty if from == to. */
+struct mpr_piece {
+    size_t from, to;
+};
+
+/* The parts of a path's text. */
+struct mpr_parts {
+    size_t last;             /* beginning of the last frame */
+    struct mpr_piece place;  /* "(t.py:12)", the innermost */
+    struct mpr_piece method; /* "forward" of "Linear.forward", in the last frame */
+    struct mpr_piece module; /* ".up_proj]" of "[layers.3.mlp.up_proj]", in the last frame */
+    struct mpr_piece caller; /* " <- main" */
+};
+
+/* Returns the text itself if it fits; the caller frees it.  parts: NULL for a plain text.  marked:
+ * by byte of the text, not 0 if it must stay; NULL for none. */
+char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
+               const unsigned char *marked);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "digest.h"
 #include "document.h"
 #include "export.h"
 
@@ -63,5 +64,26 @@ const char *mpr_database_close(struct mpr_database *db, bool keep);
  * @fd: the file to write, whatever file has that name now; the caller keeps it and has locked it.
  * -1: opens by name. */
 int mpr_database_file_open(const char *name, int fd, struct sqlite3 **db, int flags);
+
+/* ---- digests as files
+ *
+ * A file is checked like a log: each row must have values of its columns' types.  Views, triggers
+ * and functions of the file are not run, and reading ends when there are too many rows. */
+
+/* Returns NULL, or what went wrong, which is never freed; an older file then stays as it was. */
+const char *mpr_digest_write(const struct mpr_digest *digest,
+                             const struct mpr_database_place *place);
+
+enum mpr_digest_found {
+    MPR_DIGEST_GOOD,
+    MPR_DIGEST_MISSING,  /* no such file */
+    MPR_DIGEST_NOT_READ, /* no right to read it, or a build without SQLite */
+    MPR_DIGEST_FOREIGN,  /* not a digest */
+    MPR_DIGEST_DAMAGED,  /* or of an older version */
+    MPR_DIGEST_NEWER,    /* a version that this program cannot read */
+};
+/* If the result is GOOD, the caller frees *digest; otherwise *why is the reason, in the arena. */
+enum mpr_digest_found mpr_digest_read(struct mpr_digest *digest, const char *path,
+                                      struct mpr_arena *arena, const char **why);
 
 #endif

@@ -1,7 +1,7 @@
 /* memprof-report built without SQLite. */
 #include <unistd.h>
 
-#include "digest_file.h"
+#include "database.h"
 
 static const char without[] = "built without SQLite";
 

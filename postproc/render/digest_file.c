@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "digest_file.h"
+#include "database.h"
 #include "digest_tables.h"
 
 /* Small pages because most tables have few rows. */

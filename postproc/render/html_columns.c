@@ -7,7 +7,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "blob.h"
-#include "distinct_paths.h"
+#include "cells.h"
 #include "html_data.h"
 #include "naming.h"
 #include "page.def"

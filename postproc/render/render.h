@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct mpr_calltree;
@@ -41,5 +42,11 @@ void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct m
 void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+
+/* Writes UTF-8 text in ASCII, for a terminal without UTF-8.  Characters of charts and ellipses are
+ * replaced by others of the same width, and the rest appears as \u{NNNN}. */
+void mpr_ascii_write(FILE *out, const char *text);
+/* Returns the columns of a character in such output. */
+size_t mpr_ascii_width(uint32_t code);
 
 #endif

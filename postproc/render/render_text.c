@@ -1,11 +1,11 @@
 /* Documents for a terminal. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "render.h"
+#include "formats.h"
 #include "reports.h"
-#include "text.h"
 #include "utf8.h"
 
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
@@ -103,4 +103,44 @@ void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const stru
     mpr_report_notes(&doc, note, notes);
     mpr_text_document(out, &doc, style);
     mpr_doc_free(&doc);
+}
+
+/* ---- terminals without UTF-8 */
+
+#define ESCAPE "\\u{%" PRIx32 "}"
+
+/* Characters of charts, "…" and "≥". */
+static const struct {
+    uint32_t code;
+    char ascii;
+} drawn[] = {
+    { 0x2581, '_' }, { 0x2582, '.' }, { 0x2583, ':' }, { 0x2584, '-' },
+    { 0x2585, '=' }, { 0x2586, '+' }, { 0x2587, '*' }, { 0x2588, '#' },
+    { 0x2500, '-' }, { 0x2502, '|' }, { 0x2514, '+' }, { 0x2524, '+' },
+    { 0x2534, '+' }, { 0x25bc, 'v' }, { 0x2026, '<' }, { 0x2265, '>' },
+};
+
+static char ascii_of(uint32_t code)
+{
+    if (code < 0x80) return (char)code;
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        if (drawn[i].code == code) return drawn[i].ascii;
+    return 0;
+}
+
+size_t mpr_ascii_width(uint32_t code)
+{
+    char text[sizeof "\\u{ffffffff}"];
+    return ascii_of(code) ? 1 : (size_t)snprintf(text, sizeof text, ESCAPE, code);
+}
+
+void mpr_ascii_write(FILE *out, const char *text)
+{
+    while (*text) {
+        uint32_t code;
+        const bool whole = mpr_utf8_next(&text, &code);
+        const char ascii = ascii_of(code);
+        if (ascii) fputc(ascii, out);
+        else fprintf(out, whole ? ESCAPE : "\\x%02" PRIx32, code);
+    }
 }

@@ -1,4 +1,5 @@
-#include "snip.h"
+/* The text that is cut, in letters, each with its worth. */
+#include "cut.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -11,7 +11,6 @@
 #include "cut.h"
 #include "formats.h"
 #include "reports.h"
-#include "text.h"
 #include "units.h"
 #include "user_frame.h"
 #include "utf8.h"

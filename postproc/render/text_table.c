@@ -10,9 +10,8 @@
 #include "alloc.h"
 #include "cells.h"
 #include "cut.h"
-#include "distinct_paths.h"
+#include "formats.h"
 #include "naming.h"
-#include "text.h"
 #include "utf8.h"
 
 /* Indentation of a row and of text below it, the gap between columns, and the least width of a
@@ -190,7 +189,7 @@ static void cell(struct line *l, const struct mpr_column *c, const struct mpr_va
     if (is_note(c)) {
         wrapped(l, l->column + (first ? 0 : lead_width(c)), text, c->lead ? 0 : GAP);
     } else if (l->style->width && is_left(c) && c->width > 0) {
-        char *cut = mpr_cut_text(text, (size_t)c->width);
+        char *cut = mpr_snip(text, NULL, (size_t)c->width, NULL);
         align(l, c, cut, first);
         free(cut);
     } else align(l, c, text, first);

@@ -8,7 +8,6 @@
 #include "formats.h"
 #include "naming.h"
 #include "reports.h"
-#include "text.h"
 #include "units.h"
 
 /* Columns of a chart, of a course and of a path, if there is room; lines of a chart and of a table;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "distinct_paths.h"
+#include "cells.h"
 #include "frame_text.h"
 
 static struct mpr_arena arena;
