@@ -17,19 +17,11 @@
 
 /* ---- command lines */
 
-/* A table of options, and the struct that has its members. */
-struct table {
-    const struct mpr_option *option;
-    char *values;
-    const char *heading;
-};
-
 enum { TABLES = 3, MAX_OPTIONS = 32, FIRST_KEY = 256 };
 
 struct parsing {
     const struct mpr_cmdline *cmdline;
     struct mpr_args *args;
-    struct table table[TABLES];
     size_t options;
     struct argp_option option[MAX_OPTIONS + TABLES + 1];
     const struct mpr_option *declared[MAX_OPTIONS + TABLES]; /* NULL for a heading */

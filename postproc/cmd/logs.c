@@ -75,23 +75,16 @@ static bool add_directory(struct mpr_paths *paths, const char *directory)
                : complain(directory, "no logs (*.zst) in this directory");
 }
 
-/* Finds the log of a journal or a fold, which are read with it.  Returns false if the argument is
- * neither, or the log does not exist. */
-static bool find_log_of(const char *argument, char log[PATH_MAX])
-{
-    struct stat st;
-    const bool belongs =
-        mpr_path_ends_with(argument, ".zst.journal") || mpr_path_ends_with(argument, ".zst.fold");
-    if (!belongs || strlen(argument) >= PATH_MAX) return false;
-    snprintf(log, PATH_MAX, "%.*s", (int)(strrchr(argument, '.') - argument), argument);
-    return stat(log, &st) == 0;
-}
-
 bool mpr_paths_add(struct mpr_paths *paths, const char *argument)
 {
     char log[PATH_MAX];
     struct stat st;
-    if (find_log_of(argument, log)) argument = log;
+    const bool belongs =
+        mpr_path_ends_with(argument, ".zst.journal") || mpr_path_ends_with(argument, ".zst.fold");
+    if (belongs && strlen(argument) < sizeof log) { /* a journal or a fold is read with its log */
+        snprintf(log, sizeof log, "%.*s", (int)(strrchr(argument, '.') - argument), argument);
+        if (stat(log, &st) == 0) argument = log;
+    }
     if (stat(argument, &st) == 0 && S_ISDIR(st.st_mode)) return add_directory(paths, argument);
     append(paths, argument);
     return true;
@@ -168,6 +161,8 @@ static const char *number_of(struct mpr_arena *arena, const struct mpr_process_i
     return mpr_arena_format(arena, "rank %s, pid %" PRIu64, process->rank, process->pid);
 }
 
+/* ---- --pid, --rank and --run */
+
 enum { MAX_LISTED = 8 };
 
 /* The different processes of logs, as a list for a message. */
@@ -176,16 +171,16 @@ struct process_list {
     const char *text, *host[MAX_LISTED];
     uint64_t pid[MAX_LISTED];
     size_t count;
-    bool with_runs;
 };
 
 /* A process that executed other programs has several logs, and is listed once. */
-static void list_process(struct process_list *list, const struct mpr_process_info *process)
+static void list_process(struct process_list *list, const struct mpr_process_info *process,
+                         bool with_run)
 {
     for (size_t i = 0; i < list->count && i < MAX_LISTED; i++)
         if (list->pid[i] == process->pid && strcmp(list->host[i], process->host) == 0) return;
     if (list->count < MAX_LISTED) {
-        const bool run = list->with_runs && *process->run;
+        const bool run = with_run && *process->run;
         list->text = mpr_arena_format(&list->arena, "%s%s%s%s%s", list->text,
                                       *list->text ? "; " : "", number_of(&list->arena, process),
                                       run ? " of run " : "", run ? process->run : "");
@@ -195,29 +190,10 @@ static void list_process(struct process_list *list, const struct mpr_process_inf
     list->count++;
 }
 
-/* ---- --pid, --rank and --run */
-
-static bool is_selected(const struct mpr_logs *logs, const struct mpr_process_info *process)
-{
-    if (logs->run && strcmp(logs->run, process->run) != 0) return false;
-    if (logs->pid && strtoull(logs->pid, NULL, 10) != process->pid) return false;
-    return !logs->rank || strcmp(logs->rank, process->rank) == 0;
-}
-
-static void say_no_process(const struct mpr_logs *logs, struct process_list *list)
-{
-    if (list->count > MAX_LISTED)
-        list->text = mpr_arena_format(&list->arena, "%s; and %zu more", list->text,
-                                      list->count - MAX_LISTED);
-    mpr_cmd_say("no log of%s%s%s%s%s%s; found: %s", logs->run ? " run " : "",
-                logs->run ? logs->run : "", logs->rank ? " rank " : "",
-                logs->rank ? logs->rank : "", logs->pid ? " pid " : "", logs->pid ? logs->pid : "",
-                list->text);
-}
-
 static void select_processes(struct mpr_logs *logs)
 {
-    struct process_list list = { .text = "", .with_runs = logs->run };
+    const char *run = logs->run, *rank = logs->rank, *pid = logs->pid;
+    struct process_list list = { .text = "" };
     bool *kept = mpr_arena_alloc(&list.arena, logs->paths.count * sizeof *kept);
     for (size_t i = 0; i < logs->paths.count; i++) {
         struct mpr_process_info process;
@@ -226,11 +202,20 @@ static void select_processes(struct mpr_logs *logs)
             fail(logs, &error);
             continue;
         }
-        list_process(&list, &process);
-        kept[i] = is_selected(logs, &process);
+        list_process(&list, &process, run);
+        kept[i] = (!run || strcmp(run, process.run) == 0) &&
+                  (!rank || strcmp(rank, process.rank) == 0) &&
+                  (!pid || strtoull(pid, NULL, 10) == process.pid);
     }
     keep(&logs->paths, kept);
-    if (!logs->paths.count && list.count) say_no_process(logs, &list);
+    if (!logs->paths.count && list.count) {
+        if (list.count > MAX_LISTED)
+            list.text = mpr_arena_format(&list.arena, "%s; and %zu more", list.text,
+                                         list.count - MAX_LISTED);
+        mpr_cmd_say("no log of%s%s%s%s%s%s; found: %s", run ? " run " : "", run ? run : "",
+                    rank ? " rank " : "", rank ? rank : "", pid ? " pid " : "", pid ? pid : "",
+                    list.text);
+    }
     mpr_arena_free(&list.arena);
 }
 
@@ -277,35 +262,15 @@ static void check_heap(struct mpr_logs *logs)
     mpr_arena_free(&arena);
 }
 
-/* Copies the list, from which an option may remove logs. */
-static void remember_given(struct mpr_logs *logs)
-{
-    for (size_t i = 0; i < logs->paths.count; i++) append(&logs->given, logs->paths.at[i]);
-}
-
 bool mpr_logs_choose(struct mpr_logs *logs)
 {
-    remember_given(logs);
+    for (size_t i = 0; i < logs->paths.count; i++) append(&logs->given, logs->paths.at[i]);
     if (logs->pid || logs->rank || logs->run) select_processes(logs);
     if (logs->heap && !logs->heap_may_be_absent && logs->paths.count) check_heap(logs);
     return logs->paths.count;
 }
 
 /* ---- one of several logs */
-
-/* Returns true if the logs are those of one process, which executed several programs: no option
- * chooses between these. */
-static bool is_one_process(const struct mpr_logs *logs)
-{
-    struct process_list list = { .text = "" };
-    struct mpr_process_info process;
-    struct mpr_error error;
-    for (size_t i = 0; i < logs->paths.count && list.count < 2; i++)
-        if (mpr_log_identity_read(&process, &list.arena, logs->paths.at[i], &error) == 0)
-            list_process(&list, &process);
-    mpr_arena_free(&list.arena);
-    return list.count == 1;
-}
 
 struct candidate {
     const char *path;
@@ -342,24 +307,18 @@ static uint64_t start_of(const struct candidate *log, size_t count, const char *
     return start;
 }
 
-/* Returns the newest run that failed, as oom does, or NULL if none did. */
-static const char *failed_run(const struct candidate *log, size_t count)
+/* If memory ran out, the log is one of the newest run that failed, as oom chooses it. */
+static const struct candidate *choose_one(const struct candidate *log, size_t count)
 {
     const char *newest = NULL;
+    const struct candidate *chosen = NULL;
     for (size_t i = 0; i < count; i++) {
         const char *run = log[i].process.run;
         if (log[i].end.failed == MPR_NEVER || log[i].end.lacks) continue;
         if (!newest || start_of(log, count, run) > start_of(log, count, newest)) newest = run;
     }
-    return newest;
-}
-
-static const struct candidate *choose_one(const struct candidate *log, size_t count)
-{
-    const char *run = failed_run(log, count);
-    const struct candidate *chosen = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (run && strcmp(log[i].process.run, run) != 0) continue;
+        if (newest && strcmp(log[i].process.run, newest) != 0) continue;
         if (!chosen || mpr_log_outcome_precedes(&log[i].end, &chosen->end)) chosen = &log[i];
     }
     return chosen;
@@ -385,7 +344,12 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     mpr_bar_clear();
     const struct candidate *chosen = choose_one(log, count);
     const char *path = chosen ? chosen->path : NULL;
-    if (path && !is_one_process(logs)) say_which(logs, chosen);
+    /* No option chooses between the logs of one process, which executed several programs. */
+    bool one = true;
+    for (size_t i = 0; i < count; i++)
+        one &= log[i].process.pid == log->process.pid &&
+               strcmp(log[i].process.host, log->process.host) == 0;
+    if (path && !one) say_which(logs, chosen);
     mpr_arena_free(&arena);
     return path;
 }

@@ -13,11 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "digest.h"
 #include "document.h"
 #include "export.h"
 
+struct mpr_arena;
 struct mpr_database;
+struct mpr_digest;
 struct sqlite3;
 
 bool mpr_database_available(void);

@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "database.h"
+#include "digest.h"
 #include "digest_tables.h"
 
 /* Small pages because most tables have few rows. */
