@@ -1,5 +1,5 @@
 /* Blocks of a snapshot are grouped by the call stack that made them. */
-#include "device_evidence.h"
+#include "evidence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,28 +47,22 @@ static bool is_workspace(const struct mpr_gpu_block *b)
     return b->size == 8519680 || b->size == UINT64_C(32) << 20;
 }
 
-/* Returns true if none of the blocks before the last one was made by its thread. */
-static bool is_new_thread(const struct mpr_gpu_block *const *block, size_t last)
-{
-    enum { LOOKED_AT = 64 }; /* PyTorch has at most this many streams and threads with workspaces */
-    if (last >= LOOKED_AT) return false;
-    for (size_t i = 0; i < last; i++)
-        if (block[i]->thread == block[last]->thread) return false;
-    return true;
-}
-
 static void find_workspaces(struct mpr_block_group *out, struct mpr_arena *arena,
                             const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
+    enum { LOOKED_AT = 64 }; /* PyTorch has at most this many streams and threads with workspaces */
     size_t count;
     const struct mpr_gpu_block **b = sorted(p->torch, p->torches, is_workspace, &count),
                                *owner = NULL;
     for (size_t i = 0, to; i < count; i = to) {
         struct mpr_block_group group = { .largest = b[i]->size };
         for (to = i; to < count && origin(b[to]) == origin(b[i]); to++) {
+            bool is_new_thread = to - i < LOOKED_AT;
+            for (size_t k = i; is_new_thread && k < to; k++)
+                is_new_thread = b[k]->thread != b[to]->thread;
             group.bytes += b[to]->size;
             group.count++;
-            group.threads += is_new_thread(&b[i], to - i);
+            group.threads += is_new_thread;
         }
         if (group.bytes <= out->bytes) continue;
         *out = group;
@@ -99,70 +93,57 @@ static struct mpr_python_frame captured_function(const struct mpr_ranges *ranges
     return (struct mpr_python_frame){ .function = NULL };
 }
 
-/* A function and its captures. */
+/* A segment that was captured in a graph of the function. */
 struct captured {
     struct mpr_python_frame function;
-    struct mpr_block_group all;
-    uint32_t *capture; /* their numbers, and bytes */
-    uint64_t *bytes;
-    uint32_t owner; /* Python stack of the largest segment */
-    uint64_t owner_bytes;
+    const struct mpr_gpu_block *block;
 };
 
-static struct captured *find_function(struct captured *known, size_t *count,
-                                      struct mpr_python_frame function)
+static int compare_functions(const struct captured *a, const struct captured *b)
 {
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp(known[i].function.function, function.function) == 0 &&
-            strcmp(known[i].function.file, function.file) == 0)
-            return &known[i];
-    known[*count] = (struct captured){ .function = function };
-    return &known[(*count)++];
+    const int order = strcmp(a->function.function, b->function.function);
+    return order ? order : strcmp(a->function.file, b->function.file);
 }
 
-static void add_capture(struct captured *c, size_t max, const struct mpr_gpu_block *b)
-{
-    size_t i = 0;
-    if (!c->capture) {
-        c->capture = mpr_alloc(max, sizeof *c->capture);
-        c->bytes = mpr_alloc(max, sizeof *c->bytes);
-    }
-    while (i < c->all.count && c->capture[i] != b->capture) i++;
-    if (i == c->all.count) {
-        c->capture[c->all.count++] = b->capture;
-        c->bytes[i] = 0;
-    }
-    c->bytes[i] += b->size;
-    c->all.bytes += b->size;
-    if (c->bytes[i] > c->all.largest) c->all.largest = c->bytes[i];
-    if (b->size <= c->owner_bytes) return;
-    c->owner_bytes = b->size;
-    c->owner = b->python;
-}
+MPR_COMPARE(by_function, struct captured,
+            compare_functions(a, b) ?: mpr_compare(a->block->capture, b->block->capture))
 
+/* Finds the function whose captures have most bytes.  The owner is its largest segment. */
 static void find_captures(struct mpr_block_group *out, struct mpr_arena *arena,
                           const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
-    enum { SEGMENTS = 4096 }; /* more are left out: their number would be squared */
-    size_t count, functions = 0;
-    const struct mpr_gpu_block **b = sorted(p->driver, p->drivers, is_captured_segment, &count);
-    if (count > SEGMENTS) count = SEGMENTS;
-    struct captured *known = mpr_alloc(count, sizeof *known), *most = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct mpr_python_frame f = captured_function(&reader->replay.ranges, b[i]->python);
-        if (f.function) add_capture(find_function(known, &functions, f), count, b[i]);
+    struct captured *captured = mpr_alloc(p->drivers, sizeof *captured);
+    uint32_t owner = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < p->drivers; i++) {
+        const struct mpr_gpu_block *b = &p->driver[i];
+        if (!is_captured_segment(b)) continue;
+        captured[count].block = b;
+        captured[count].function = captured_function(&reader->replay.ranges, b->python);
+        count += captured[count].function.function != NULL;
     }
-    for (size_t i = 0; i < functions; i++) {
-        if (!most || known[i].all.bytes > most->all.bytes) most = &known[i];
-        free(known[i].capture);
-        free(known[i].bytes);
+    if (count) qsort(captured, count, sizeof *captured, by_function);
+    for (size_t i = 0, to; i < count; i = to) {
+        struct mpr_block_group group = { .bytes = 0 };
+        const struct mpr_gpu_block *largest = captured[i].block;
+        uint64_t capture_bytes = 0;
+        for (to = i; to < count && compare_functions(&captured[to], &captured[i]) == 0; to++) {
+            const struct mpr_gpu_block *b = captured[to].block;
+            const bool is_next = to == i || b->capture != captured[to - 1].block->capture;
+            capture_bytes = (is_next ? 0 : capture_bytes) + b->size;
+            group.count += is_next;
+            group.bytes += b->size;
+            if (capture_bytes > group.largest) group.largest = capture_bytes;
+            if (b->size > largest->size ||
+                (b->size == largest->size && b->python < largest->python))
+                largest = b;
+        }
+        if (group.bytes <= out->bytes) continue;
+        *out = group;
+        owner = largest->python;
     }
-    if (most) {
-        *out = most->all;
-        out->path = mpr_label_node(arena, reader, most->owner);
-    }
-    free(known);
-    free(b);
+    if (owner) out->path = mpr_label_node(arena, reader, owner);
+    free(captured);
 }
 
 /* ---- pools of graphs */

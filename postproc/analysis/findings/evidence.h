@@ -1,5 +1,5 @@
 /* The input of the rules of insights, and the functions with which they add findings.  Private to
- * insights.c, finding.c, rules_*.c and ranks_findings.c.
+ * this layer and ranks_findings.c.
  *
  * A rule is a function of the evidence.  It adds a finding only if the numbers show one. */
 #ifndef MPR_EVIDENCE_H
@@ -7,15 +7,108 @@
 
 #include "amount.h"
 #include "breakdown.h"
-#include "device_evidence.h"
 #include "heap_names.h"
 #include "insights.h"
 #include "leaks.h"
 #include "mpf/event.h"
-#include "retained.h"
 #include "segments.h"
 #include "site_growth.h"
 #include "steps.h"
+
+struct mpr_device_snapshot;
+struct mpr_oom;
+struct mpr_reader;
+struct mpr_replay;
+
+/* ---- live blocks of a device, when memory ran out or at its peak (device_evidence.c) */
+
+/* Blocks with a common origin.  bytes 0: there are none. */
+struct mpr_block_group {
+    uint64_t bytes, count; /* count: of blocks, or of captures */
+    uint64_t threads;      /* number of threads that made the blocks, or 0 */
+    uint64_t groups;       /* number of attempts, or 0 */
+    uint64_t largest;      /* bytes of the largest block or capture */
+    uint64_t time;         /* ns; see the members below */
+    struct mpr_path path;  /* the call stack or range that made most of the bytes */
+};
+
+struct mpr_device_evidence {
+    uint64_t pool_live; /* live bytes in stream-ordered pools */
+    /* Blocks of one call stack that have the size of a cuBLAS workspace. */
+    struct mpr_block_group workspaces;
+    /* Segments that torch.compile captured for one function, in several graphs. */
+    struct mpr_block_group captures;
+    /* Pools of graphs at the time of the run at which they had most bytes, and the calls that most
+     * segments of graphs in the snapshot have in common. */
+    struct mpr_block_group graph_pools;
+    /* Live blocks that earlier attempts left.  The attempt that left most ran out of memory at
+     * `time`.  The calls with which they began were made again. */
+    struct mpr_block_group attempt;
+};
+
+/* Call it after the last event.  The paths are in the arena.
+ * @snapshot: may be invalid.
+ * @oom: the failure at the instant of the snapshot, or NULL. */
+void mpr_device_evidence_fill(struct mpr_device_evidence *out, struct mpr_arena *arena,
+                              const struct mpr_reader *reader,
+                              const struct mpr_device_snapshot *snapshot,
+                              const struct mpr_oom *oom);
+
+/* ---- freed blocks whose pages malloc may have kept (rules_host.c) */
+
+/* A sample of the process's anonymous memory after the peak of host/heap, in bytes. */
+struct mpr_retained {
+    uint64_t time; /* ns */
+    uint64_t anonymous, memprof;
+    uint64_t live;         /* blocks and mappings: host/heap and host/mmap */
+    uint64_t others;       /* beyond these near the peak, when malloc kept least: data of libraries,
+                              stacks */
+    uint64_t fallen;       /* bytes of host/heap that were freed since its peak */
+    uint64_t kept_at_most; /* see mpr_kept_at_most */
+};
+/* Returns how many bytes of freed blocks malloc can have kept at a sample, if it kept at most
+ * @before at the previous one and the heap fell by @freed since.  It cannot keep more than belongs
+ * to no live block.  So memory that appears later, while no block is freed, is not malloc's. */
+static inline uint64_t mpr_kept_at_most(uint64_t before, uint64_t freed, uint64_t beyond)
+{
+    return before + freed < beyond ? before + freed : beyond;
+}
+/* Returns the bytes that belong to no block, mapping or library. */
+static inline uint64_t mpr_retained_unowned(const struct mpr_retained *r)
+{
+    return mpr_saturating_sub(r->anonymous, r->live + r->memprof + r->others);
+}
+/* Returns the part of it that can be freed blocks, which malloc may have kept. */
+static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
+{
+    const uint64_t beyond = mpr_retained_unowned(r),
+                   freed = r->fallen < r->kept_at_most ? r->fallen : r->kept_at_most;
+    return beyond < freed ? beyond : freed;
+}
+
+/* MPR_RETAINED_NEWEST samples, one each tick, cover more than a second. */
+enum { MPR_RETAINED_NEWEST = 12, MPR_RETAINED_TICK_NS = 100000000 };
+
+/* The samples of a reading.  Zeros begin it. */
+struct mpr_retained_samples {
+    struct mpr_retained largest;                     /* of those that lasted for a second */
+    struct mpr_retained newest[MPR_RETAINED_NEWEST]; /* since the heap's peak; time 0: none */
+    uint64_t taken, peak, others;
+    struct {
+        uint64_t kept_at_most, heap; /* bytes; heap: live in host/heap */
+    } newest_sample;                 /* of RSS, since the peak of host/heap; or that peak */
+};
+
+/* To be called at each MPR_RETAINED_TICK_NS of the log. */
+void mpr_retained_tick(struct mpr_retained_samples *samples, const struct mpr_replay *replay,
+                       uint64_t time);
+/* To be called at each sample of RSS. */
+void mpr_retained_sample(struct mpr_retained_samples *samples, const struct mpr_replay *replay);
+/* To be called after the last event.  The last second counts if the process was killed: a normal
+ * exit frees all blocks. */
+void mpr_retained_end(struct mpr_retained_samples *samples, uint64_t end, bool was_killed);
+
+/* ---- all evidence */
 
 struct mpr_evidence {
     const struct mpr_log_peaks *log;
@@ -79,9 +172,6 @@ void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact);
 void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail);
 /* The same with a text, which outlives the finding. */
 void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char *text);
-/* Call it after the rules: leaves one finding for each cause, and sorts them by use. */
-void mpr_findings_settle(struct mpr_insights *insights);
-
 /* Returns the bytes that were missing when memory ran out. */
 uint64_t mpr_insights_missing(const struct mpr_insights *insights);
 /* Returns the largest row of the module or of one inside of it, or NULL. */

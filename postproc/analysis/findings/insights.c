@@ -1,6 +1,8 @@
-/* One reading gives the peaks, and the evidence with them; then the rules look at it. */
+/* One reading gives the peaks, and the evidence with them; then the rules look at it.  Of their
+ * findings, those that another one explains are dropped, and the most useful come first. */
 #include "insights.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "device.h"
 #include "evidence.h"
 #include "gpu.h"
+#include "heap_names.h"
 #include "labels.h"
 #include "leaks.h"
 #include "oom_host.h"
@@ -17,9 +20,162 @@
 #include "projection.h"
 #include "reader.h"
 #include "repeats.h"
-#include "retained.h"
 #include "sharing.h"
 #include "survivors.h"
+
+/* ---- findings */
+
+const char *const mpr_finding_keys[MPR_FINDING_KINDS] = {
+#define X(name, key) key,
+    MPR_FINDINGS(X)
+#undef X
+};
+
+struct mpr_finding *mpr_finding_add(struct mpr_insights *out, enum mpr_finding_kind kind,
+                                    uint8_t heap, uint64_t time, uint64_t bytes)
+{
+    MPR_GROW(out->finding, out->findings, out->cap);
+    struct mpr_finding *f = &out->finding[out->findings++];
+    *f = (struct mpr_finding){ .kind = kind, .heap = heap, .bytes = bytes, .time = time };
+    return f;
+}
+
+void mpr_finding_fact(struct mpr_finding *f, struct mpr_fact fact)
+{
+    assert(f->facts < MPR_FACTS_MAX);
+    f->fact[f->facts++] = fact;
+}
+
+void mpr_finding_bytes(struct mpr_finding *f, const char *key, uint64_t value)
+{
+    mpr_finding_estimate(f, key, value, false);
+}
+
+void mpr_finding_estimate(struct mpr_finding *f, const char *key, uint64_t value, bool estimated)
+{
+    mpr_finding_fact(f, (struct mpr_fact){ key, MPR_FACT_BYTES, estimated, value });
+}
+
+void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)
+{
+    mpr_finding_fact(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_COUNT, .value = value });
+}
+
+void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail)
+{
+    assert(f->details < MPR_DETAILS_MAX);
+    f->detail[f->details++] = detail;
+}
+
+void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char *text)
+{
+    mpr_finding_detail(f, (struct mpr_fact){ .key = key, .type = MPR_FACT_TEXT, .text = text });
+}
+
+const struct mpr_finding *mpr_finding_of(const struct mpr_insights *in, enum mpr_finding_kind kind,
+                                         uint8_t heap)
+{
+    for (size_t i = 0; i < in->findings; i++)
+        if (in->finding[i].kind == kind && in->finding[i].heap == heap) return &in->finding[i];
+    return NULL;
+}
+
+static const struct mpr_fact *with_key(const struct mpr_fact *fact, size_t facts, const char *key,
+                                       size_t length)
+{
+    for (size_t i = 0; i < facts; i++)
+        if (strncmp(fact[i].key, key, length) == 0 && !fact[i].key[length]) return &fact[i];
+    return NULL;
+}
+
+const struct mpr_fact *mpr_finding_value(const struct mpr_finding *f, const char *key,
+                                         size_t length)
+{
+    const struct mpr_fact *fact = with_key(f->fact, f->facts, key, length);
+    return fact ? fact : with_key(f->detail, f->details, key, length);
+}
+
+/* ---- competition */
+
+/* A finding that another one of its heap explains. */
+struct covered {
+    enum mpr_finding_kind by, kind;
+    unsigned times; /* the largest ratio of its bytes to those of the other, or 0 for any ratio */
+    enum mpr_finding_variant variant; /* required variant of the other, or 0 for any */
+};
+static const struct covered covered[] = {
+    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_GROWTH, 0 },
+    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_ACTIVATIONS, 0 },
+    { MPR_FINDING_FAILED_ATTEMPT, MPR_FINDING_HOLDER, 0 },
+    /* blocks of several forward passes, which one backward pass would free */
+    { MPR_FINDING_ACTIVATIONS, MPR_FINDING_GROWTH, 2, MPR_VARIANT_WITHOUT_BACKWARD },
+    { MPR_FINDING_WORKSPACES, MPR_FINDING_GROWTH, 2 },
+    /* blocks that a captured graph keeps or uses again */
+    { MPR_FINDING_GRAPH_POOLS, MPR_FINDING_GROWTH, 1 },
+    { MPR_FINDING_GRAPH_POOLS, MPR_FINDING_TEMPORARIES, 1 },
+    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_GRAPH_POOLS, 0 },
+    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_GROWTH, 1 },
+    { MPR_FINDING_GRAPH_PER_SHAPE, MPR_FINDING_TEMPORARIES, 1 },
+    /* a part of what makes the instance large; others do not need as much */
+    { MPR_FINDING_INSTANCE, MPR_FINDING_TEMPORARIES, 2 },
+    { MPR_FINDING_INSTANCE, MPR_FINDING_ACTIVATIONS, 0 },
+};
+
+static bool is_covered(const struct mpr_insights *in, const struct mpr_finding *f)
+{
+    for (size_t i = 0; i < sizeof covered / sizeof *covered; i++)
+        for (size_t k = 0; k < in->findings; k++) {
+            const struct mpr_finding *other = &in->finding[k];
+            if (f->kind == covered[i].kind && other->kind == covered[i].by && !other->weak &&
+                other->heap == f->heap &&
+                (!covered[i].variant || other->variant == covered[i].variant) &&
+                (!covered[i].times || f->bytes / covered[i].times <= other->bytes))
+                return true;
+        }
+    return false;
+}
+
+uint64_t mpr_insights_missing(const struct mpr_insights *in)
+{
+    const struct mpr_insights_oom *o = &in->oom;
+    return o->free == MPF_UNKNOWN ? o->asked : mpr_saturating_sub(o->asked, o->free);
+}
+
+/* Places in the order: findings that would have made room for the request that failed, those that
+ * the program can do without, and those that it may need. */
+enum rank { MAKES_ROOM, SAVES, MAY_SAVE };
+
+static enum rank rank_of(const struct mpr_insights *in, const struct mpr_finding *f)
+{
+    if (f->weak) return MAY_SAVE;
+    return in->oom.told && mpf_heap_is_gpu(f->heap) && mpf_heap_device(f->heap) == in->oom.device &&
+                   f->bytes >= mpr_insights_missing(in)
+               ? MAKES_ROOM
+               : SAVES;
+}
+
+static int by_use(const void *left, const void *right, void *insights)
+{
+    const struct mpr_finding *a = left, *b = right;
+    const enum rank x = rank_of(insights, a), y = rank_of(insights, b);
+    if (x != y) return mpr_compare(x, y);
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    return mpr_heap_by_name(a->heap, b->heap);
+}
+
+/* Leaves one finding for each cause, and sorts them by use. */
+static void settle(struct mpr_insights *in)
+{
+    bool *drop = mpr_alloc(in->findings, sizeof *drop);
+    size_t kept = 0;
+    for (size_t i = 0; i < in->findings; i++) drop[i] = is_covered(in, &in->finding[i]);
+    for (size_t i = 0; i < in->findings; i++)
+        if (!drop[i]) in->finding[kept++] = in->finding[i];
+    in->findings = kept;
+    free(drop);
+    if (kept) qsort_r(in->finding, kept, sizeof *in->finding, by_use, in);
+}
 
 /* ---- evidence */
 
@@ -77,112 +233,62 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
     return g;
 }
 
-static size_t threads(const struct mpr_replay *r)
+/* Takes what the rules need besides the peaks, by the same grouping.  The result with the longer
+ * life comes first: its arena gets the frames (labels.h). */
+static void take_evidence(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < r->threads.count; i++) count += r->threads.at[i] && i;
-    return count;
-}
-
-static void fill_oom(struct mpr_insights *out, const struct mpr_reader *reader,
-                     const struct mpr_oom *oom)
-{
-    struct mpr_insights_oom *o = &out->oom;
-    *o = (struct mpr_insights_oom){ .told = true,
-                                    .capturing = oom->capturing,
-                                    .device = mpf_heap_device(oom->heap),
-                                    .time = oom->time,
-                                    .asked = oom->bytes,
-                                    .free = oom->free,
-                                    .total = oom->total,
-                                    .heap = oom->heap };
-    mpr_device_fill_state(&o->state, &out->arena, reader, &oom->snapshot);
-    o->path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
-}
-
-/* Takes what the rules need besides the peaks, by the same grouping. */
-static void end(struct mpr_insights_reading *g, const struct mpr_reader *reader)
-{
-    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    /* The result with the longer life comes first: its arena gets the frames (labels.h). */
-    if (oom) fill_oom(g->out, reader, oom);
-    if (oom) g->evidence.at_oom[mpf_heap_device(oom->heap)] = true;
+    struct mpr_insights *out = g->out;
+    const struct mpr_replay *r = &reader->replay;
+    const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
+    if (oom) {
+        const unsigned device = mpf_heap_device(oom->heap);
+        out->oom = (struct mpr_insights_oom){ .told = true,
+                                              .capturing = oom->capturing,
+                                              .device = device,
+                                              .time = oom->time,
+                                              .asked = oom->bytes,
+                                              .free = oom->free,
+                                              .total = oom->total,
+                                              .heap = oom->heap };
+        mpr_device_fill_state(&out->oom.state, &out->arena, reader, &oom->snapshot);
+        out->oom.path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
+        g->evidence.at_oom[device] = true;
+    }
     mpr_refusals_end(&g->refusals);
-    g->out->refused = mpr_refusals_newest(&g->refusals, &g->out->arena, reader);
+    out->refused = mpr_refusals_newest(&g->refusals, &out->arena, reader);
     mpr_segments_fill(&g->segments, reader, oom);
     mpr_prescan_take(&g->look, reader);
     mpr_retained_end(&g->retained, mpr_log_status(reader->log)->end_ns, false);
-    g->evidence.threads = threads(&reader->replay);
-    g->evidence.jemalloc = reader->replay.samples.source[MPR_SOURCE_JEMALLOC].count;
+    for (uint32_t i = 1; i < r->threads.count; i++) g->evidence.threads += r->threads.at[i] != NULL;
+    g->evidence.jemalloc = r->samples.source[MPR_SOURCE_JEMALLOC].count;
 }
 
-/* Takes the instances of the outermost range that repeats often enough to compare them. */
-static void take_instances(struct mpr_insights_reading *g, const struct mpr_reader *reader)
-{
-    const uint32_t repeat = mpr_repeats_outermost_with(reader->repeats, MPR_STEPS_LEAST);
-    if (!repeat) return;
-    g->look.range = mpr_repeats_name(reader->repeats, &g->out->arena, repeat);
-    g->measured = mpr_instances_none;
-    g->has_measured = mpr_instances_take_repeat(&g->measured, g->instances, reader, g->path, repeat,
-                                                MPF_HEAP_NONE);
-}
-
-/* ---- the rules */
-
-static void apply_rules(struct mpr_insights *out, const struct mpr_evidence *e)
-{
-    mpr_insights_torch(out, e);
-    mpr_insights_roles(out, e);
-    mpr_insights_device(out, e);
-    mpr_insights_steps(out, e);
-    mpr_insights_sites(out, e);
-    mpr_insights_growth(out, e);
-    mpr_insights_resident(out, e);
-    mpr_insights_host(out, e);
-    mpr_insights_family(out, e);
-    mpr_insights_uses(out, e);
-    mpr_insights_holders(out, e);
-    mpr_findings_settle(out);
-}
-
-/* ---- a log */
-
-/* Did memory run out, or may it have?  A program ends without a word in its log where it is killed,
- * but also where it has no more way to its log (chroot). */
-static bool died(const struct mpr_summary *s)
-{
-    if (s->oom != MPR_FATE_NO_OOM) return true;
-    if (s->complete || s->life != MPR_ENDED) return false;
-    return s->fate == MPR_FATE_UNKNOWN || (s->fate == MPR_FATE_SIGNAL && s->fate_status == SIGKILL);
-}
+/* ---- more readings */
 
 /* Reads the log again, so only if a range repeats. */
-static void read_steps(struct mpr_insights *out, struct mpr_insights_reading *g, const char *path,
-                       const struct mpr_progress *progress)
+static void read_steps(struct mpr_insights_reading *g, const struct mpr_progress *progress)
 {
+    struct mpr_insights *out = g->out;
     struct mpr_error none;
-    struct mpr_evidence *e = &g->evidence;
-    const char *range = g->look.range;
-    const struct mpr_steps_options options = { .instances = { .range = range },
+    const struct mpr_steps_options options = { .instances = { .range = g->look.range },
                                                .by = MPR_GROUP_AUTO,
-                                               .choice = &e->log->choice,
+                                               .choice = &out->peaks.log[0].choice,
                                                .known = g->has_measured ? &g->measured : NULL };
-    out->has_steps = range && mpr_steps_read(&out->steps, path, &options, progress, &none) == 0;
-    if (out->has_steps) e->steps = &out->steps;
+    out->has_steps =
+        g->look.range && mpr_steps_read(&out->steps, g->path, &options, progress, &none) == 0;
+    if (out->has_steps) g->evidence.steps = &out->steps;
 }
 
-/* Reads the log again if no range repeats.  A program that ends soon grows until its end. */
-static void read_leaks(struct mpr_insights *out, struct mpr_evidence *e,
-                       const struct mpr_prescan *look, const char *path,
-                       const struct mpr_progress *progress)
+/* Reads the log again for call sites that grow: by the instances of the range that repeats, or over
+ * time. */
+static void read_leaks(struct mpr_insights_reading *g, const struct mpr_progress *progress)
 {
+    struct mpr_insights *out = g->out;
     struct mpr_error none;
-    const struct mpr_leaks_options options = { .by = MPR_GROUP_AUTO,
-                                               .at_end = true,
-                                               .known = look };
-    out->has_leaks = !look->range && look->end_ns >= MPR_STARTUP_NS &&
-                     mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
-    if (out->has_leaks) e->leaks = &out->leaks;
+    const struct mpr_leaks_options options = {
+        .by = MPR_GROUP_AUTO, .range = g->look.range, .at_end = true, .known = &g->look
+    };
+    out->has_leaks = mpr_leaks_read(&out->leaks, g->path, &options, progress, &none) == 0;
 }
 
 /* Reads the log again for the instant of the highest resident memory, if that says more than the
@@ -223,92 +329,67 @@ static void take_states(struct mpr_insights_reading *g, const struct mpr_progres
     g->evidence.state = g->state;
 }
 
-/* Returns the growth that steps found, which has no owner yet, or NULL. */
-static struct mpr_finding *nameless_growth(struct mpr_insights *out)
+/* Names the site that grew most, and its part of the growth, if steps found growth without an
+ * owner: they show how much each instance keeps, and another reading finds the site. */
+static void name_growth(struct mpr_insights_reading *g, const struct mpr_progress *progress)
 {
-    for (size_t i = 0; i < out->findings; i++)
-        if (out->finding[i].kind == MPR_FINDING_GROWTH && !out->finding[i].path.depth)
-            return &out->finding[i];
-    return NULL;
-}
-
-/* Names the site of that heap that grew most, and its part of the growth. */
-static void name_growth(struct mpr_insights *out, struct mpr_finding *f)
-{
+    struct mpr_insights *out = g->out;
+    struct mpr_finding *f = out->finding, *end = f + out->findings;
+    while (f < end && (f->kind != MPR_FINDING_GROWTH || f->path.depth)) f++;
+    if (f == end || !g->look.range || out->has_leaks) return;
+    read_leaks(g, progress);
+    if (!out->has_leaks || out->leaks.kept < MPR_LEAKS_LEAST) return;
     const struct mpr_leaks_heap *h = out->leaks.heap;
     const size_t heaps = out->leaks.peaks.log[0].heaps;
     uint64_t all = 0;
     for (size_t i = 0; i < heaps && h->live->heap != f->heap; i++) h++;
     if (h == out->leaks.heap + heaps || !h->growing.rows || !h->growing.row[0].row.path.depth)
         return;
+    const struct mpr_row *site = &h->growing.row[0].row;
     for (size_t i = 0; i < h->growing.rows; i++) all += h->growing.row[i].row.bytes;
-    f->path = h->growing.row[0].row.path;
+    f->path = site->path;
     if (h->growing.rows < 2 || !all) return;
-    mpr_finding_detail(f, (struct mpr_fact){ .key = "place_bytes",
-                                             .type = MPR_FACT_BYTES,
-                                             .estimated = h->growing.row[0].row.estimated,
-                                             .value = h->growing.row[0].row.bytes });
     mpr_finding_detail(
-        f, (struct mpr_fact){ .key = "sites_bytes", .type = MPR_FACT_BYTES, .value = all });
+        f, (struct mpr_fact){ "place_bytes", MPR_FACT_BYTES, site->estimated, site->bytes });
+    mpr_finding_detail(f, (struct mpr_fact){ "sites_bytes", MPR_FACT_BYTES, false, all });
 }
 
-/* Steps show how much each instance keeps.  Another reading, by their range, finds the site. */
-static void read_growth(struct mpr_insights *out, const struct mpr_prescan *look, const char *path,
-                        const struct mpr_progress *progress)
-{
-    struct mpr_error none;
-    const struct mpr_leaks_options options = {
-        .by = MPR_GROUP_AUTO, .range = look->range, .at_end = true, .known = look
-    };
-    struct mpr_finding *f = look->range && !out->has_leaks ? nameless_growth(out) : NULL;
-    if (!f) return;
-    out->has_leaks = mpr_leaks_read(&out->leaks, path, &options, progress, &none) == 0;
-    if (out->has_leaks && out->leaks.kept >= MPR_LEAKS_LEAST) name_growth(out, f);
-}
-
-/* Takes the breakdown at the peak, and the owners by Python stacks for the summary. */
-static void take_breakdown(struct mpr_insights_reading *g, struct mpr_reader *reader)
+/* Takes the breakdown at the instant, and the owners by Python stacks for the summary. */
+static void take_breakdown(struct mpr_insights_reading *g, struct mpr_breakdown_reading *breakdown,
+                           struct mpr_reader *reader, struct mpr_instant at)
 {
     struct mpr_insights *out = g->out;
     const struct mpr_choice python = { .by = MPR_GROUP_PYTHON, .source = "" };
-    if (!mpr_peaks_has_torch(&out->peaks.log[0]) || out->oom.told) return;
+    struct mpr_projection projection;
     if (!g->alone) {
-        struct mpr_projection projection;
-        mpr_peaks_init(&out->by_python,
-                       &(struct mpr_peaks_options){ .by = python.by, .at = MPR_INSTANT_PEAK });
+        mpr_peaks_init(&out->by_python, &(struct mpr_peaks_options){ .by = python.by, .at = at });
         mpr_projection_begin(&projection, &reader->replay, python.by, NULL);
         mpr_peaks_take(&out->by_python, reader, g->path, &python);
         mpr_projection_end(&projection, &reader->replay);
     }
-    mpr_breakdown_take(&out->breakdown, g->breakdown, reader, g->path);
+    mpr_breakdown_take(&out->breakdown, breakdown, reader, g->path);
     out->has_breakdown = true;
 }
 
-/* Reads the log again for the instant at which memory ran out. */
-static void read_breakdown(struct mpr_insights *out, const char *path, bool alone,
-                           const struct mpr_progress *progress)
+/* Reads the log again for the breakdown at the instant at which memory ran out. */
+static void read_breakdown(struct mpr_insights_reading *g, const struct mpr_progress *progress)
 {
     struct mpr_error none;
     struct mpr_reader reader;
-    const struct mpr_choice python = { .by = MPR_GROUP_PYTHON, .source = "" };
-    const struct mpr_instant at = MPR_INSTANT_AT(out->oom.time);
-    if (!mpr_peaks_has_torch(&out->peaks.log[0]) || !out->oom.told) return;
-    if (mpr_reader_open(&reader, path, MPR_GROUP_PLACE, at, &none) != 0) return;
-    struct mpr_breakdown_reading *b = mpr_breakdown_watch(&reader);
-    reader.replay.options.without_malloc = alone;
+    const struct mpr_instant at = MPR_INSTANT_AT(g->out->oom.time);
+    if (!mpr_peaks_has_torch(&g->out->peaks.log[0]) || !g->out->oom.told) return;
+    if (mpr_reader_open(&reader, g->path, MPR_GROUP_PLACE, at, &none) != 0) return;
+    struct mpr_breakdown_reading *breakdown = mpr_breakdown_watch(&reader);
+    reader.replay.options.without_malloc = g->alone;
     reader.repeats = mpr_repeats_watch(&reader.replay);
-    out->has_breakdown = mpr_reader_replay(&reader, path, progress, &none) == 0;
-    if (out->has_breakdown) {
-        struct mpr_projection projection;
-        mpr_peaks_init(&out->by_python, &(struct mpr_peaks_options){ .by = python.by, .at = at });
-        mpr_projection_begin(&projection, &reader.replay, python.by, NULL);
-        if (!alone) mpr_peaks_take(&out->by_python, &reader, path, &python);
-        mpr_projection_end(&projection, &reader.replay);
-        mpr_breakdown_take(&out->breakdown, b, &reader, path);
+    if (mpr_reader_replay(&reader, g->path, progress, &none) == 0) {
+        take_breakdown(g, breakdown, &reader, at);
         mpr_reader_close(&reader);
     }
-    mpr_breakdown_reading_free(b);
+    mpr_breakdown_reading_free(breakdown);
 }
+
+/* ---- a log */
 
 static void free_observers(struct mpr_insights_reading *g)
 {
@@ -320,71 +401,99 @@ static void free_observers(struct mpr_insights_reading *g)
     mpr_own_peaks_free(&g->by_python);
 }
 
-static void find_device_evidence(struct mpr_insights_reading *g, const struct mpr_reader *reader,
-                                 const struct mpr_oom *oom)
+/* Takes what is grouped by call site or is about devices.  It comes before a projection: the cells
+ * are those that the observer has seen. */
+static void take_sites(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
+    struct mpr_arena *arena = &g->out->arena;
+    struct mpr_evidence *e = &g->evidence;
     const struct mpr_gpu *gpu = &reader->replay.gpu;
+    const struct mpr_oom *oom = mpr_oom_newest(gpu);
+    mpr_survivors_settle(&g->survivors);
+    e->site_growth = mpr_site_growth_find(arena, &g->survivors, reader, &e->site_growths);
+    e->site_temporary =
+        mpr_site_temporaries_find(arena, &g->survivors, reader, &e->site_temporaries);
+    e->site_use = mpr_site_uses_find(arena, &g->survivors, reader, &e->site_uses);
+    e->churn = mpr_segment_churn_find(arena, &g->survivors, reader, &e->churns);
+    e->device = g->device;
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         const bool failed = oom && mpf_heap_device(oom->heap) == i;
-        mpr_device_evidence_fill(&g->device[i], &g->out->arena, reader,
+        mpr_device_evidence_fill(&g->device[i], arena, reader,
                                  failed ? &oom->snapshot : &gpu->device[i].peak,
                                  failed ? oom : NULL);
     }
     for (uint32_t i = 0; i < gpu->ooms; i++)
-        g->evidence.refusals[mpf_heap_device(gpu->oom[i].heap)] += gpu->oom[i].attempts;
-    g->evidence.device = g->device;
-}
-
-/* Before a projection: the cells are those that the observer has seen. */
-static void find_sites(struct mpr_insights_reading *g, const struct mpr_reader *reader)
-{
-    const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
-    struct mpr_evidence *e = &g->evidence;
-    mpr_survivors_settle(&g->survivors);
-    e->site_growth = mpr_site_growth_find(&g->out->arena, &g->survivors, reader, &e->site_growths);
-    e->site_temporary =
-        mpr_site_temporaries_find(&g->out->arena, &g->survivors, reader, &e->site_temporaries);
-    e->site_use = mpr_site_uses_find(&g->out->arena, &g->survivors, reader, &e->site_uses);
-    e->churn = mpr_segment_churn_find(&g->out->arena, &g->survivors, reader, &e->churns);
-    find_device_evidence(g, reader, oom);
+        e->refusals[mpf_heap_device(gpu->oom[i].heap)] += gpu->oom[i].attempts;
 }
 
 void mpr_insights_take(struct mpr_insights_reading *g, struct mpr_reader *reader)
 {
+    struct mpr_insights *out = g->out;
     struct mpr_projection projection;
     const struct mpr_choice choice = mpr_choose(reader);
-    find_sites(g, reader);
-    mpr_peaks_init(&g->out->peaks,
+    take_sites(g, reader);
+    mpr_peaks_init(&out->peaks,
                    &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
     mpr_projection_begin(&projection, &reader->replay, choice.by, NULL);
-    mpr_peaks_take(&g->out->peaks, reader, g->path, &choice);
-    end(g, reader);
+    mpr_peaks_take(&out->peaks, reader, g->path, &choice);
+    take_evidence(g, reader);
     mpr_projection_end(&projection, &reader->replay);
-    take_breakdown(g, reader);
-    take_instances(g, reader);
+    if (mpr_peaks_has_torch(&out->peaks.log[0]) && !out->oom.told)
+        take_breakdown(g, g->breakdown, reader, MPR_INSTANT_PEAK);
+    /* The instances of the outermost range that repeats often enough to compare them. */
+    const uint32_t repeat = mpr_repeats_outermost_with(reader->repeats, MPR_STEPS_LEAST);
+    if (repeat) {
+        g->look.range = mpr_repeats_name(reader->repeats, &out->arena, repeat);
+        g->measured = mpr_instances_none;
+        g->has_measured = mpr_instances_take_repeat(&g->measured, g->instances, reader, g->path,
+                                                    repeat, MPF_HEAP_NONE);
+    }
     free_observers(g);
+}
+
+/* Returns true if memory ran out, or may have run out.  A program ends without an END in its log if
+ * it is killed, but also if it can no longer reach its log (chroot). */
+static bool died(const struct mpr_summary *s)
+{
+    if (s->oom != MPR_FATE_NO_OOM) return true;
+    if (s->complete || s->life != MPR_ENDED) return false;
+    return s->fate == MPR_FATE_UNKNOWN || (s->fate == MPR_FATE_SIGNAL && s->fate_status == SIGKILL);
 }
 
 void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_processes *family,
                          const struct mpr_progress *progress)
 {
     struct mpr_insights *out = g->out;
+    struct mpr_evidence *e = &g->evidence;
     out->family = family;
     mpr_peaks_finish(&out->peaks);
-    g->evidence.log = &out->peaks.log[0];
-    out->died = died(&g->evidence.log->summary);
-    if (out->died) mpr_retained_end(&g->retained, g->evidence.log->summary.duration_ns, true);
-    g->evidence.retained = g->retained.largest;
-    g->evidence.segments = &g->segments;
-    g->look.choice = out->peaks.log[0].choice;
-    read_steps(out, g, g->path, progress);
-    read_leaks(out, &g->evidence, &g->look, g->path, progress);
-    read_breakdown(out, g->path, g->alone, progress);
+    e->log = &out->peaks.log[0];
+    out->died = died(&e->log->summary);
+    if (out->died) mpr_retained_end(&g->retained, e->log->summary.duration_ns, true);
+    e->retained = g->retained.largest;
+    e->segments = &g->segments;
+    g->look.choice = e->log->choice;
+    read_steps(g, progress);
+    /* A program that ends soon grows until its end. */
+    if (!g->look.range && g->look.end_ns >= MPR_STARTUP_NS) read_leaks(g, progress);
+    if (out->has_leaks) e->leaks = &out->leaks;
+    read_breakdown(g, progress);
     if (!g->alone) read_at_rss(out, g->path, progress);
-    if (out->has_breakdown) g->evidence.breakdown = &out->breakdown;
+    if (out->has_breakdown) e->breakdown = &out->breakdown;
     take_states(g, progress);
-    apply_rules(out, &g->evidence);
-    read_growth(out, &g->look, g->path, progress);
+    mpr_insights_torch(out, e);
+    mpr_insights_roles(out, e);
+    mpr_insights_device(out, e);
+    mpr_insights_steps(out, e);
+    mpr_insights_sites(out, e);
+    mpr_insights_growth(out, e);
+    mpr_insights_resident(out, e);
+    mpr_insights_host(out, e);
+    mpr_insights_family(out, e);
+    mpr_insights_uses(out, e);
+    mpr_insights_holders(out, e);
+    settle(out);
+    name_growth(g, progress);
     mpr_insights_end(g);
 }
 

@@ -75,7 +75,7 @@ static struct mpr_path oldest_in(const struct mpr_segments_device *d,
  * largest.  Only pools that exist at the same time count: a server that captures again frees its
  * earlier pools.  PyTorch empties its cache at the begin of a capture, so the device's peak may be
  * earlier than the last pool. */
-static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *e,
+static void separate_pools(struct mpr_insights *out, const struct mpr_evidence *e,
                            const struct mpr_segments_device *d)
 {
     const struct mpr_block_group *most = e->device ? &e->device[d->index].graph_pools : NULL;
@@ -90,7 +90,7 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *
         largest = pool->bytes;
         owner = pool;
     }
-    if (pools < 2 || !mpr_worth(bytes - largest, bytes)) return false;
+    if (pools < 2 || !mpr_worth(bytes - largest, bytes)) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_GRAPH_POOLS, mpf_heap_gpu(MPF_HEAP_TORCH, d->index),
                         d->time, bytes - largest);
@@ -100,21 +100,22 @@ static bool separate_pools(struct mpr_insights *out, const struct mpr_evidence *
     mpr_finding_count(f, "pools", pools);
     mpr_finding_bytes(f, "pool_bytes", bytes);
     mpr_finding_bytes(f, "largest_pool_bytes", largest);
-    if (!most || most->bytes <= bytes || most->time < d->time || e->at_oom[d->index]) return true;
+    if (!most || most->bytes <= bytes || most->time < d->time || e->at_oom[d->index]) return;
     mpr_finding_count(f, "later_pools", most->count);
     mpr_finding_bytes(f, "later_pool_bytes", most->bytes);
-    return true;
 }
 
 /* Only the graph can use the free memory between its kernels' buffers.  That does no harm until
- * memory runs out. */
+ * memory runs out.  If there are separate pools, one pool for all of them is the better advice. */
 static void closed_pools(struct mpr_insights *out, const struct mpr_evidence *e, unsigned device)
 {
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_TORCH, device);
     const struct mpr_device_state *s = &e->state[device];
-    if (!e->at_oom[device] || !s->valid || !mpr_worth(s->pool_free, s->torch_segments)) return;
+    if (!e->at_oom[device] || !s->valid || !mpr_worth(s->pool_free, s->torch_segments) ||
+        mpr_finding_of(out, MPR_FINDING_GRAPH_POOLS, heap))
+        return;
     struct mpr_finding *f =
-        mpr_finding_add(out, MPR_FINDING_GRAPH_POOLS_FREE, mpf_heap_gpu(MPF_HEAP_TORCH, device),
-                        s->time, s->pool_free);
+        mpr_finding_add(out, MPR_FINDING_GRAPH_POOLS_FREE, heap, s->time, s->pool_free);
     mpr_finding_bytes(f, "free_bytes", s->pool_free);
     mpr_finding_bytes(f, "segment_bytes", s->torch_segments);
 }
@@ -211,16 +212,14 @@ static void empty_cache(struct mpr_insights *out, const struct mpr_evidence *e)
 
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e)
 {
-    bool separate[MPF_GPUS] = { false };
     for (size_t i = 0; i < e->segments->devices; i++) {
-        const struct mpr_segments_device *d = &e->segments->device[i];
-        fragmentation(out, e, d);
-        separate[d->index] = separate_pools(out, e, d);
+        fragmentation(out, e, &e->segments->device[i]);
+        separate_pools(out, e, &e->segments->device[i]);
     }
     for (size_t i = 0; i < e->log->devices; i++) {
         const unsigned device = e->log->device[i].index;
         cache(out, e, device);
-        if (!separate[device]) closed_pools(out, e, device);
+        closed_pools(out, e, device);
         if (!e->device) continue;
         graph_per_shape(out, e, device);
         workspaces(out, e, device);
@@ -268,24 +267,19 @@ static void other_pool(struct mpr_insights *out, const struct mpr_evidence *e,
     mpr_finding_bytes(f, "used_bytes", s->used);
 }
 
-/* Returns true if memory ran out, or if something else than pools has a part of the device. */
-static bool is_shared(const struct mpr_evidence *e, const struct mpr_device_state *s,
-                      unsigned device)
-{
-    enum { LEAST_SHARE = 16 };
-    const uint64_t pools = (uint64_t)mpr_device_bytes(s, MPR_USE_POOLS);
-    return e->at_oom[device] || mpr_saturating_sub(s->tracked, pools) >= s->used / LEAST_SHARE;
-}
-
-/* A stream-ordered pool keeps freed memory up to its release threshold.  PyTorch sets none. */
+/* A stream-ordered pool keeps freed memory up to its release threshold.  PyTorch sets none.  That
+ * does no harm unless memory ran out, or something else than pools has a part of the device. */
 static void pool_kept(struct mpr_insights *out, const struct mpr_evidence *e,
                       const struct mpr_device_state *s, unsigned device)
 {
-    enum { LARGE_SHARE = 4 };
+    enum { LARGE_SHARE = 4, LEAST_SHARE = 16 };
     const uint8_t heap = mpf_heap_gpu(MPF_HEAP_POOL, device);
     const int64_t pools = mpr_device_bytes(s, MPR_USE_POOLS);
     const struct mpr_heap_peak *users = mpr_peaks_heap(e->log, heap);
-    if (!e->device || pools <= 0 || has_room(e, device) || !is_shared(e, s, device)) return;
+    if (!e->device || pools <= 0 || has_room(e, device)) return;
+    if (!e->at_oom[device] &&
+        mpr_saturating_sub(s->tracked, (uint64_t)pools) < s->used / LEAST_SHARE)
+        return;
     const uint64_t live = e->device[device].pool_live,
                    kept = mpr_saturating_sub((uint64_t)pools, live);
     if (kept < MPR_WORTH_BYTES || kept < s->used / LARGE_SHARE) return;
@@ -376,13 +370,8 @@ static struct mpr_finding *other_process(struct mpr_insights *out, uint64_t byte
     return f;
 }
 
-/* Other ranks of the same job are not other processes: ranks are compared with each other. */
-static bool is_peer(const struct mpr_evidence *e, const struct mpr_process_info *process)
-{
-    return *e->log->summary.process.rank && *process->rank;
-}
-
-/* Memory ran out on a GPU that other processes use. */
+/* Memory ran out on a GPU that other processes use.  Other ranks of the same job are not other
+ * processes: ranks are compared with each other. */
 static void other_processes(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const struct mpr_device_state *s = &out->oom.state;
@@ -392,7 +381,7 @@ static void other_processes(struct mpr_insights *out, const struct mpr_evidence 
     uint64_t all = without_log;
     if (!out->oom.told || !s->valid) return;
     for (size_t i = 0; i < s->shares; i++) {
-        if (is_peer(e, s->share[i].process)) continue;
+        if (*e->log->summary.process.rank && *s->share[i].process->rank) continue;
         if (!largest) largest = &s->share[i];
         all += s->share[i].bytes;
     }

@@ -1,40 +1,101 @@
-/* Rules on host memory: freed blocks that malloc keeps, and private memory of forked workers, which
- * is blocks that they allocated and pages of their parent that they copied by writing to them. */
+/* Rules on host memory: freed blocks that malloc keeps, resident memory that no allocation
+ * explains, and private memory of forked workers, which is blocks that they allocated and pages of
+ * their parent that they copied by writing to them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "amount.h"
+#include "arena.h"
 #include "evidence.h"
+#include "mpf/sample.h"
 #include "outliers.h"
+#include "replay.h"
+#include "resident.h"
+
+/* ---- samples of anonymous memory */
+
+enum { SECOND_NS = 1000000000 };
+
+static uint64_t known(uint64_t value) { return value == MPF_UNKNOWN ? 0 : value; }
+
+/* Returns the bytes that host/heap fell by since the newest sample. */
+static uint64_t freed_since_sample(const struct mpr_retained_samples *s, const struct mpr_replay *r)
+{
+    return mpr_saturating_sub(s->newest_sample.heap, r->accounts.heap[MPF_HEAP_HOST].bytes);
+}
+
+static struct mpr_retained sampled(const struct mpr_retained_samples *s, const struct mpr_replay *r)
+{
+    const uint64_t *value = r->samples.source[MPR_SOURCE_RSS].now.value;
+    const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST],
+                          *mappings = &r->accounts.heap[MPF_HEAP_MMAP];
+    return (struct mpr_retained){ .time = r->now,
+                                  .anonymous = known(value[MPF_RSS_ANON]),
+                                  .live = heap->bytes + mappings->bytes,
+                                  .memprof = known(value[MPF_RSS_MEMPROF]),
+                                  .fallen = mpr_saturating_sub(heap->peak_bytes, heap->bytes),
+                                  .kept_at_most =
+                                      s->newest_sample.kept_at_most + freed_since_sample(s, r) };
+}
+
+static void look_at_peak(struct mpr_retained_samples *s, const struct mpr_replay *r)
+{
+    const uint64_t peak = r->accounts.heap[MPF_HEAP_HOST].peak_bytes;
+    if (s->peak == peak) return;
+    s->taken = 0;
+    memset(s->newest, 0, sizeof s->newest);
+    s->largest = (struct mpr_retained){ 0 };
+    s->peak = s->newest_sample.heap = peak;
+    s->newest_sample.kept_at_most = 0;
+}
+
+/* Keeps the largest sample among those that are at least `lasting` old.  A normal exit frees all
+ * blocks, so its last second does not count; the last samples of a killed process do. */
+static void count_lasting(struct mpr_retained_samples *s, uint64_t time, uint64_t lasting)
+{
+    struct mpr_retained *most = &s->largest;
+    for (size_t i = 0; i < MPR_RETAINED_NEWEST; i++) {
+        struct mpr_retained *at = &s->newest[i];
+        if (!at->time || mpr_saturating_sub(time, at->time) < lasting) continue;
+        at->others = s->others;
+        if (mpr_retained_bytes(at) > mpr_retained_bytes(most)) *most = *at;
+        at->time = 0;
+    }
+}
+
+/* A log has a sample of the kernel's figures only if they changed.  So the older sample is valid
+ * between two samples, and this adds the live bytes of that time. */
+void mpr_retained_tick(struct mpr_retained_samples *s, const struct mpr_replay *r, uint64_t time)
+{
+    look_at_peak(s, r);
+    count_lasting(s, time, SECOND_NS);
+    s->newest[s->taken++ % MPR_RETAINED_NEWEST] = sampled(s, r);
+}
+
+/* Memory of earlier ticks may have been returned since then. */
+void mpr_retained_sample(struct mpr_retained_samples *s, const struct mpr_replay *r)
+{
+    const struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_HOST];
+    look_at_peak(s, r);
+    struct mpr_retained now = sampled(s, r);
+    if (now.fallen <= heap->peak_bytes / 8) s->others = mpr_retained_unowned(&now);
+    now.others = s->others;
+    s->newest_sample.kept_at_most = mpr_kept_at_most(
+        s->newest_sample.kept_at_most, freed_since_sample(s, r), mpr_retained_unowned(&now));
+    s->newest_sample.heap = heap->bytes;
+    for (size_t i = 0; i < MPR_RETAINED_NEWEST; i++)
+        if (mpr_saturating_sub(r->now, s->newest[i].time) < 2 * MPR_RETAINED_TICK_NS &&
+            now.anonymous < s->newest[i].anonymous)
+            s->newest[i].anonymous = now.anonymous;
+}
+
+void mpr_retained_end(struct mpr_retained_samples *s, uint64_t end, bool was_killed)
+{
+    count_lasting(s, end, was_killed ? 0 : SECOND_NS);
+}
 
 /* ---- malloc */
-
-/* Names the site of most blocks at the heap's peak, if at least half of the bytes that malloc may
- * have kept are freed blocks of it. */
-static void name_freed_blocks(struct mpr_finding *f, const struct mpr_heap_peak *h,
-                              const struct mpr_retained *r)
-{
-    const struct mpr_row *row = h->rows ? &h->row[0] : NULL;
-    if (!row || !row->path.depth || row->bytes < h->peak_bytes / 2 ||
-        mpr_saturating_sub(row->bytes, r->live) < mpr_retained_bytes(r) / 2)
-        return;
-    f->path = row->path;
-    mpr_finding_estimate(f, "freed_bytes", row->bytes, row->estimated);
-}
-
-/* Adds the private memory in no live block, by kind of mapping, if that is more.  It is measured,
- * without stacks, static data and memprof, but may include mappings that memprof does not record.
- * The estimate cannot have blocks that were freed before the heap's peak. */
-static void add_unowned(struct mpr_finding *f, const struct mpr_resident *r,
-                        const struct mpr_heap_peak *h, uint64_t kept)
-{
-    const uint64_t unowned =
-        mpr_saturating_sub(r->value[MPF_RESIDENT_BRK] + r->value[MPF_RESIDENT_ANON],
-                           r->live_blocks + r->live_mappings);
-    if (r->valid && r->time >= h->peak_time && unowned > kept)
-        mpr_finding_bytes(f, "unowned_bytes", unowned);
-}
 
 /* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
  * memory that belongs to no live block and appeared as blocks were freed.  Without malloc's blocks
@@ -57,8 +118,67 @@ void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "live_bytes", r->live);
     mpr_finding_bytes(f, "other_bytes", r->others);
     mpr_finding_bytes(f, "fallen_bytes", r->fallen);
-    name_freed_blocks(f, h, r);
-    add_unowned(f, &e->log->resident, h, kept);
+    /* The site of most blocks at the heap's peak is named if at least half of the bytes that malloc
+     * may have kept are freed blocks of it. */
+    const struct mpr_row *row = h->rows ? &h->row[0] : NULL;
+    if (row && row->path.depth && row->bytes >= h->peak_bytes / 2 &&
+        mpr_saturating_sub(row->bytes, r->live) >= kept / 2) {
+        f->path = row->path;
+        mpr_finding_estimate(f, "freed_bytes", row->bytes, row->estimated);
+    }
+    /* Private memory in no live block, by kind of mapping, is measured, without stacks, static data
+     * and memprof, but may include mappings that memprof does not record.  The estimate cannot have
+     * blocks that were freed before the heap's peak. */
+    const struct mpr_resident *resident = &e->log->resident;
+    const uint64_t private = resident->value[MPF_RESIDENT_BRK] + resident->value[MPF_RESIDENT_ANON],
+                   unowned =
+                       mpr_saturating_sub(private, resident->live_blocks + resident->live_mappings);
+    if (resident->valid && resident->time >= h->peak_time && unowned > kept)
+        mpr_finding_bytes(f, "unowned_bytes", unowned);
+}
+
+/* ---- resident memory without an owner, by kind of mapping */
+
+/* Adds a finding on @bytes, which it calls @key, if they are at least a quarter of @rss. */
+static struct mpr_finding *add_resident(struct mpr_insights *out, enum mpr_finding_kind kind,
+                                        uint64_t time, const char *key, uint64_t bytes,
+                                        uint64_t rss)
+{
+    if (bytes < MPR_WORTH_BYTES || bytes < rss / 4) return NULL;
+    struct mpr_finding *f = mpr_finding_add(out, kind, MPF_HEAP_HOST, time, bytes);
+    mpr_finding_bytes(f, key, bytes);
+    mpr_finding_bytes(f, "rss_bytes", rss);
+    return f;
+}
+
+static void add_kind(struct mpr_insights *out, const struct mpr_resident *r,
+                     enum mpr_finding_kind kind, int value)
+{
+    const struct mpr_resident_file *file = &r->file[value];
+    struct mpr_finding *f =
+        add_resident(out, kind, r->time, "resident_bytes", r->value[value], r->sum);
+    if (!f) return;
+    if (value == MPF_RESIDENT_STACKS)
+        mpr_finding_count(f, "stacks", r->value[MPF_RESIDENT_STACK_COUNT]);
+    if (!file->bytes) return;
+    mpr_finding_bytes(f, "largest_bytes", file->bytes);
+    mpr_finding_fact(f, (struct mpr_fact){ .key = "largest",
+                                           .type = MPR_FACT_TEXT,
+                                           .text = mpr_arena_text(&out->arena, file->path) });
+}
+
+void mpr_insights_resident(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_resident *r = &e->log->resident;
+    const struct mpr_reading *largest = &e->log->largest[MPR_READ_RSS];
+    const uint64_t tables = largest->value[MPF_RSS_PAGE_TABLES];
+    if (largest->valid && tables != MPF_UNKNOWN && e->log->rss_high != MPF_UNKNOWN)
+        add_resident(out, MPR_FINDING_PAGE_TABLES, r->valid ? r->time : e->log->summary.duration_ns,
+                     "page_table_bytes", tables, e->log->rss_high);
+    if (!r->valid) return;
+    add_kind(out, r, MPR_FINDING_FILE_MAPPINGS, MPF_RESIDENT_FILES);
+    add_kind(out, r, MPR_FINDING_STATIC_DATA, MPF_RESIDENT_DATA);
+    add_kind(out, r, MPR_FINDING_THREAD_STACKS, MPF_RESIDENT_STACKS);
 }
 
 /* ---- what a process holds */
@@ -113,12 +233,6 @@ static bool is_worker(const struct mpr_processes *all, const struct mpr_process 
     return true;
 }
 
-static bool is_below(const struct mpr_processes *all, size_t process, size_t top)
-{
-    while (process != top && process != MPR_NO_PROCESS) process = all->at[process].parent;
-    return process == top;
-}
-
 /* Returns the parent of the workers in the log's family.  The log's process is a worker, their
  * parent, or the process that started the parent, as with a fork server.  If there are several
  * parents, it is the parent of the workers that hold most. */
@@ -129,8 +243,9 @@ static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
     if (is_worker(all, &all->at[own])) return all->at[own].parent;
     for (size_t parent = 0; parent < all->count; parent++) {
         uint64_t bytes = 0;
-        if (!is_below(all, parent, own)) continue;
-        for (size_t i = 0; i < all->count; i++)
+        size_t top = parent;
+        while (top != own && top != MPR_NO_PROCESS) top = all->at[top].parent;
+        for (size_t i = 0; top == own && i < all->count; i++)
             if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
                 bytes += allocated_by(&all->at[i], &all->at[parent]) +
                          copied_by(&all->at[i], &all->at[parent]);
@@ -146,12 +261,9 @@ struct worker {
     const struct mpr_process *process;
 };
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct worker *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return a->process < b->process ? -1 : a->process > b->process;
-}
+MPR_COMPARE(by_bytes, struct worker,
+            mpr_compare(b->bytes, a->bytes)
+                ?: mpr_compare((uintptr_t)a->process, (uintptr_t)b->process))
 
 /* Fills the workers of one parent, those with the largest @bytes_of first.  Returns their number.
  */
@@ -167,17 +279,6 @@ static size_t find_workers(const struct mpr_processes *all, size_t parent,
                 (struct worker){ bytes_of(&all->at[i], &all->at[parent]), &all->at[i] };
     if (count) qsort(worker, count, sizeof *worker, by_bytes);
     return count;
-}
-
-/* Returns the bytes of the worker that holds the middle byte of all.  Many small workers would move
- * a median of workers, but not this one. */
-static uint64_t typical(const struct worker *worker, size_t count)
-{
-    uint64_t sum = 0, so_far = 0;
-    for (size_t i = 0; i < count; i++) sum += worker[i].bytes;
-    for (size_t i = 0; i < count; i++)
-        if ((so_far += worker[i].bytes) >= sum / 2) return worker[i].bytes;
-    return 0;
 }
 
 static bool ran_at(const struct mpr_process *p, uint64_t at)
@@ -210,13 +311,17 @@ struct pool {
     bool at_a_time;                /* more workers ran at other times */
 };
 
-/* Returns the workers that hold from half to twice the typical bytes: workers that load the same
- * data differ by their current batches. */
+/* Returns the workers that hold from half to twice the bytes of the worker that holds the middle
+ * byte of all: workers that load the same data differ by their current batches.  Many small workers
+ * would move a median of workers, but not this one. */
 static struct pool pool_of(struct worker *worker, size_t count)
 {
     const size_t ran = keep_concurrent(worker, count);
-    const uint64_t middle = typical(worker, ran);
     struct pool p = { .min = UINT64_MAX, .at_a_time = ran < count };
+    uint64_t sum = 0, so_far = 0, middle = 0;
+    for (size_t i = 0; i < ran; i++) sum += worker[i].bytes;
+    for (size_t i = 0; i < ran && !middle; i++)
+        if ((so_far += worker[i].bytes) >= sum / 2) middle = worker[i].bytes;
     for (size_t i = 0; i < ran; i++) {
         const uint64_t bytes = worker[i].bytes;
         if (bytes < middle - middle / 2 || bytes / 2 > middle) continue;

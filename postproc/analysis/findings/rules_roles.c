@@ -91,25 +91,20 @@ static void flattened_gradients(struct mpr_insights *out, const struct mpr_evide
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
-/* Returns the outer calls that all rows of at least that many bytes share. */
-static struct mpr_path common_path(const struct mpr_row *row, size_t rows, uint64_t least)
+/* Returns the outer calls that all large rows of the role share. */
+static struct mpr_path path_of_role(const struct mpr_role_share *share)
 {
+    const struct mpr_row *row = share->row;
     struct mpr_path path = row[0].path;
-    for (size_t i = 1; i < rows; i++) {
+    for (size_t i = 1; i < share->rows; i++) {
         size_t depth = 0;
-        if (row[i].bytes < least) continue;
+        if (row[i].bytes < share->bytes / 64) continue;
         while (depth < path.depth && depth < row[i].path.depth &&
                mpr_frame_compare(path.frame[depth], row[i].path.frame[depth]) == 0)
             depth++;
         path.depth = depth;
     }
     return path;
-}
-
-/* Returns the outer calls that all large rows of the role share. */
-static struct mpr_path path_of_role(const struct mpr_role_share *share)
-{
-    return common_path(share->row, share->rows, share->bytes / 64);
 }
 
 /* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
@@ -129,13 +124,6 @@ static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_
     if (path.depth) f->path = path;
 }
 
-static bool has_frame(struct mpr_path path, const char *name)
-{
-    for (size_t i = 0; i < path.depth; i++)
-        if (strcmp(path.frame[i]->name, name) == 0) return true;
-    return false;
-}
-
 /* The gradient of an embedding has all rows of its table, also those that the batch did not use.
  * In most models other gradients are larger. */
 static void embedding_gradient(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
@@ -143,9 +131,11 @@ static void embedding_gradient(struct mpr_insights *out, const struct mpr_breakd
     enum { LEAST_SHARE = 4 };
     const struct mpr_role_share *gradients = &h->role[MPR_ROLE_GRADIENTS];
     const struct mpr_row *row = gradients->rows ? gradients->row : NULL;
-    if (!row || !row->path.depth) return;
-    if (!has_frame(row->path, "Embedding.forward") || row->bytes < 2 * MPR_WORTH_BYTES ||
-        row->bytes < h->bytes / LEAST_SHARE || row->bytes < gradients->bytes / 2)
+    bool is_embedding = false;
+    for (size_t i = 0; row && i < row->path.depth; i++)
+        is_embedding |= strcmp(row->path.frame[i]->name, "Embedding.forward") == 0;
+    if (!is_embedding || row->bytes < 2 * MPR_WORTH_BYTES || row->bytes < h->bytes / LEAST_SHARE ||
+        row->bytes < gradients->bytes / 2)
         return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_TEMPORARIES, h->heap, h->time, row->bytes);
@@ -158,31 +148,23 @@ static void embedding_gradient(struct mpr_insights *out, const struct mpr_breakd
 
 /* ---- temporaries */
 
-/* Returns false outside of a pass.  Without a backward pass or an optimizer's step the end of a
- * forward pass is unknown. */
-static bool pass_of(const struct mpr_breakdown *b, enum mpr_phase phase,
-                    enum mpr_finding_variant *pass)
-{
-    *pass = MPR_VARIANT_MODULES;
-    if (!b->passes && !b->steps) return true;
-    *pass = phase == MPR_PHASE_FORWARD    ? MPR_VARIANT_FORWARD
-            : phase == MPR_PHASE_BACKWARD ? MPR_VARIANT_BACKWARD
-                                          : MPR_VARIANT_OPTIMIZER;
-    return phase == MPR_PHASE_FORWARD || phase == MPR_PHASE_BACKWARD ||
-           phase == MPR_PHASE_OPTIMIZER;
-}
-
 /* Reports the largest call site, because one call site can be changed.  Each pass has some
- * temporaries at its peak: those of one layer are fine. */
+ * temporaries at its peak: those of one layer are fine.  Without a backward pass or an optimizer's
+ * step the end of a forward pass is unknown. */
 static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
                         const struct mpr_breakdown_heap *h)
 {
     enum { PLACE_SHARE = 8, ALL_SHARE = 4, STEP_SHARE = 6, DEVICE_SHARE = 200 };
     const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
     const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
-    enum mpr_finding_variant pass;
-    if (!e->breakdown->ran || !pass_of(e->breakdown, h->phase, &pass) || !row || !row->path.depth)
-        return;
+    const struct mpr_breakdown *b = e->breakdown;
+    const bool has_passes = b->passes || b->steps;
+    const enum mpr_finding_variant pass = !has_passes                      ? MPR_VARIANT_MODULES
+                                          : h->phase == MPR_PHASE_FORWARD  ? MPR_VARIANT_FORWARD
+                                          : h->phase == MPR_PHASE_BACKWARD ? MPR_VARIANT_BACKWARD
+                                                                           : MPR_VARIANT_OPTIMIZER;
+    if (!b->ran || !row || !row->path.depth) return;
+    if (pass == MPR_VARIANT_OPTIMIZER && h->phase != MPR_PHASE_OPTIMIZER) return;
     const uint64_t least =
         pass == MPR_VARIANT_OPTIMIZER ? h->bytes / STEP_SHARE : h->bytes / PLACE_SHARE;
     if (row->bytes < MPR_WORTH_BYTES || row->bytes < least) return;
@@ -290,25 +272,20 @@ static void without_backward(struct mpr_insights *out, const struct mpr_evidence
 
 /* ---- holders */
 
-/* Returns true if a finding about the device would have made room for the request that failed. */
-static bool is_explained(const struct mpr_insights *out, unsigned device)
-{
-    const uint64_t needed = mpr_insights_missing(out);
-    for (size_t i = 0; i < out->findings; i++)
-        if (mpf_heap_is_gpu(out->finding[i].heap) && !out->finding[i].weak &&
-            mpf_heap_device(out->finding[i].heap) == device && out->finding[i].bytes >= needed)
-            return true;
-    return false;
-}
-
-/* Names the owner of most live memory if no other finding explains why memory ran out. The
- * owner is a call site, or a pass with its activations. */
+/* Names the owner of most live memory if no other finding on the device would have made room for
+ * the request that failed.  The owner is a call site, or a pass with its activations. */
 static void holders(struct mpr_insights *out, const struct mpr_evidence *e,
                     const struct mpr_breakdown_heap *h)
 {
     const struct mpr_role_share *activations = &h->role[MPR_ROLE_ACTIVATIONS];
     const struct mpr_row *largest = NULL;
-    if (!e->at_oom[h->device] || is_explained(out, h->device)) return;
+    if (!e->at_oom[h->device]) return;
+    for (size_t i = 0; i < out->findings; i++) {
+        const struct mpr_finding *other = &out->finding[i];
+        if (mpf_heap_is_gpu(other->heap) && mpf_heap_device(other->heap) == h->device &&
+            !other->weak && other->bytes >= mpr_insights_missing(out))
+            return;
+    }
     for (size_t i = 0; i < MPR_ROLES; i++)
         if (h->role[i].rows && (!largest || h->role[i].row->bytes > largest->bytes))
             largest = h->role[i].row;
@@ -378,33 +355,29 @@ static void held_for_inference(struct mpr_insights *out, const struct mpr_eviden
     mpr_user_frames_free(user_frames);
 }
 
-/* Returns true if constructors of the program's modules made the blocks, not those of PyTorch's
- * layers. */
-static bool is_own_constructor(struct mpr_path path)
-{
-    static const char layers[] = "torch/nn/";
-    bool constructs = false;
-    for (size_t i = 0; i < path.depth; i++) {
-        if (strncmp(path.frame[i]->file, layers, sizeof layers - 1) == 0) return false;
-        constructs |= strstr(path.frame[i]->name, ".__init__") != NULL;
-    }
-    return constructs;
-}
-
-/* Buffers that each module makes for itself, such as a mask.  The state of an optimizer has at
- * least a quarter of the bytes that it trains, even in 8 bits, and gradients have all of them. */
+/* Buffers that each module of the program makes for itself in its constructor, such as a mask.  The
+ * state of an optimizer has at least a quarter of the bytes that it trains, even in 8 bits, and
+ * gradients have all of them.  PyTorch's layers make parameters. */
 static void held_buffers(struct mpr_insights *out, const struct mpr_evidence *e,
                          const struct mpr_breakdown_heap *h)
 {
     enum { LEAST_SHARE = 4, LEAST_BYTES = 4 * MPR_WORTH_BYTES, STATE_SHARE = 4 };
+    static const char layers[] = "torch/nn/";
     const struct mpr_role_share *share = &h->role[MPR_ROLE_PARAMETERS];
     const struct mpr_row *row = share->rows ? share->row : NULL;
     const uint64_t state = h->role[MPR_ROLE_OPTIMIZER].bytes,
                    gradients = h->role[MPR_ROLE_GRADIENTS].bytes;
     if (e->at_oom[h->device] || !row || row->blocks < 2 || !state || row->bytes < LEAST_BYTES ||
         row->bytes < h->bytes / LEAST_SHARE || state >= row->bytes / STATE_SHARE ||
-        gradients >= row->bytes / STATE_SHARE || !is_own_constructor(row->path))
+        gradients >= row->bytes / STATE_SHARE)
         return;
+    bool constructs = false;
+    for (size_t i = 0; i < row->path.depth; i++) {
+        const struct mpr_frame *frame = row->path.frame[i];
+        if (strncmp(frame->file, layers, sizeof layers - 1) == 0) return;
+        constructs |= strstr(frame->name, ".__init__") != NULL;
+    }
+    if (!constructs) return;
     struct mpr_finding *f = add_held(out, h, MPR_VARIANT_HELD_BUFFERS, row);
     mpr_finding_bytes(f, "each_bytes", row->bytes / row->blocks);
     mpr_finding_bytes(f, "state_bytes", state);
