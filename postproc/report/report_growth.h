@@ -3,7 +3,7 @@
 #define MPR_REPORT_GROWTH_H
 
 #include "document.h"
-#include "ooms.h"
+#include "growth.h"
 
 /* Adds an object to JSON, or null if the growth is not valid.
  * @of: the first frame of its paths in flame graphs, or NULL if it is in none. */

@@ -63,7 +63,7 @@ static const struct mpr_column record_columns[] = {
 /* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
  * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
 static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_event *s,
-                               const struct mpr_host_refusal *f)
+                               const struct mpr_refused_request *f)
 {
     const struct mpr_host_oom *host = &log->host;
     const uint64_t unknown = UINT64_MAX, *cgroup = host->cgroup.value;
@@ -86,7 +86,7 @@ static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_
                                 : f ? f->time
                                     : host->end,
                         .bytes = s   ? s->bytes
-                                 : f ? f->largest
+                                 : f ? f->bytes
                                      : unknown,
                         .needed = s ? s->needed : unknown,
                         .free = s ? s->free : unknown,

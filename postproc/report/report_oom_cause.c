@@ -219,7 +219,7 @@ static bool asked_for_more(const struct cause *c, uint64_t bytes)
     const struct mpr_host_oom *host = &c->log->host;
     if (c->story) return c->story->bytes > bytes;
     for (size_t i = 0; !host->killed && i < host->refusals; i++)
-        if (host->refusal[i].largest > bytes) return true;
+        if (host->refusal[i].bytes > bytes) return true;
     return false;
 }
 

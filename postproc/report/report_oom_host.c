@@ -122,7 +122,7 @@ static void growth(struct mpr_document *doc, const struct mpr_host_oom *s, enum 
 /* ---- failed allocations */
 
 struct refusal {
-    struct mpr_host_refusal f;
+    struct mpr_refused_request f;
     const char *newest;
 };
 
@@ -135,7 +135,7 @@ static const struct mpr_column refusal_columns[] = {
     { .key = "thread", .type = MPR_TEXT, OF_REFUSAL(thread) },
     { .key = "errno", .type = MPR_COUNT, OF_REFUSAL(error) },
     { .key = "count", .title = "count", .type = MPR_COUNT, OF_REFUSAL(count), .width = 9 },
-    { .key = "largest_bytes", .title = "largest", .type = MPR_BYTES, OF_REFUSAL(largest),
+    { .key = "largest_bytes", .title = "largest", .type = MPR_BYTES, OF_REFUSAL(bytes),
       .after = "path" },
     { .key = "newest_ns", .title = "newest", .type = MPR_TIME, OF_REFUSAL(time),
       MPR_SHOWN_FIELD(MPR_TEXT, refusal, newest) },
@@ -146,7 +146,7 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     struct refusal *row = mpr_arena_alloc(&doc->arena, s->refusals * sizeof *row);
     for (size_t i = 0; i < s->refusals; i++) {
-        const struct mpr_host_refusal *f = &s->refusal[i];
+        const struct mpr_refused_request *f = &s->refusal[i];
         const char *why = strerror((int)f->error);
         row[i] = (struct refusal){ *f, mpr_arena_format(&doc->arena, "%s %s, %s, %s",
                                                         mpr_doc_time(doc, f->time),

@@ -6,28 +6,18 @@
 #include "amount.h"
 #include "device.h"
 #include "mpf/sample.h"
+#include "reader.h"
 
-void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t max)
+void mpr_growth_add(struct mpr_growth *g, struct mpr_path path, uint64_t before, uint64_t after,
+                    bool estimated)
 {
-    *b = (struct mpr_growth_builder){ .row = mpr_arena_alloc(arena, max * sizeof *b->row),
-                                      .max = max };
+    g->row[g->rows++] = (struct mpr_growth_row){ .path = path,
+                                                 .before = mpr_saturating_signed(before),
+                                                 .after = mpr_saturating_signed(after),
+                                                 .estimated = estimated };
 }
 
-void mpr_growth_add(struct mpr_growth_builder *b, struct mpr_path path, uint64_t before,
-                    uint64_t after, bool estimated)
-{
-    if (b->rows < b->max)
-        b->row[b->rows++] = (struct mpr_growth_row){ .path = path,
-                                                     .before = mpr_saturating_signed(before),
-                                                     .after = mpr_saturating_signed(after),
-                                                     .estimated = estimated };
-}
-
-static int by_path(const void *left, const void *right)
-{
-    const struct mpr_growth_row *a = left, *b = right;
-    return mpr_frame_compare_paths(a->path, b->path);
-}
+MPR_COMPARE(by_path, struct mpr_growth_row, mpr_frame_compare_paths(a->path, b->path))
 
 static int by_change(const void *left, const void *right)
 {
@@ -38,12 +28,12 @@ static int by_change(const void *left, const void *right)
     return by_path(left, right);
 }
 
-void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
+void mpr_growth_end(struct mpr_growth *g)
 {
-    struct mpr_growth_row *row = out->row = b->row;
+    struct mpr_growth_row *row = g->row;
     size_t merged = 0;
-    qsort(row, b->rows, sizeof *row, by_path);
-    for (size_t i = 0; i < b->rows; i++) {
+    qsort(row, g->rows, sizeof *row, by_path);
+    for (size_t i = 0; i < g->rows; i++) {
         if (!merged || by_path(&row[merged - 1], &row[i]) != 0) {
             row[merged++] = row[i];
             continue;
@@ -52,10 +42,10 @@ void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out)
         row[merged - 1].after = mpr_signed_add(row[merged - 1].after, row[i].after);
         row[merged - 1].estimated |= row[i].estimated;
     }
-    out->rows = 0;
+    g->rows = 0;
     for (size_t i = 0; i < merged; i++)
-        if (row[i].before != row[i].after) row[out->rows++] = row[i];
-    qsort(row, out->rows, sizeof *row, by_change);
+        if (row[i].before != row[i].after) row[g->rows++] = row[i];
+    qsort(row, g->rows, sizeof *row, by_change);
 }
 
 /* ---- two snapshots of a device */
@@ -74,14 +64,33 @@ const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mp
     return row;
 }
 
-/* Adds the parts of the account whose bytes are not in the rows by range. */
-static void add_parts(struct mpr_growth *out, struct mpr_arena *arena,
-                      const struct mpr_device_state *before, const struct mpr_device_state *after,
-                      bool torch)
+void mpr_growth_snapshots(struct mpr_growth *out, struct mpr_arena *arena,
+                          const struct mpr_reader *reader, const struct mpr_device_snapshot *before,
+                          const struct mpr_device_snapshot *after)
 {
-    for (size_t i = 0; i < after->parts; i++) {
-        const struct mpr_device_part *p = &after->part[i];
-        const int64_t bytes_before = mpr_device_bytes(before, p->use);
+    struct mpr_device_state old, new;
+    size_t old_rows, new_rows;
+    const bool torch = before->torches || after->torches;
+    mpr_device_fill_state(&old, arena, reader, before);
+    mpr_device_fill_state(&new, arena, reader, after);
+    const struct mpr_row *old_row = mpr_growth_blocks(arena, reader, before, torch, &old_rows),
+                         *new_row = mpr_growth_blocks(arena, reader, after, torch, &new_rows);
+    if (!old.valid || !new.valid) return;
+    const bool measured = old.used != MPF_UNKNOWN && new.used != MPF_UNKNOWN;
+    *out = (struct mpr_growth){ .valid = true,
+                                .time = before->time,
+                                .before = measured ? old.used : old.tracked,
+                                .after = measured ? new.used : new.tracked };
+    out->row = mpr_arena_alloc(arena, (old_rows + new_rows + new.parts) * sizeof *out->row);
+    for (size_t i = 0; i < old_rows; i++)
+        mpr_growth_add(out, old_row[i].path, old_row[i].bytes, 0, false);
+    for (size_t i = 0; i < new_rows; i++)
+        mpr_growth_add(out, new_row[i].path, 0, new_row[i].bytes, false);
+    mpr_growth_end(out);
+    /* Parts of the account whose bytes are not in the rows by range. */
+    for (size_t i = 0; i < new.parts; i++) {
+        const struct mpr_device_part *p = &new.part[i];
+        const int64_t bytes_before = mpr_device_bytes(&old, p->use);
         const bool is_by_range = torch
                                      ? p->use == MPR_USE_TORCH_LIVE
                                      : p->use >= MPR_USE_NCCL && p->use <= MPR_USE_OTHER_LIBRARIES;
@@ -93,31 +102,4 @@ static void add_parts(struct mpr_growth *out, struct mpr_arena *arena,
                                      .after = p->bytes };
     }
     qsort(out->row, out->rows, sizeof *out->row, by_change);
-}
-
-void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
-                         const struct mpr_reader *reader, const struct mpr_device_snapshot *before,
-                         const struct mpr_device_snapshot *after)
-{
-    struct mpr_device_state old, new;
-    struct mpr_growth_builder b;
-    size_t old_rows, new_rows;
-    const bool torch = before->torches || after->torches;
-    mpr_device_fill_state(&old, arena, reader, before);
-    mpr_device_fill_state(&new, arena, reader, after);
-    const struct mpr_row *old_row = mpr_growth_blocks(arena, reader, before, torch, &old_rows),
-                         *new_row = mpr_growth_blocks(arena, reader, after, torch, &new_rows);
-    if (!old.valid || !new.valid) return;
-    mpr_growth_begin(&b, arena, old_rows + new_rows + new.parts + old.parts);
-    for (size_t i = 0; i < old_rows; i++)
-        mpr_growth_add(&b, old_row[i].path, old_row[i].bytes, 0, false);
-    for (size_t i = 0; i < new_rows; i++)
-        mpr_growth_add(&b, new_row[i].path, 0, new_row[i].bytes, false);
-    mpr_growth_end(&b, out);
-    const bool measured = old.used != MPF_UNKNOWN && new.used != MPF_UNKNOWN;
-    out->before = measured ? old.used : old.tracked;
-    out->after = measured ? new.used : new.tracked;
-    add_parts(out, arena, &old, &new, torch);
-    out->valid = true;
-    out->time = before->time;
 }

@@ -1,23 +1,42 @@
-/* The difference of two instants: bytes by range, paired by path.  Private to this layer except for
- * the result (ooms.h). */
+/* The differences of two instants: bytes by range, paired by path, or by part of a device's
+ * account. Part of the results of oom and top. */
 #ifndef MPR_GROWTH_H
 #define MPR_GROWTH_H
 
-#include "ooms.h"
-#include "reader.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct mpr_growth_builder {
-    struct mpr_growth_row *row;
-    size_t rows, max;
+#include "arena.h"
+#include "frame.h"
+
+struct mpr_device_snapshot;
+struct mpr_reader;
+struct mpr_row;
+
+struct mpr_growth_row {
+    const char *key; /* a part of the account, or NULL for a path */
+    const struct mpr_frame *name;
+    struct mpr_path path;
+    int64_t before, after;
+    bool estimated; /* from samples */
+};
+struct mpr_growth {
+    bool valid;
+    uint64_t time;              /* the first instant */
+    uint64_t before, after;     /* sums */
+    struct mpr_growth_row *row; /* the largest change first */
+    size_t rows;
 };
 
-/* @max: the number of rows that will be added for both instants. */
-void mpr_growth_begin(struct mpr_growth_builder *b, struct mpr_arena *arena, size_t max);
-/* Adds bytes of either instant, in any order. */
-void mpr_growth_add(struct mpr_growth_builder *b, struct mpr_path path, uint64_t before,
+/* ---- for analyses */
+
+/* Adds a row with bytes of either instant, in any order.  The caller has allocated room for it. */
+void mpr_growth_add(struct mpr_growth *growth, struct mpr_path path, uint64_t before,
                     uint64_t after, bool estimated);
-/* Merges rows of one path and drops those that did not change.  The largest change comes first. */
-void mpr_growth_end(struct mpr_growth_builder *b, struct mpr_growth *out);
+/* Call it after the last row.  Merges rows of one path, drops those that did not change, and sorts.
+ */
+void mpr_growth_end(struct mpr_growth *growth);
 
 /* Returns a device's blocks by range: PyTorch's, or the driver's. */
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -26,8 +45,8 @@ const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mp
 
 /* Compares two snapshots of a device: PyTorch's blocks by range (the driver's if PyTorch has none),
  * and the other parts of the device's account. */
-void mpr_growth_pictures(struct mpr_growth *out, struct mpr_arena *arena,
-                         const struct mpr_reader *reader, const struct mpr_device_snapshot *before,
-                         const struct mpr_device_snapshot *after);
+void mpr_growth_snapshots(struct mpr_growth *out, struct mpr_arena *arena,
+                          const struct mpr_reader *reader, const struct mpr_device_snapshot *before,
+                          const struct mpr_device_snapshot *after);
 
 #endif

@@ -181,13 +181,14 @@ struct mpr_insights_oom {
     struct mpr_device_state state; /* the device's account at that time */
 };
 
-/* The newest allocation of host memory that failed. */
+/* Allocations of host memory that failed. */
 struct mpr_refused_request {
-    uint64_t count, time, bytes; /* count: of all failed allocations */
+    uint64_t count, time, bytes; /* time: of the newest one; bytes: of the largest one */
     unsigned error;              /* errno */
-    struct mpr_rlimit limit;     /* the limit that was reached */
     uint8_t heap;
+    const char *thread;
     struct mpr_path path;
+    struct mpr_rlimit limit; /* the limit that was reached, if this is one allocation */
 };
 
 struct mpr_insights {
@@ -195,7 +196,7 @@ struct mpr_insights {
     struct mpr_peaks peaks;  /* the log's peaks, by AUTO */
     struct mpr_peaks at_rss; /* when resident memory was highest, if that leads; otherwise no log */
     struct mpr_insights_oom oom;
-    struct mpr_refused_request refused;
+    struct mpr_refused_request refused; /* the newest one; count: of all */
     bool died;                          /* it may have been killed because host memory ran out */
     const struct mpr_processes *family; /* all processes of the run, or NULL if unknown */
     /* Results whose paths findings use. */

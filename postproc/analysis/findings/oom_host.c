@@ -19,14 +19,9 @@ static uint64_t live_bytes(const struct mpr_replay *r)
     return bytes;
 }
 
-static struct mpr_reading rss_now(const struct mpr_replay *r)
+static struct mpr_reading sample_now(const struct mpr_replay *r, enum mpr_source source)
 {
-    return mpr_reading_of(&r->samples.source[MPR_SOURCE_RSS].now);
-}
-
-static struct mpr_reading cgroup_now(const struct mpr_replay *r)
-{
-    return mpr_reading_of(&r->samples.source[MPR_SOURCE_CGROUP].now);
+    return mpr_reading_of(&r->samples.source[source].now);
 }
 
 /* ---- refusals */
@@ -34,7 +29,7 @@ static struct mpr_reading cgroup_now(const struct mpr_replay *r)
 static void take_limits(const struct mpr_refusals *refusals, struct mpr_limited *l,
                         const struct mpr_replay *r)
 {
-    l->limits = rss_now(r);
+    l->limits = sample_now(r, MPR_SOURCE_RSS);
     l->limit = mpr_reading_rlimit(&l->limits, l->refusal.largest,
                                   mpr_saturating_sub(live_bytes(r), refusals->measured));
 }
@@ -44,7 +39,7 @@ static void take_limits(const struct mpr_refusals *refusals, struct mpr_limited 
 static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r)
 {
     struct mpr_limited *const limited[] = { &refusals->newest, &refusals->pending };
-    const struct mpr_reading rss = rss_now(r);
+    const struct mpr_reading rss = sample_now(r, MPR_SOURCE_RSS);
     if (mpr_reading_newest(&rss, MPF_RSS_VM_SIZE) != MPF_UNKNOWN)
         refusals->measured = live_bytes(r);
     for (size_t i = 0; i < 2; i++) {
@@ -54,38 +49,26 @@ static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r
     }
 }
 
-/* Returns the kind of the refusal, without its bytes and count; NULL if there are too many kinds.
- */
-static struct mpr_refusal *kind_of(struct mpr_refusals *refusals, const struct mpr_refusal *new)
-{
-    for (size_t i = 0; i < refusals->kinds; i++) {
-        struct mpr_refusal *k = &refusals->kind[i];
-        if (k->node == new->node && k->thread == new->thread && k->error == new->error &&
-            k->heap == new->heap && k->at.stack == new->at.stack && k->at.python == new->at.python)
-            return k;
-    }
-    if (refusals->kinds == sizeof refusals->kind / sizeof *refusals->kind) return NULL;
-    struct mpr_refusal *kind = &refusals->kind[refusals->kinds++];
-    *kind = *new;
-    kind->count = kind->largest = 0;
-    return kind;
-}
-
-static void count_pending(struct mpr_refusals *refusals)
+/* A refusal that is of none of the kinds is only counted if there are too many kinds. */
+void mpr_refusals_end(struct mpr_refusals *refusals)
 {
     const struct mpr_refusal new = refusals->pending.refusal;
+    struct mpr_refusal *k = refusals->kind, *end = k + refusals->kinds;
     if (!new.count) return;
     refusals->newest = refusals->pending;
     refusals->pending = (struct mpr_limited){ 0 };
     refusals->count++;
-    struct mpr_refusal *k = kind_of(refusals, &new);
-    if (!k) return;
-    k->count++;
-    k->time = new.time;
-    if (new.largest > k->largest) k->largest = new.largest;
+    while (k < end &&
+           (k->node != new.node || k->thread != new.thread || k->error != new.error ||
+            k->heap != new.heap || k->at.stack != new.at.stack || k->at.python != new.at.python))
+        k++;
+    if (k < end) {
+        k->count++;
+        k->time = new.time;
+        if (new.largest > k->largest) k->largest = new.largest;
+    } else if (refusals->kinds < sizeof refusals->kind / sizeof *refusals->kind)
+        refusals->kind[refusals->kinds++] = new;
 }
-
-void mpr_refusals_end(struct mpr_refusals *refusals) { count_pending(refusals); }
 
 /* The kernel also refuses mappings for their arguments, addresses that are taken, and huge pages
  * that its pool does not have.  An allocator has one reason, and need not set errno. */
@@ -114,10 +97,10 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
     if (pending->count && allocates(e) && t->number == pending->thread) {
         if (e->size >= pending->largest - pending->largest / ROUNDED_BY)
             refusals->pending = (struct mpr_limited){ 0 };
-        else count_pending(refusals);
+        else mpr_refusals_end(refusals);
     }
     if (!is_out_of_memory(e)) return;
-    count_pending(refusals);
+    mpr_refusals_end(refusals);
     refusals->pending.refusal = (struct mpr_refusal){ .count = 1,
                                                       .largest = mpf_fail_bytes(e->addr, e->size),
                                                       .time = r->now,
@@ -130,30 +113,33 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
     refusals->pending.awaits_sample = true;
 }
 
+static struct mpr_refused_request request_of(struct mpr_arena *arena,
+                                             const struct mpr_reader *reader,
+                                             const struct mpr_refusal *r)
+{
+    return (struct mpr_refused_request){ .count = r->count,
+                                         .time = r->time,
+                                         .bytes = r->largest,
+                                         .error = r->error,
+                                         .heap = r->heap,
+                                         .thread =
+                                             mpr_label_thread(arena, &reader->replay, r->thread),
+                                         .path = mpr_label_best(arena, reader, r->node, r->at) };
+}
+
 struct mpr_refused_request mpr_refusals_newest(const struct mpr_refusals *refusals,
                                                struct mpr_arena *arena,
                                                const struct mpr_reader *reader)
 {
-    const struct mpr_refusal *newest = &refusals->newest.refusal;
-    struct mpr_refused_request out = { .count = refusals->count,
-                                       .time = newest->time,
-                                       .bytes = newest->largest,
-                                       .error = newest->error,
-                                       .limit = refusals->newest.limit,
-                                       .heap = newest->heap };
-    if (out.count) out.path = mpr_label_best(arena, reader, newest->node, newest->at);
-    return out;
+    struct mpr_refused_request newest = { .count = refusals->count };
+    if (!newest.count) return newest;
+    newest = request_of(arena, reader, &refusals->newest.refusal);
+    newest.count = refusals->count;
+    newest.limit = refusals->newest.limit;
+    return newest;
 }
 
 /* ---- after the first replay */
-
-/* Returns true if the cgroup's memory is within a twentieth of its limit. */
-static bool is_full(const struct mpr_reading *cgroup)
-{
-    const uint64_t limit = cgroup->valid ? cgroup->value[MPF_CGROUP_LIMIT] : MPF_UNKNOWN,
-                   usage = cgroup->valid ? cgroup->value[MPF_CGROUP_USAGE] : MPF_UNKNOWN;
-    return limit != MPF_UNKNOWN && usage != MPF_UNKNOWN && usage >= limit / 100 * 95;
-}
 
 /* Returns true if the process may have been killed because memory ran out.  A fault of the program
  * (SIGSEGV, SIGABRT) is another reason, and so is a signal that asks it to end, which a parent
@@ -170,12 +156,15 @@ bool mpr_host_look(struct mpr_host_oom *s, const struct mpr_summary *summary,
                    const struct mpr_replay *r, const struct mpr_refusals *refusals)
 {
     /* Growth is that of the last minute, or of the second half of a shorter run. */
-    const uint64_t last_ns = UINT64_C(60000000000);
+    const uint64_t last_ns = UINT64_C(60000000000), *cgroup = s->cgroup.value;
     *s = (struct mpr_host_oom){ .end = summary->duration_ns,
                                 .failures = refusals->count,
-                                .cgroup = cgroup_now(r),
-                                .rss = rss_now(r) };
-    s->full = is_full(&s->cgroup);
+                                .cgroup = sample_now(r, MPR_SOURCE_CGROUP),
+                                .rss = sample_now(r, MPR_SOURCE_RSS) };
+    /* The cgroup's memory is within a twentieth of its limit. */
+    s->full = s->cgroup.valid && cgroup[MPF_CGROUP_LIMIT] != MPF_UNKNOWN &&
+              cgroup[MPF_CGROUP_USAGE] != MPF_UNKNOWN &&
+              cgroup[MPF_CGROUP_USAGE] >= cgroup[MPF_CGROUP_LIMIT] / 100 * 95;
     s->killed = was_killed(summary, s->full);
     s->refused = s->failures && !s->killed;
     if (s->refused) s->end = refusals->newest.refusal.time;
@@ -193,64 +182,49 @@ static void take_end(struct mpr_host_end *end, const struct mpr_replay *r)
                                   .held = mpr_cell_totals_host(r),
                                   .cells = r->accounts.cells,
                                   .bytes = live_bytes(r),
-                                  .rss = rss_now(r),
-                                  .cgroup = cgroup_now(r) };
+                                  .rss = sample_now(r, MPR_SOURCE_RSS),
+                                  .cgroup = sample_now(r, MPR_SOURCE_CGROUP) };
 }
 
-void mpr_host_end_see(struct mpr_host_end *end, const struct mpr_replay *r,
+void mpr_host_end_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                       const struct mpf_event *e)
 {
+    struct mpr_host_end *end = arg;
+    (void)t;
     if (!end->taken && e->op == MPF_OP_FAIL && mpf_heap_is_host(e->heap) && r->now >= end->at)
         take_end(end, r);
-}
-
-void mpr_host_end_free(struct mpr_host_end *end) { free(end->held); }
-
-static void fill_growth(struct mpr_growth *out, struct mpr_arena *arena,
-                        const struct mpr_reader *reader, const struct mpr_host_end *end)
-{
-    const struct mpr_replay *r = &reader->replay;
-    const struct mpr_accounts *accounts = &r->accounts;
-    struct mpr_growth_builder b;
-    struct mpr_cell_totals *held = mpr_cell_totals_host(r);
-    mpr_growth_begin(&b, arena, accounts->cells);
-    for (uint32_t i = 0; i < accounts->cells; i++) {
-        const struct mpr_cell *cell = &accounts->cell[i];
-        if (mpf_heap_is_host(cell->heap))
-            mpr_growth_add(&b, mpr_label_path(arena, reader, cell), held[i].then,
-                           i < end->cells ? end->held[i].now : 0, held[i].estimated);
-    }
-    free(held);
-    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++) out->before += accounts->heap[i].peak_bytes;
-    out->after = end->bytes;
-    mpr_growth_end(&b, out);
-    out->valid = true;
-    out->time = r->options.at.from;
 }
 
 void mpr_host_fill(struct mpr_host_oom *s, struct mpr_arena *arena, const struct mpr_reader *reader,
                    const struct mpr_refusals *refusals, struct mpr_host_end *end)
 {
     const struct mpr_replay *r = &reader->replay;
+    const struct mpr_accounts *accounts = &r->accounts;
     const struct mpr_sample_track *track = &r->samples.source[MPR_SOURCE_RSS];
+    struct mpr_growth *growth = &s->growth;
     if (!end->taken) take_end(end, r);
     s->newest = mpr_refusals_newest(refusals, arena, reader);
     s->rss = end->rss;
     s->cgroup = end->cgroup;
     s->limits = s->refused ? refusals->newest.limits : s->rss;
     s->refusal = mpr_arena_alloc(arena, (refusals->kinds + 1) * sizeof *s->refusal);
-    for (size_t i = 0; i < refusals->kinds; i++) {
-        const struct mpr_refusal *k = &refusals->kind[i];
-        s->refusal[s->refusals++] =
-            (struct mpr_host_refusal){ .heap = k->heap,
-                                       .thread = mpr_label_thread(arena, r, k->thread),
-                                       .path = mpr_label_best(arena, reader, k->node, k->at),
-                                       .count = k->count,
-                                       .largest = k->largest,
-                                       .time = k->time,
-                                       .error = k->error };
+    for (size_t i = 0; i < refusals->kinds; i++)
+        s->refusal[s->refusals++] = request_of(arena, reader, &refusals->kind[i]);
+    struct mpr_cell_totals *held = mpr_cell_totals_host(r);
+    growth->row = mpr_arena_alloc(arena, accounts->cells * sizeof *growth->row);
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
+        if (mpf_heap_is_host(cell->heap))
+            mpr_growth_add(growth, mpr_label_path(arena, reader, cell), held[i].then,
+                           i < end->cells ? end->held[i].now : 0, held[i].estimated);
     }
-    fill_growth(&s->growth, arena, reader, end);
+    free(held);
+    mpr_growth_end(growth);
+    for (int i = MPF_HEAP_HOST; i <= MPF_HEAP_SHM; i++)
+        growth->before += accounts->heap[i].peak_bytes;
+    growth->after = end->bytes;
+    growth->valid = true;
+    growth->time = r->options.at.from;
     s->rss_then = mpr_reading_of(track->before[MPF_HEAP_HOST].valid ? &track->before[MPF_HEAP_HOST]
                                                                     : &track->after[MPF_HEAP_HOST]);
 }

@@ -31,7 +31,9 @@ struct mpr_refusals {
 /* Sees an event of the replay. */
 void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
                       const struct mpr_thread *t, const struct mpf_event *e);
-/* Call it after the last event, before any other use: the pending request has failed. */
+/* Counts the pending request, which has failed.  Call it after the last event, before any other
+ * use.
+ */
 void mpr_refusals_end(struct mpr_refusals *refusals);
 struct mpr_refused_request mpr_refusals_newest(const struct mpr_refusals *refusals,
                                                struct mpr_arena *arena,
@@ -42,7 +44,7 @@ struct mpr_refused_request mpr_refusals_newest(const struct mpr_refusals *refusa
 bool mpr_host_look(struct mpr_host_oom *s, const struct mpr_summary *summary,
                    const struct mpr_replay *r, const struct mpr_refusals *refusals);
 
-/* The state at the end of the report, taken in the second replay. */
+/* The state at the end of the report, taken in the second replay.  The caller frees `held`. */
 struct mpr_host_end {
     uint64_t at; /* ns; UINT64_MAX: after the last event */
     bool taken;
@@ -51,9 +53,9 @@ struct mpr_host_end {
     uint64_t bytes; /* of host memory */
     struct mpr_reading rss, cgroup;
 };
-void mpr_host_end_see(struct mpr_host_end *end, const struct mpr_replay *r,
+/* Sees an event of the second replay (struct mpr_watch).  @end: a struct mpr_host_end */
+void mpr_host_end_see(void *end, const struct mpr_replay *r, const struct mpr_thread *t,
                       const struct mpf_event *e);
-void mpr_host_end_free(struct mpr_host_end *end);
 
 /* Call it after a second replay whose instant is s->mark. */
 void mpr_host_fill(struct mpr_host_oom *s, struct mpr_arena *arena, const struct mpr_reader *reader,

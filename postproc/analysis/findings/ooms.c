@@ -57,12 +57,8 @@ static void fill_fits(struct mpr_oom_event *s)
 
 /* ---- live blocks at the event */
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mpr_gpu_block *const *a = left, *const *b = right;
-    const uint64_t x = mpr_gpu_backed(*a), y = mpr_gpu_backed(*b);
-    return x > y ? -1 : x < y;
-}
+MPR_COMPARE(by_size, const struct mpr_gpu_block *,
+            mpr_compare(mpr_gpu_backed(*b), mpr_gpu_backed(*a)))
 
 /* Returns the same number for all blocks that have one path in the report's grouping. */
 static uint64_t path_key(const struct mpr_reader *reader, const struct mpr_gpu_block *b)
@@ -175,19 +171,14 @@ struct good_spans {
     uint32_t newests, nodes, threads, spans, span_cap;
 };
 
-static bool failed_since(const struct mpr_gpu *g, uint64_t time)
-{
-    for (uint32_t i = g->ooms; i-- > 0 && g->oom[i].time >= time;)
-        if (g->oom[i].hard) return true;
-    return false;
-}
-
 static void end_instance(struct good_spans *g, const struct mpr_replay *r, uint32_t node)
 {
     while (node && r->ranges.node[node].domain) node = r->ranges.node[node].parent;
     if (!node || node >= g->nodes) return;
     const struct node *n = &g->node[node];
-    if (!n->count || failed_since(&r->gpu, n->begun)) return;
+    for (uint32_t i = r->gpu.ooms; i-- > 0 && r->gpu.oom[i].time >= n->begun;)
+        if (r->gpu.oom[i].hard) return;
+    if (!n->count) return;
     const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
     MPR_REACH(g->newest, repeat, g->newests);
     g->newest[repeat] = (struct good_span){ n->begun, r->now, node, n->count };
@@ -221,29 +212,6 @@ static struct good_span span_before(const struct good_spans *g, const struct mpr
     return best;
 }
 
-static void see_event(struct good_spans *g, const struct mpr_replay *r, const struct mpr_thread *t,
-                      const struct mpf_event *e)
-{
-    if (e->op == MPF_OP_PUSH || e->op == MPF_OP_POP) {
-        see_range(g, r, t, e);
-        return;
-    }
-    while (g->spans < r->gpu.ooms) {
-        MPR_GROW(g->span, g->spans, g->span_cap);
-        g->span[g->spans] = span_before(g, r, &r->gpu.oom[g->spans]);
-        g->spans++;
-    }
-}
-
-static void free_spans(struct good_spans *g)
-{
-    mpr_repeats_free(g->repeats);
-    free(g->newest);
-    free(g->node);
-    free(g->open);
-    free(g->span);
-}
-
 /* ---- the two replays */
 
 enum { WINDOWS = 16 };
@@ -257,19 +225,21 @@ struct reading {
     struct mpr_host_end end; /* by the second replay */
 };
 
-static void see_first(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                      const struct mpf_event *e)
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
 {
     struct reading *reading = arg;
-    see_event(&reading->good, r, t, e);
+    struct good_spans *g = &reading->good;
     mpr_refusals_see(&reading->refusals, r, t, e);
-}
-
-static void see_second(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                       const struct mpf_event *e)
-{
-    (void)t;
-    mpr_host_end_see(&((struct reading *)arg)->end, r, e);
+    if (e->op == MPF_OP_PUSH || e->op == MPF_OP_POP) {
+        see_range(g, r, t, e);
+        return;
+    }
+    while (g->spans < r->gpu.ooms) {
+        MPR_GROW(g->span, g->spans, g->span_cap);
+        g->span[g->spans] = span_before(g, r, &r->gpu.oom[g->spans]);
+        g->spans++;
+    }
 }
 
 static void choose_windows(struct reading *reading, const struct mpr_gpu *g)
@@ -293,7 +263,7 @@ static void fill_growth(struct mpr_ooms_log *log, struct mpr_arena *arena,
                                          *after = &reader->replay.gpu.oom[oom].snapshot;
         const struct good_span *span = &reading->good.span[oom];
         if (oom >= log->stories || !before->valid || !after->valid) continue;
-        mpr_growth_pictures(&log->story[oom].growth, arena, reader, before, after);
+        mpr_growth_snapshots(&log->story[oom].growth, arena, reader, before, after);
         if (span->instance)
             log->story[oom].good = mpr_arena_format(
                 arena, "%s:%" PRIu64,
@@ -333,12 +303,11 @@ static int replay(struct mpr_reader *reader, const struct mpr_ooms *ooms, enum m
 {
     if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
     reader->replay.options.backward_of = ooms->backward_of;
-    mpr_watch_begin(&reader->replay,
-                    (struct mpr_watch){ second ? see_second : see_first, reading });
     if (second) {
+        mpr_watch_begin(&reader->replay, (struct mpr_watch){ mpr_host_end_see, &reading->end });
         reader->replay.gpu.window = reading->window;
         reader->replay.gpu.windows = reading->windows;
-    }
+    } else mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, reading });
     return mpr_reader_replay(reader, path, progress, error);
 }
 
@@ -378,8 +347,12 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
     MPR_GROW(ooms->log, ooms->logs, ooms->cap);
     const int status = read_log(ooms, &ooms->log[ooms->logs], &reading, path, progress, error);
     for (size_t i = 0; i < reading.windows; i++) mpr_device_snapshot_free(&reading.window[i].peak);
-    free_spans(&reading.good);
-    mpr_host_end_free(&reading.end);
+    mpr_repeats_free(reading.good.repeats);
+    free(reading.good.newest);
+    free(reading.good.node);
+    free(reading.good.open);
+    free(reading.good.span);
+    free(reading.end.held);
     if (status == 0) ooms->logs++;
     return status;
 }

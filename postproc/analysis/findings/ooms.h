@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "device.h"
+#include "growth.h"
 #include "heap_names.h"
 #include "insights.h"
 #include "progress.h"
@@ -47,23 +48,6 @@ struct mpr_oom_place {
     struct mpr_path path;
 };
 
-/* The differences between two instants, largest first: of a range's bytes, or of a part of a
- * device's account. */
-struct mpr_growth_row {
-    const char *key; /* a part of the account, or NULL for a path */
-    const struct mpr_frame *name;
-    struct mpr_path path;
-    int64_t before, after;
-    bool estimated; /* from samples */
-};
-struct mpr_growth {
-    bool valid;
-    uint64_t time;          /* the first instant */
-    uint64_t before, after; /* sums */
-    struct mpr_growth_row *row;
-    size_t rows;
-};
-
 struct mpr_oom_event {
     uint64_t time, real_time; /* ns since the process's start; CLOCK_REALTIME, or 0 if unknown */
     uint8_t heap;
@@ -85,15 +69,6 @@ struct mpr_oom_event {
     const char *good;         /* its instance of the range, "step:11", or "" */
 };
 
-/* Allocations of host memory that failed in the same place in the same way. */
-struct mpr_host_refusal {
-    uint8_t heap;
-    const char *thread;
-    struct mpr_path path;
-    uint64_t count, largest, time; /* time: of the newest, ns */
-    unsigned error;                /* errno */
-};
-
 struct mpr_host_oom {
     bool told;         /* there is a report: */
     bool killed, full; /* killed, maybe out of memory; the cgroup is at its limit */
@@ -104,7 +79,7 @@ struct mpr_host_oom {
     struct mpr_growth growth; /* of live host memory, by range */
     struct mpr_reading rss_then, rss, cgroup; /* samples at the mark and at the end */
     struct mpr_reading limits;                /* the sample with the limits of that time */
-    struct mpr_host_refusal *refusal;
+    struct mpr_refused_request *refusal;      /* by place, thread and error */
     size_t refusals;
 };
 

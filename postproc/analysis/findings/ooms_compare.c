@@ -42,16 +42,11 @@ static uint64_t bytes_at_failure(const struct mpr_failure_state *t)
 }
 
 /* Logs of processes that did not fail come last, the largest first. */
-static int by_failure(const void *left, const void *right)
-{
-    const struct mpr_ooms_log *a = left, *b = right;
-    const uint64_t x = first_failure(a), y = first_failure(b), m = bytes_at_failure(&a->at_failure),
-                   n = bytes_at_failure(&b->at_failure);
-    if (a->run != b->run) return a->run < b->run ? -1 : 1;
-    if (x != y) return x < y ? -1 : 1;
-    if (m != n) return m > n ? -1 : 1;
-    return strcmp(a->summary.path, b->summary.path);
-}
+MPR_COMPARE(by_failure, struct mpr_ooms_log,
+            mpr_compare(a->run, b->run)
+                ?: mpr_compare(first_failure(a), first_failure(b))
+                ?: mpr_compare(bytes_at_failure(&b->at_failure), bytes_at_failure(&a->at_failure))
+                ?: strcmp(a->summary.path, b->summary.path))
 
 struct run {
     const char *id;
@@ -60,13 +55,8 @@ struct run {
 };
 
 /* Runs that failed come first, the newest one first. */
-static int by_run(const void *left, const void *right)
-{
-    const struct run *a = left, *b = right;
-    if (a->failed != b->failed) return a->failed ? -1 : 1;
-    if (a->start != b->start) return a->start > b->start ? -1 : 1;
-    return strcmp(a->id, b->id);
-}
+MPR_COMPARE(by_run, struct run,
+            mpr_compare(b->failed, a->failed) ?: mpr_compare(b->start, a->start) ?: strcmp(a->id, b->id))
 
 /* Returns the run with that id, which is added if it is new. */
 static struct run *find_run(struct run *run, size_t *runs, const char *id)
@@ -134,19 +124,6 @@ static void add(struct entries *e, struct mpr_path path, size_t log, uint64_t by
     e->at[e->count++] = (struct entry){ path, log, bytes, estimated };
 }
 
-static void add_host(struct entries *e, struct mpr_arena *arena, const struct mpr_reader *reader,
-                     size_t log)
-{
-    const struct mpr_replay *r = &reader->replay;
-    struct mpr_cell_totals *held = mpr_cell_totals_host(r);
-    for (uint32_t i = 0; i < r->accounts.cells; i++) {
-        const struct mpr_cell *cell = &r->accounts.cell[i];
-        if (mpf_heap_is_host(cell->heap))
-            add(e, mpr_label_path(arena, reader, cell), log, held[i].then, held[i].estimated);
-    }
-    free(held);
-}
-
 static void add_devices(struct entries *e, struct mpr_ooms *ooms, const struct mpr_reader *reader,
                         size_t log)
 {
@@ -186,23 +163,19 @@ static void fill_state(struct mpr_failure_state *out, struct mpr_arena *arena,
     }
 }
 
-/* A process that was killed has no event at the very instant of its death. */
-static bool is_alive(const struct mpr_ooms_log *log, uint64_t at)
-{
-    const uint64_t start = log->summary.process.start_ns,
-                   late = log->executed ? 0 : UINT64_C(1000000000);
-    return start && start <= at && at <= start + log->summary.duration_ns + late;
-}
-
+/* Reads the log of a process that was alive at the first failure.  A process that was killed has no
+ * event at the very instant of its death. */
 static void read_state(struct mpr_ooms *ooms, size_t index, struct entries *e,
                        const struct mpr_progress *progress)
 {
     struct mpr_ooms_log *log = &ooms->log[index];
     const char *path = log->summary.path;
+    const uint64_t start = log->summary.process.start_ns, at = ooms->first_failure,
+                   late = log->executed ? 0 : UINT64_C(1000000000);
     struct mpr_reader reader;
     struct mpr_error error;
-    if (!is_alive(log, ooms->first_failure)) return;
-    log->at_failure.time = ooms->first_failure - log->summary.process.start_ns;
+    if (!start || start > at || at > start + log->summary.duration_ns + late) return;
+    log->at_failure.time = at - start;
     if (mpr_reader_open(&reader, path, ooms->log[0].choice.by,
                         MPR_INSTANT_END_OF(log->at_failure.time), &error) != 0)
         return;
@@ -210,7 +183,15 @@ static void read_state(struct mpr_ooms *ooms, size_t index, struct entries *e,
     if (mpr_reader_replay(&reader, path, progress, &error) != 0) return;
     fill_state(&log->at_failure, &ooms->arena, &reader.replay);
     if (ooms->device_failure) add_devices(e, ooms, &reader, index);
-    else add_host(e, &ooms->arena, &reader, index);
+    else {
+        const struct mpr_accounts *accounts = &reader.replay.accounts;
+        struct mpr_cell_totals *held = mpr_cell_totals_host(&reader.replay);
+        for (uint32_t i = 0; i < accounts->cells; i++)
+            if (mpf_heap_is_host(accounts->cell[i].heap))
+                add(e, mpr_label_path(&ooms->arena, &reader, &accounts->cell[i]), index,
+                    held[i].then, held[i].estimated);
+        free(held);
+    }
     mpr_reader_close(&reader);
 }
 
@@ -228,23 +209,8 @@ static struct mpr_device_sum *sum_of(struct mpr_ooms *ooms, const char *host,
     return &ooms->sum[ooms->sums++];
 }
 
-/* The driver's figure at the refusal is newer than every sample of the GPU. */
-static void correct_used(struct mpr_ooms *ooms)
-{
-    const struct mpr_ooms_log *log = &ooms->log[0];
-    const struct mpr_oom_event *s = log->story, *end = log->story + log->stories;
-    while (s < end && (!s->hard || s->real_time != ooms->first_failure)) s++;
-    if (s == end || s->free == MPF_UNKNOWN || s->free > s->total) return;
-    for (size_t i = 0; i < log->at_failure.devices; i++) {
-        const struct mpr_failure_device *d = &log->at_failure.device[i];
-        if (d->index != s->index) continue;
-        struct mpr_device_sum *sum = sum_of(ooms, log->summary.process.host, d);
-        sum->used = s->total - s->free;
-        sum->total = s->total;
-    }
-}
-
-/* Each process measured the use of all processes: the largest value counts. */
+/* Each process measured the use of all processes: the largest value counts.  The driver's figure at
+ * the refusal is newer than every sample of the GPU. */
 static void sum_devices(struct mpr_ooms *ooms)
 {
     size_t max = 0;
@@ -261,7 +227,17 @@ static void sum_devices(struct mpr_ooms *ooms)
             s->processes += d->tracked || d->torch;
         }
     }
-    correct_used(ooms);
+    const struct mpr_ooms_log *log = &ooms->log[0];
+    const struct mpr_oom_event *s = log->story, *end = log->story + log->stories;
+    while (s < end && (!s->hard || s->real_time != ooms->first_failure)) s++;
+    if (s == end || s->free == MPF_UNKNOWN || s->free > s->total) return;
+    for (size_t i = 0; i < log->at_failure.devices; i++) {
+        if (log->at_failure.device[i].index != s->index) continue;
+        struct mpr_device_sum *sum =
+            sum_of(ooms, log->summary.process.host, &log->at_failure.device[i]);
+        sum->used = s->total - s->free;
+        sum->total = s->total;
+    }
 }
 
 /* Names the other processes in the account of each event of the run. */
@@ -284,11 +260,7 @@ static void share_devices(struct mpr_ooms *ooms, const struct mpr_progress *prog
 
 /* ---- the first process that failed against the others */
 
-static int by_path(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    return mpr_frame_compare_paths(a->path, b->path);
-}
+MPR_COMPARE(by_path, struct entry, mpr_frame_compare_paths(a->path, b->path))
 
 static uint64_t median(uint64_t *value, size_t count)
 {
@@ -303,67 +275,55 @@ static bool is_peer(const struct mpr_ooms *ooms, size_t log)
     return log && t->alive && (!ooms->device_failure || t->devices);
 }
 
-/* Compares one range, which has at most one entry of each process and device.  @value: room for a
- * value of each peer. */
-static void compare_range(struct mpr_ooms *ooms, struct mpr_growth_builder *b,
-                          const struct entry *e, size_t entries, uint64_t *value)
-{
-    uint64_t failed = 0;
-    size_t peers = 0;
-    bool estimated = false;
-    for (size_t i = 0; i < entries; i++) estimated |= e[i].estimated;
-    for (size_t log = 0; log < ooms->logs; log++) {
-        uint64_t bytes = 0;
-        for (size_t i = 0; i < entries; i++) bytes += e[i].log == log ? e[i].bytes : 0;
-        if (!log) failed = bytes;
-        else if (is_peer(ooms, log)) value[peers++] = bytes;
-    }
-    mpr_growth_add(b, e->path, median(value, peers), failed, estimated);
-}
-
+/* A range has at most one entry of each process and device. */
 static void compare_with_peers(struct mpr_ooms *ooms, struct entries *e)
 {
-    struct mpr_growth_builder b;
+    struct mpr_growth *against = &ooms->against;
     for (size_t i = 1; i < ooms->logs; i++) ooms->others += is_peer(ooms, i);
     if (!ooms->others || !e->count) return;
     uint64_t *value = mpr_alloc(ooms->others, sizeof *value);
-    mpr_growth_begin(&b, &ooms->arena, e->count);
+    against->row = mpr_arena_alloc(&ooms->arena, e->count * sizeof *against->row);
     qsort(e->at, e->count, sizeof *e->at, by_path);
-    for (size_t i = 0, n; i < e->count; i += n) {
-        for (n = 1; i + n < e->count && by_path(&e->at[i], &e->at[i + n]) == 0;) n++;
-        compare_range(ooms, &b, &e->at[i], n, value);
+    for (size_t i = 0, to; i < e->count; i = to) {
+        uint64_t failed = 0;
+        size_t peers = 0;
+        bool estimated = false;
+        for (to = i; to < e->count && by_path(&e->at[i], &e->at[to]) == 0; to++)
+            estimated |= e->at[to].estimated;
+        for (size_t log = 0; log < ooms->logs; log++) {
+            uint64_t bytes = 0;
+            for (size_t k = i; k < to; k++) bytes += e->at[k].log == log ? e->at[k].bytes : 0;
+            if (!log) failed = bytes;
+            else if (is_peer(ooms, log)) value[peers++] = bytes;
+        }
+        mpr_growth_add(against, e->at[i].path, median(value, peers), failed, estimated);
     }
-    for (size_t i = 0; i < b.rows; i++) {
-        ooms->against.before += (uint64_t)b.row[i].before;
-        ooms->against.after += (uint64_t)b.row[i].after;
+    for (size_t i = 0; i < against->rows; i++) {
+        against->before += (uint64_t)against->row[i].before;
+        against->after += (uint64_t)against->row[i].after;
     }
-    mpr_growth_end(&b, &ooms->against);
-    ooms->against.valid = true;
+    mpr_growth_end(against);
+    against->valid = true;
     free(value);
 }
 
 /* ---- insights of the process that failed */
 
-/* Returns the processes of all logs, as for the summary; NULL if there is only one. */
-static const struct mpr_processes *family_of(struct mpr_ooms *ooms,
-                                             const struct mpr_progress *progress)
-{
-    const char **path = mpr_arena_alloc(&ooms->arena, ooms->logs * sizeof *path);
-    if (ooms->logs == 1) return NULL;
-    for (size_t i = 0; i < ooms->logs; i++) path[i] = ooms->log[i].summary.path;
-    mpr_processes_read(&ooms->family, path, ooms->logs, progress);
-    return &ooms->family;
-}
-
-/* Reads the insights of the first log that failed, and its threads if host memory ran out. */
+/* Reads the insights of the first log that failed, with the processes of all logs as for the
+ * summary, and its threads if host memory ran out. */
 static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct mpr_error error;
     const struct mpr_ooms_log *log = ooms->log, *end = log + ooms->logs;
     while (log < end && !log->hard && !log->host.told) log++;
     if (log == end) return;
-    if (mpr_insights_read(&ooms->insights, log->summary.path, family_of(ooms, progress), false,
-                          progress, &error) == 0)
+    if (ooms->logs > 1) {
+        const char **path = mpr_arena_alloc(&ooms->arena, ooms->logs * sizeof *path);
+        for (size_t i = 0; i < ooms->logs; i++) path[i] = ooms->log[i].summary.path;
+        mpr_processes_read(&ooms->family, path, ooms->logs, progress);
+    }
+    if (mpr_insights_read(&ooms->insights, log->summary.path, ooms->logs > 1 ? &ooms->family : NULL,
+                          false, progress, &error) == 0)
         ooms->explained = log;
     if (!log->host.told || log->hard) return;
     mpr_peaks_init(&ooms->threads,

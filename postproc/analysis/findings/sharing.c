@@ -27,13 +27,6 @@ bool mpr_sharing_is_possible(const struct mpr_device_state *s)
     return s->valid && (s->used == MPF_UNKNOWN || rest >= least);
 }
 
-static bool uses_gpu(const struct mpr_process *p, const char *uuid)
-{
-    for (size_t i = 0; *uuid && i < p->uuids; i++)
-        if (strcmp(p->uuid[i], uuid) == 0) return true;
-    return false;
-}
-
 /* Returns the time of the account since the start of the process; UINT64_MAX if it did not run
  * then, does not use the GPU, or is the account's own. */
 static uint64_t time_in(const struct mpr_process *process, const struct mpr_shared_account *a)
@@ -43,34 +36,29 @@ static uint64_t time_in(const struct mpr_process *process, const struct mpr_shar
                    at = own_start + a->state->time;
     if (strcmp(log->path, a->own->path) == 0 || !mpr_sharing_is_possible(a->state))
         return UINT64_MAX;
-    if (!uses_gpu(process, a->uuid)) return UINT64_MAX;
+    size_t gpu = 0;
+    while (gpu < process->uuids && strcmp(process->uuid[gpu], a->uuid) != 0) gpu++;
+    if (!*a->uuid || gpu == process->uuids) return UINT64_MAX;
     if (!start || !own_start || at < start || at - start > log->duration_ns) return UINT64_MAX;
     return at - start;
 }
 
-static void add_share(const struct look *l, const struct mpr_shared_account *a,
-                      const struct mpr_replay *r, unsigned device)
-{
-    const uint64_t blocks = mpr_gpu_tracked(r, device), bytes = mpr_gpu_own(r, device);
-    struct mpr_device_state *s = a->state;
-    if (!bytes) return;
-    s->share[s->shares++] = (struct mpr_device_share){
-        .process = &l->log->process,
-        .bytes = bytes,
-        .blocks = blocks,
-        .torch = r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes,
-    };
-}
-
+/* Adds the process's share to account i. */
 static void take(struct look *l, const struct mpr_replay *r, size_t i)
 {
-    const struct mpr_shared_account *a = &l->account[i];
-    for (unsigned device = 0; device < MPF_GPUS; device++)
-        if (r->gpu.device[device].seen && strcmp(r->gpu.device[device].uuid, a->uuid) == 0) {
-            add_share(l, a, r, device);
-            break;
-        }
+    struct mpr_device_state *s = l->account[i].state;
+    unsigned device = 0;
     l->time[i] = UINT64_MAX;
+    while (device < MPF_GPUS && (!r->gpu.device[device].seen ||
+                                 strcmp(r->gpu.device[device].uuid, l->account[i].uuid) != 0))
+        device++;
+    if (device == MPF_GPUS || !mpr_gpu_own(r, device)) return;
+    s->share[s->shares++] = (struct mpr_device_share){
+        .process = &l->log->process,
+        .bytes = mpr_gpu_own(r, device),
+        .blocks = mpr_gpu_tracked(r, device),
+        .torch = r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].bytes,
+    };
 }
 
 /* Events at an instant belong to it. */

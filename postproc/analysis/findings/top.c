@@ -11,6 +11,7 @@
 #include "error.h"
 #include "gpu.h"
 #include "growth.h"
+#include "heap_names.h"
 #include "labels.h"
 #include "mpf/sample.h"
 #include "reader.h"
@@ -56,23 +57,6 @@ static int start(struct mpr_live *l, enum mpr_group by, struct mpr_error *error)
     if (mpr_reader_follow(&l->reader, l->path, by, error) != 0) return -1;
     l->reader.repeats = mpr_repeats_watch(&l->reader.replay);
     return 0;
-}
-
-static int open_log(struct mpr_live **out, const char *path, const struct mpr_live_options *options,
-                    struct mpr_error *error)
-{
-    struct mpr_live *l = mpr_alloc(1, sizeof *l);
-    *l = (struct mpr_live){ .options = *options,
-                            .path = mpr_text_copy(path),
-                            .choice = { .by = options->by, .source = "" },
-                            .events = UINT64_MAX };
-    if (start(l, options->by, error) == 0) {
-        *out = l;
-        return 0;
-    }
-    free(l->path);
-    free(l);
-    return -1;
 }
 
 static void forget(struct mpr_live *l)
@@ -133,13 +117,6 @@ static int read_on(struct mpr_live *l, const struct mpr_progress *progress, stru
 
 /* ---- earlier looks */
 
-static const struct past *base_of(const struct mpr_live *l, uint64_t now)
-{
-    for (size_t i = 0; i < l->pasts; i++)
-        if (now - l->past[i].time <= SPAN_NS + APART_NS) return &l->past[i];
-    return NULL;
-}
-
 static void remember(struct mpr_live *l)
 {
     const struct mpr_replay *r = &l->reader.replay;
@@ -176,48 +153,25 @@ static struct mpr_path path_of_cell(struct mpr_live *l, uint32_t cell)
     return *path;
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const int order = mpr_row_by(left, right, MPR_ORDER_BYTES);
-    return order ? order : mpr_row_by_path(left, right);
-}
-
-static void fill_rows(struct mpr_live *l, uint8_t heap, const struct mpr_cell_totals *held)
-{
-    const struct mpr_replay *r = &l->reader.replay;
-    struct mpr_live_look *look = &l->look;
-    const bool weighs = heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap);
-    look->row = mpr_arena_alloc(&l->arena, r->accounts.cells * sizeof *look->row);
-    for (uint32_t i = 0; i < r->accounts.cells; i++) {
-        if (r->accounts.cell[i].heap != heap || !held[i].now) continue;
-        look->row[look->rows++] =
-            (struct mpr_row){ .path = path_of_cell(l, i),
-                              .bytes = held[i].now,
-                              .blocks = held[i].now_blocks,
-                              .estimated = (weighs && held[i].estimated) ||
-                                           mpr_counted_totals_is(&r->totals, &r->accounts,
-                                                                 &r->accounts.cell[i]) };
-    }
-    qsort(look->row, look->rows, sizeof *look->row, by_bytes);
-}
+MPR_COMPARE(by_bytes, struct mpr_row, mpr_row_by(a, b, MPR_ORDER_BYTES) ?: mpr_row_by_path(a, b))
 
 static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_cell_totals *held,
                         const struct past *base)
 {
-    const struct mpr_replay *r = &l->reader.replay;
-    struct mpr_growth_builder b;
+    const struct mpr_accounts *accounts = &l->reader.replay.accounts;
+    struct mpr_growth *growth = &l->look.growth;
     if (!base || base->time == l->look.now_ns) return;
-    mpr_growth_begin(&b, &l->arena, r->accounts.cells);
-    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+    *growth = (struct mpr_growth){ .valid = true,
+                                   .time = base->time,
+                                   .before = base->heap[heap],
+                                   .after = accounts->heap[heap].bytes };
+    growth->row = mpr_arena_alloc(&l->arena, accounts->cells * sizeof *growth->row);
+    for (uint32_t i = 0; i < accounts->cells; i++) {
         const uint64_t before = i < base->cells ? base->cell[i] : 0;
-        if (r->accounts.cell[i].heap != heap || before == held[i].now) continue;
-        mpr_growth_add(&b, path_of_cell(l, i), before, held[i].now, held[i].estimated);
+        if (accounts->cell[i].heap == heap && before != held[i].now)
+            mpr_growth_add(growth, path_of_cell(l, i), before, held[i].now, held[i].estimated);
     }
-    l->look.growth = (struct mpr_growth){ .valid = true,
-                                          .time = base->time,
-                                          .before = base->heap[heap],
-                                          .after = r->accounts.heap[heap].bytes };
-    mpr_growth_end(&b, &l->look.growth);
+    mpr_growth_end(growth);
 }
 
 /* Returns the requested heap, or the largest one: PyTorch's blocks rather than their segments. */
@@ -237,12 +191,26 @@ static uint8_t heap_shown(const struct mpr_live *l)
 
 static void fill_owners(struct mpr_live *l, const struct past *base)
 {
-    const struct mpr_accounts *accounts = &l->reader.replay.accounts;
+    const struct mpr_replay *r = &l->reader.replay;
+    const struct mpr_accounts *accounts = &r->accounts;
     const uint8_t shown = heap_shown(l);
-    struct mpr_cell_totals *held = mpr_cell_totals_heap(&l->reader.replay, shown);
-    l->look.shown = accounts->heap[shown].used ? shown : MPF_HEAP_NONE;
-    l->look.whole = accounts->heap[shown].bytes;
-    fill_rows(l, shown, held);
+    const bool weighs = shown == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, shown);
+    struct mpr_cell_totals *held = mpr_cell_totals_heap(r, shown);
+    struct mpr_live_look *look = &l->look;
+    look->shown = accounts->heap[shown].used ? shown : MPF_HEAP_NONE;
+    look->whole = accounts->heap[shown].bytes;
+    look->row = mpr_arena_alloc(&l->arena, accounts->cells * sizeof *look->row);
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
+        if (cell->heap != shown || !held[i].now) continue;
+        look->row[look->rows++] =
+            (struct mpr_row){ .path = path_of_cell(l, i),
+                              .bytes = held[i].now,
+                              .blocks = held[i].now_blocks,
+                              .estimated = (weighs && held[i].estimated) ||
+                                           mpr_counted_totals_is(&r->totals, accounts, cell) };
+    }
+    qsort(look->row, look->rows, sizeof *look->row, by_bytes);
     fill_growth(l, shown, held, base);
     free(held);
 }
@@ -254,12 +222,8 @@ static uint64_t a_second(uint64_t count, uint64_t ns)
     return ns ? (uint64_t)((double)count * (double)SECOND_NS / (double)ns) : 0;
 }
 
-static int by_live_bytes(const void *left, const void *right)
-{
-    const struct mpr_live_heap *a = left, *b = right;
-    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-    return mpr_heap_by_name(a->heap, b->heap);
-}
+MPR_COMPARE(by_live_bytes, struct mpr_live_heap,
+            mpr_compare(b->bytes, a->bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
 /* @passed_ns: real time since the last look. */
 static void fill_heaps(struct mpr_live *l, const struct past *base, uint64_t passed_ns)
@@ -337,14 +301,6 @@ static void fill_step(struct mpr_live *l)
     step->each_ns = repeat->in_turn && ended ? repeat->covered_ns / ended : 0;
 }
 
-static struct mpr_path path_of_node(struct mpr_live *l, uint32_t node)
-{
-    MPR_REACH(l->of_node, node, l->nodes);
-    struct mpr_path *path = &l->of_node[node];
-    if (!path->frame) *path = mpr_label_node(&l->names, &l->reader, node);
-    return *path;
-}
-
 static void fill_threads(struct mpr_live *l)
 {
     const struct mpr_replay *r = &l->reader.replay;
@@ -357,29 +313,24 @@ static void fill_threads(struct mpr_live *l)
             look->more_threads++;
             continue;
         }
+        MPR_REACH(l->of_node, t->node, l->nodes);
+        struct mpr_path *path = &l->of_node[t->node];
+        if (!path->frame) *path = mpr_label_node(&l->names, &l->reader, t->node);
         look->thread[look->threads++] =
-            (struct mpr_live_thread){ .name = mpr_label_thread(&l->arena, r, i),
-                                      .path = path_of_node(l, t->node) };
+            (struct mpr_live_thread){ .name = mpr_label_thread(&l->arena, r, i), .path = *path };
     }
 }
 
 /* ---- a look at a process */
 
-/* Returns the real time since the last look, ns. */
-static uint64_t passed(struct mpr_live *l)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const int64_t ns =
-        (now.tv_sec - l->looked.tv_sec) * (int64_t)SECOND_NS + (now.tv_nsec - l->looked.tv_nsec);
-    l->looked = now;
-    return ns > 0 ? (uint64_t)ns : 0;
-}
-
 static const struct mpr_live_look *look_at(struct mpr_live *l)
 {
     const struct mpr_log_status *status = mpr_log_status(l->reader.log);
-    const uint64_t ns = passed(l);
+    const struct timespec then = l->looked;
+    clock_gettime(CLOCK_MONOTONIC, &l->looked);
+    const int64_t passed =
+        (l->looked.tv_sec - then.tv_sec) * (int64_t)SECOND_NS + (l->looked.tv_nsec - then.tv_nsec);
+    const uint64_t ns = passed > 0 ? (uint64_t)passed : 0;
     struct mpr_live_look *look = &l->look;
     mpr_arena_free(&l->arena);
     l->arena = (struct mpr_arena){ 0 };
@@ -395,7 +346,9 @@ static const struct mpr_live_look *look_at(struct mpr_live *l)
         look->summary.incomplete =
             status->damaged || status->missing_frames || look->summary.lost_events;
     look->rss = mpr_reading_of(&l->reader.replay.samples.source[MPR_SOURCE_RSS].now);
-    const struct past *base = base_of(l, look->now_ns);
+    const struct past *base = NULL;
+    for (size_t i = l->pasts; i-- > 0 && look->now_ns - l->past[i].time <= SPAN_NS + APART_NS;)
+        base = &l->past[i];
     look->span_ns = base ? look->now_ns - base->time : 0;
     fill_heaps(l, base, ns);
     fill_owners(l, base);
@@ -426,10 +379,18 @@ void mpr_top_free(struct mpr_top *top)
 
 int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct mpr_error *error)
 {
-    struct mpr_live *live;
     for (size_t i = 0; i < top->logs; i++)
         if (strcmp(top->log[i].path, path) == 0) return 0;
-    if (open_log(&live, path, &top->options, error) != 0) return -1;
+    struct mpr_live *live = mpr_alloc(1, sizeof *live);
+    *live = (struct mpr_live){ .options = top->options,
+                               .path = mpr_text_copy(path),
+                               .choice = { .by = top->options.by, .source = "" },
+                               .events = UINT64_MAX };
+    if (start(live, top->options.by, error) != 0) {
+        free(live->path);
+        free(live);
+        return -1;
+    }
     if (!even_ended && !is_running(live)) {
         close_log(live);
         live = NULL;

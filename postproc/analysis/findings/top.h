@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "device.h"
-#include "ooms.h"
+#include "growth.h"
 #include "progress.h"
 #include "reading.h"
 #include "row.h"
