@@ -11,7 +11,6 @@
 #include "perfetto.h"
 #include "pprof.h"
 #include "profile.h"
-#include "range_turns.h"
 #include "reports.h"
 #include "timeline.h"
 #include "torch_snapshot.h"

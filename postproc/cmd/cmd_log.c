@@ -1,16 +1,18 @@
 /* log info, verify, recover and symbolize. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "alloc.h"
 #include "arena.h"
 #include "cmd.h"
 #include "info.h"
 #include "recover.h"
 #include "reports.h"
+#include "summary.h"
 #include "symbolize.h"
 #include "units.h"
 #include "utf8.h"
-#include "verify.h"
 
 /* ---- info */
 
@@ -46,27 +48,39 @@ static const struct mpr_cmdline verify_cmdline = {
     .exit = "0 good, 1 failure, 2 wrong usage, 3 a log is incomplete",
 };
 
-static int add_verified(void *to, const char *path, const struct mpr_progress *progress,
-                        struct mpr_error *error)
+struct verified {
+    struct mpr_arena arena;
+    struct mpr_summary *log;
+    size_t logs, cap;
+    bool incomplete;
+};
+
+static int verify(void *to, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error)
 {
-    return mpr_verify_add(to, path, progress, error);
+    struct verified *v = to;
+    MPR_GROW(v->log, v->logs, v->cap);
+    if (mpr_summary_read(&v->log[v->logs], &v->arena, path, progress, error) != 0) return -1;
+    v->incomplete |= v->log[v->logs++].incomplete;
+    return 0;
 }
 
 int mpr_cmd_verify(int argc, char **argv)
 {
     struct mpr_args a = mpr_args_default();
     struct mpr_document doc;
-    struct mpr_verify verify = { 0 };
+    struct verified verified = { 0 };
     int status = MPR_EXIT_FAILURE;
     mpr_cmdline_parse(&verify_cmdline, argc, argv, &a);
     mpr_logs_choose(&a.logs);
-    mpr_logs_each(&a.logs, add_verified, &verify);
-    if (verify.logs) {
+    mpr_logs_each(&a.logs, verify, &verified);
+    if (verified.logs) {
         mpr_output_begin(&a.output, &doc);
-        mpr_report_verify(&doc, &verify);
-        status = mpr_output_document(&a.output, &doc, verify.incomplete);
+        mpr_report_verify(&doc, verified.log, verified.logs);
+        status = mpr_output_document(&a.output, &doc, verified.incomplete);
     }
-    mpr_verify_free(&verify);
+    free(verified.log);
+    mpr_arena_free(&verified.arena);
     return mpr_args_close(&a, status);
 }
 

@@ -13,7 +13,7 @@
 #include "basename.h"
 #include "cmd.h"
 #include "heap_names.h"
-#include "log_identity.h"
+#include "summary.h"
 #include "units.h"
 #include "utf8.h"
 

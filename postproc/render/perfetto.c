@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "range_turns.h"
+#include "contents.h"
 #include "timeline.h"
 
 /* Fields of protos/perfetto/trace */

@@ -12,8 +12,8 @@
 
 #include "alloc.h"
 #include "code.h"
+#include "contents.h"
 #include "index.h"
-#include "range_turns.h"
 #include "torch_trace.h"
 #include "utf8.h"
 

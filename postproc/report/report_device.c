@@ -87,59 +87,49 @@ static const struct mpr_column share_columns[] = {
     { .key = "torch_bytes", .type = MPR_BYTES, OF_SHARE(torch) },
 };
 
-static const char *share_name(struct mpr_document *doc, const struct mpr_process_info *p)
-{
-    enum { WORD = 24 };
-    if (*p->rank) return mpr_arena_format(&doc->arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid);
-    return mpr_arena_format(
-        &doc->arena, "pid %" PRIu64 ", %s", p->pid,
-        mpr_utf8_shortened(&doc->arena, p->argc ? mpr_basename(p->argv[0]) : "unknown program",
-                           WORD));
-}
-
-/* Puts a line for each of the first processes in the place of the part that has them all. */
-static size_t name_shares(struct mpr_document *doc, const struct mpr_device_state *s,
-                          struct mpr_device_part *part)
-{
-    enum { NAMED = 4 };
-    const size_t named = s->shares > NAMED ? NAMED - 1 : s->shares;
-    uint64_t rest = 0;
-    for (size_t i = 0; i < s->shares; i++) {
-        const struct mpr_device_share *share = &s->share[i];
-        if (i >= named) {
-            rest += share->bytes;
-            continue;
-        }
-        part[i] = (struct mpr_device_part){
-            .use = MPR_USE_RECORDED_PROCESSES,
-            .name = share_name(doc, share->process),
-            .bytes = mpr_saturating_signed(share->bytes),
-            .note = mpr_arena_format(&doc->arena, "blocks %s, contexts and modules %s",
-                                     mpr_doc_size(doc, share->blocks),
-                                     mpr_doc_size(doc, share->bytes - share->blocks)),
-        };
-    }
-    if (named == s->shares) return named;
-    part[named] = (struct mpr_device_part){
-        .use = MPR_USE_RECORDED_PROCESSES,
-        .name = mpr_arena_format(&doc->arena, "%zu more processes", s->shares - named),
-        .bytes = mpr_saturating_signed(rest),
-        .note = "",
-    };
-    return named + 1;
-}
-
-/* Returns the parts of the account that are not 0, with other recorded processes by name. */
+/* Returns the parts of the account that are not 0.  The part with other recorded processes becomes
+ * a line for each of the first ones. */
 static struct mpr_device_part *named_parts(struct mpr_document *doc,
                                            const struct mpr_device_state *s, size_t *count)
 {
+    enum { NAMED = 4, WORD = 24 };
+    struct mpr_arena *arena = &doc->arena;
     struct mpr_device_part *part =
-        mpr_arena_alloc(&doc->arena, (s->parts + s->shares + 1) * sizeof *part);
-    *count = 0;
-    for (size_t i = 0; i < s->parts; i++)
-        if (s->part[i].use == MPR_USE_RECORDED_PROCESSES)
-            *count += name_shares(doc, s, &part[*count]);
-        else if (s->part[i].bytes) part[(*count)++] = s->part[i];
+                               mpr_arena_alloc(arena, (s->parts + s->shares + 1) * sizeof *part),
+                           *to = part;
+    const size_t named = s->shares > NAMED ? NAMED - 1 : s->shares;
+    for (size_t i = 0; i < s->parts; i++) {
+        if (s->part[i].use != MPR_USE_RECORDED_PROCESSES) {
+            if (s->part[i].bytes) *to++ = s->part[i];
+            continue;
+        }
+        uint64_t rest = 0;
+        for (size_t k = 0; k < named; k++) {
+            const struct mpr_device_share *share = &s->share[k];
+            const struct mpr_process_info *p = share->process;
+            const char *program = p->argc ? mpr_basename(p->argv[0]) : "unknown program";
+            *to++ = (struct mpr_device_part){
+                .use = MPR_USE_RECORDED_PROCESSES,
+                .name = *p->rank
+                            ? mpr_arena_format(arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid)
+                            : mpr_arena_format(arena, "pid %" PRIu64 ", %s", p->pid,
+                                               mpr_utf8_shortened(arena, program, WORD)),
+                .bytes = mpr_saturating_signed(share->bytes),
+                .note = mpr_arena_format(arena, "blocks %s, contexts and modules %s",
+                                         mpr_doc_size(doc, share->blocks),
+                                         mpr_doc_size(doc, share->bytes - share->blocks)),
+            };
+        }
+        for (size_t k = named; k < s->shares; k++) rest += s->share[k].bytes;
+        if (named < s->shares)
+            *to++ = (struct mpr_device_part){
+                .use = MPR_USE_RECORDED_PROCESSES,
+                .name = mpr_arena_format(arena, "%zu more processes", s->shares - named),
+                .bytes = mpr_saturating_signed(rest),
+                .note = "",
+            };
+    }
+    *count = (size_t)(to - part);
     return part;
 }
 
@@ -266,44 +256,33 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 /* ---- in short */
 
 /* A part is negative if less was measured than tracked. */
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mpr_device_part *a = left, *b = right;
-    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
-}
+MPR_COMPARE(by_bytes, struct mpr_device_part, mpr_compare_signed(b->bytes, a->bytes))
 
-/* Returns the parts of at least a twentieth, the largest first, and one part for all others.
- * Unknown bytes are a part from a hundredth on. */
-static size_t largest_parts(struct mpr_document *doc, const struct mpr_device_state *s,
-                            uint64_t whole, struct mpr_device_part *shown)
-{
-    struct mpr_device_part others = { .use = MPR_USES, .note = "" };
-    size_t count = 0, small = 0, parts;
-    const struct mpr_device_part *part = named_parts(doc, s, &parts);
-    for (size_t i = 0; i < parts; i++) {
-        const struct mpr_device_part *p = &part[i];
-        if (!is_small(p, whole)) shown[count++] = *p;
-        else others.bytes = mpr_signed_add(others.bytes, p->bytes), small++;
-    }
-    qsort(shown, count, sizeof *shown, by_bytes);
-    if (!small) return count;
-    others.name = mpr_doc_counted(doc, small, "smaller part", "smaller parts");
-    shown[count++] = others;
-    return count;
-}
-
-/* @at: NULL if people do not see it */
+/* The parts of at least a twentieth, the largest first, and one part for all others.  Unknown bytes
+ * are a part from a hundredth on.  @at: NULL if people do not see it. */
 static void account(struct mpr_document *doc, const struct mpr_device *d,
                     const struct mpr_device_state *s, const char *at)
 {
-    const uint64_t whole = whole_of(s);
-    struct mpr_device_part *shown =
-        mpr_arena_alloc(&doc->arena, (s->parts + s->shares + 1) * sizeof *shown);
     if (!s->valid) return;
     mpr_doc_facts(doc, before_parts, s);
     if (at) {
+        const uint64_t whole = whole_of(s);
+        struct mpr_device_part others = { .use = MPR_USES, .note = "" };
+        size_t parts, count = 0, small = 0;
+        struct mpr_device_part *part = named_parts(doc, s, &parts);
+        for (size_t i = 0; i < parts; i++) {
+            if (!is_small(&part[i], whole)) {
+                part[count++] = part[i];
+                continue;
+            }
+            others.bytes = mpr_signed_add(others.bytes, part[i].bytes);
+            small++;
+        }
+        qsort(part, count, sizeof *part, by_bytes);
+        others.name = mpr_doc_counted(doc, small, "smaller part", "smaller parts");
+        if (small) part[count++] = others;
         heading(doc, d, s, at);
-        part_lines(doc, shown, largest_parts(doc, s, whole, shown), whole);
+        part_lines(doc, part, count, whole);
         asleep(doc, s);
     }
     part_fields(doc, s);

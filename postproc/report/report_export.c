@@ -155,19 +155,17 @@ static const struct mpr_column series[] = {
     { .key = "frees", .type = MPR_COUNT, OF_SPAN(frees) },
 };
 
+#define OF_GPU(member) MPR_FIELD(mpr_content_gpu, member)
+#define GPU_BYTES(at)  .type = MPR_BYTES, OF_GPU(value[at]), .unless = MPR_UNKNOWN_AT_MAX
+
 static const struct mpr_column samples_gpu[] = {
-    { .key = "device", .type = MPR_COUNT, MPR_FIELD(mpr_content_gpu, device) },
-    { .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_content_gpu, time_ns) },
-    { .key = "used_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, used),
-      .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "total_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, total),
-      .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "own_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, own),
-      .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "reserved_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, reserved),
-      .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "file_cache_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_content_gpu, file_cache),
-      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "device", .type = MPR_COUNT, OF_GPU(device) },
+    { .key = "time_ns", .type = MPR_TIME, OF_GPU(time_ns) },
+    { .key = "used_bytes", GPU_BYTES(MPF_GPU_USED) },
+    { .key = "total_bytes", GPU_BYTES(MPF_GPU_TOTAL) },
+    { .key = "own_bytes", GPU_BYTES(MPF_GPU_OWN) },
+    { .key = "reserved_bytes", GPU_BYTES(MPF_GPU_RESERVED) },
+    { .key = "file_cache_bytes", GPU_BYTES(MPF_GPU_FILE_CACHE) },
 };
 
 /* ---- devices */

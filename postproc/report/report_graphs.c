@@ -2,6 +2,7 @@
  * first. */
 #include <inttypes.h>
 
+#include "amount.h"
 #include "graphs.h"
 #include "naming.h"
 #include "report_rows.h"
@@ -45,44 +46,32 @@ static const struct mpr_column burst_columns[] = {
 };
 // clang-format on
 
-/* Returns the line with most of the burst's graphs, for example "capture bs={1..96}", and sets the
- * number of other lines. */
-static const struct mpr_line *captured(struct mpr_document *doc, const struct mpr_graph_burst *b,
-                                       size_t *others)
-{
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, b->rows * sizeof *row);
-    size_t lines, live;
-    for (size_t i = 0; i < b->rows; i++)
-        row[i] = (struct mpr_row){ .path = b->row[i]->path, .bytes = 1 };
-    const struct mpr_line *line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
-                                                   MPR_GROUP_RANGE, row, b->rows, &lines, &live);
-    *others = lines - 1;
-    return line;
-}
-
-static const char *burst_note(struct mpr_document *doc, const struct mpr_graph_burst *b,
-                              size_t others)
-{
-    const char *from = mpr_doc_time(doc, b->from), *to = mpr_doc_time(doc, b->to);
-    const char *names = "", *blocks = "";
-    if (others)
-        names = mpr_arena_format(&doc->arena, "and %s; ",
-                                 mpr_doc_counted(doc, others, "other name", "other names"));
-    if (b->block_bytes)
-        blocks = mpr_arena_format(&doc->arena, ", %s allocated by PyTorch",
-                                  mpr_doc_size(doc, b->block_bytes));
-    return mpr_arena_format(&doc->arena, "%s%s to %s, %" PRIu64 " alive at the end%s", names, from,
-                            to, b->alive, blocks);
-}
-
+/* A burst shows the line with most of its graphs, for example "capture bs={1..96}". */
 static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
 {
     struct burst *row = mpr_arena_alloc(&doc->arena, graphs->bursts * sizeof *row);
     for (size_t i = 0; i < graphs->bursts; i++) {
         const struct mpr_graph_burst *b = &graphs->burst[i];
-        size_t others = 0;
-        const struct mpr_line *line = b->number ? captured(doc, b, &others) : NULL;
-        row[i] = (struct burst){ *b, burst_note(doc, b, others), line };
+        const struct mpr_line *line = NULL;
+        const char *names = "", *blocks = "", *from = mpr_doc_time(doc, b->from);
+        if (b->number) {
+            struct mpr_row *graph = mpr_arena_alloc(&doc->arena, b->rows * sizeof *graph);
+            size_t lines, live;
+            for (size_t k = 0; k < b->rows; k++)
+                graph[k] = (struct mpr_row){ .path = b->row[k]->path, .bytes = 1 };
+            line = mpr_naming_lines(&doc->arena, mpr_report_naming(doc), MPR_GROUP_RANGE, graph,
+                                    b->rows, &lines, &live);
+            if (lines > 1)
+                names =
+                    mpr_arena_format(&doc->arena, "and %s; ",
+                                     mpr_doc_counted(doc, lines - 1, "other name", "other names"));
+        }
+        if (b->block_bytes)
+            blocks = mpr_arena_format(&doc->arena, ", %s allocated by PyTorch",
+                                      mpr_doc_size(doc, b->block_bytes));
+        row[i] = (struct burst){ *b, NULL, line };
+        row[i].note = mpr_arena_format(&doc->arena, "%s%s to %s, %" PRIu64 " alive at the end%s",
+                                       names, from, mpr_doc_time(doc, b->to), b->alive, blocks);
     }
     mpr_doc_rows(doc, burst_columns, row, graphs->bursts, .key = "bursts",
                  .title = "bursts of captures", .all = MPR_IN_JSON | MPR_IN_TEXT);
@@ -179,8 +168,7 @@ static const struct mpr_column graph_columns[] = {
 
 static int by_total(const void *left, const void *right)
 {
-    const int64_t x = mpr_graph_total(left), y = mpr_graph_total(right);
-    return x > y ? -1 : x < y;
+    return mpr_compare_signed(mpr_graph_total(right), mpr_graph_total(left));
 }
 
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs)

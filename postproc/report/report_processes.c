@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "amount.h"
 #include "family.h"
 #include "mpf/sample.h"
 #include "naming.h"
@@ -9,24 +10,29 @@
 
 enum { GENERATIONS = 8 }; /* that indentation shows */
 
-/* ---- lines */
+#define OF(member) MPR_FIELD(mpr_family_line, member)
 
-struct shown {
-    struct mpr_family_line line;
-    const struct mpr_frame *title;
-    size_t lead; /* bytes of the title up to the end of the program's name */
-};
+/* "    8 x worker" */
+static struct mpr_value indented(struct mpr_document *doc, const struct mpr_family_line *l)
+{
+    const int indent = 2 * (int)(l->depth < GENERATIONS ? l->depth : GENERATIONS);
+    const char *times = l->processes == 1 ? ""
+                                          : mpr_arena_format(&doc->arena, "%s x ",
+                                                             mpr_doc_count(doc, l->processes));
+    const char *text = mpr_arena_format(&doc->arena, "%*s%s%s", indent, "", times, l->title);
+    const struct mpr_frame **title = mpr_arena_alloc(&doc->arena, sizeof *title);
+    *title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, text);
+    return mpr_value_title(title, strlen(text) - strlen(l->title) + strcspn(l->title, " "));
+}
 
-#define OF(member) MPR_FIELD(shown, member)
-
-MPR_VALUE(title, shown, s, mpr_value_title(&s->title, s->lead))
-MPR_VALUE(rank, shown, s,
-          mpr_value_text(s->line.processes > 1 ? "" : s->line.largest->summary.process.rank))
-MPR_VALUE(pid, shown, s,
+MPR_VALUE(title, mpr_family_line, l, indented(doc, l))
+MPR_VALUE(rank, mpr_family_line, l,
+          mpr_value_text(l->processes > 1 ? "" : l->largest->summary.process.rank))
+MPR_VALUE(pid, mpr_family_line, l,
           mpr_value_text(mpr_arena_format(&doc->arena, "%" PRIu64,
-                                          s->line.largest->summary.process.pid)))
-MPR_VALUE(last_ended, shown, s,
-          mpr_value_text(mpr_report_ending(&doc->arena, &s->line.last->summary)))
+                                          l->largest->summary.process.pid)))
+MPR_VALUE(last_ended, mpr_family_line, l,
+          mpr_value_text(mpr_report_ending(&doc->arena, &l->last->summary)))
 
 /* Bytes of the heap are unknown, not 0, if it was not recorded. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes, bool is_approximate)
@@ -35,36 +41,27 @@ static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes, boo
     return off ? mpr_value_unknown : mpr_value_about(bytes, is_approximate);
 }
 
-MPR_VALUE(host_heap, shown, s,
-          of_heap(&s->line.largest->summary, s->line.host_bytes, s->line.host_is_approximate))
-MPR_VALUE(largest, shown, s,
-          mpr_value_about(s->line.largest->peak_bytes, s->line.largest->is_approximate))
+MPR_VALUE(host_heap, mpr_family_line, l,
+          of_heap(&l->largest->summary, l->host_bytes, l->host_is_approximate))
+MPR_VALUE(largest, mpr_family_line, l,
+          mpr_value_about(l->largest->peak_bytes, l->largest->is_approximate))
 
 // clang-format off
 static const struct mpr_column shown_columns[] = {
     { .title = "process", .type = MPR_PATH, .get = title },
     { .title = "rank", .type = MPR_TEXT, .get = rank, .if_any = true, .width = 5 },
     { .title = "pid", .type = MPR_TEXT, .get = pid, .width = 7 },
-    { .title = "lived", .type = MPR_SPAN, OF(line.lived_ns), .spare = 2 },
+    { .title = "lived", .type = MPR_SPAN, OF(lived_ns), .spare = 2 },
     { .title = "largest", .type = MPR_BYTES, .get = largest, .spare = 4 },
     { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
-    { .title = "device", .type = MPR_BYTES, OF(line.gpu_bytes), .if_any = true, .sums = true },
-    { .title = "RSS peak", .type = MPR_BYTES, OF(line.rss_bytes), .sums = true,
+    { .title = "device", .type = MPR_BYTES, OF(gpu_bytes), .if_any = true, .sums = true },
+    { .title = "RSS peak", .type = MPR_BYTES, OF(rss_bytes), .sums = true,
       .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
-    { .title = "heap at end", .type = MPR_BYTES, OF(line.end_bytes), .width = 13, .sums = true,
+    { .title = "heap at end", .type = MPR_BYTES, OF(end_bytes), .width = 13, .sums = true,
       .spare = 1 },
     { .title = "ended", .type = MPR_TEXT, .get = last_ended, .beside = true },
 };
 // clang-format on
-
-/* "    8 x worker" */
-static const char *indented(struct mpr_document *doc, const struct mpr_family_line *l)
-{
-    const int indent = 2 * (int)(l->depth < GENERATIONS ? l->depth : GENERATIONS);
-    if (l->processes == 1) return mpr_arena_format(&doc->arena, "%*s%s", indent, "", l->title);
-    return mpr_arena_format(&doc->arena, "%*s%s x %s", indent, "", mpr_doc_count(doc, l->processes),
-                            l->title);
-}
 
 static void tree(struct mpr_document *doc, const struct mpr_processes *all)
 {
@@ -72,37 +69,14 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
     bool folds = false;
     const bool unfold = doc->naming && doc->naming->unfold;
     const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, NULL, &lines);
-    struct shown *shown = mpr_arena_alloc(&doc->arena, lines * sizeof *shown);
-    for (size_t i = 0; i < lines; i++) {
-        const char *title = indented(doc, &line[i]);
-        shown[i].line = line[i];
-        shown[i].title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, title);
-        shown[i].lead = strlen(title) - strlen(line[i].title) + strcspn(line[i].title, " ");
-        folds |= line[i].processes > 1;
-    }
-    mpr_doc_rows(doc, shown_columns, shown, lines, .title = "processes", .only = MPR_FOR_PEOPLE,
+    mpr_doc_rows(doc, shown_columns, line, lines, .title = "processes", .only = MPR_FOR_PEOPLE,
                  .total = "all");
+    for (size_t i = 0; i < lines; i++) folds |= line[i].processes > 1;
     if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at different times");
     if (folds) mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest process");
 }
 
 /* ---- above the tree */
-
-static uint64_t end_of(const struct mpr_process *p)
-{
-    return p->summary.process.start_ns + p->summary.duration_ns;
-}
-
-static uint64_t lasted(const struct mpr_processes *all)
-{
-    uint64_t from = UINT64_MAX, to = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct mpr_process *p = &all->at[i];
-        if (p->summary.process.start_ns < from) from = p->summary.process.start_ns;
-        if (end_of(p) > to) to = end_of(p);
-    }
-    return to > from ? to - from : 0;
-}
 
 static const struct mpr_column rest_fields[] = {
     { .key = "processes", .type = MPR_COUNT, MPR_FIELD(mpr_without_log, processes) },
@@ -127,39 +101,30 @@ void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_l
     mpr_doc_end_wrapped(doc, 2);
 }
 
-static void heading(struct mpr_document *doc, const struct mpr_processes *all)
+static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
 {
     size_t processes = 0, incomplete = 0;
+    uint64_t from = UINT64_MAX, to = 0;
     for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_summary *s = &all->at[i].summary;
+        const uint64_t end = s->process.start_ns + s->duration_ns;
         processes += all->at[i].image_of == MPR_NO_PROCESS;
-        incomplete += all->at[i].summary.incomplete;
+        incomplete += s->incomplete;
+        if (s->process.start_ns < from) from = s->process.start_ns;
+        if (end > to) to = end;
     }
     mpr_doc_line(doc, "%s, %s; %s from the first start to the last end",
                  mpr_doc_counted(doc, processes, "process", "processes"),
                  mpr_doc_counted(doc, all->count, "log", "logs"),
-                 mpr_doc_duration(doc, lasted(all)));
+                 mpr_doc_duration(doc, mpr_saturating_sub(to, from)));
     mpr_report_without_log(doc, &all->run->rest);
-    if (!incomplete) return;
-    mpr_doc_add(doc, MPR_WARN,
-                "warning: events are missing in %s of them (for the reason: log verify --pid)",
-                mpr_doc_count(doc, incomplete));
-    mpr_doc_end(doc);
-}
-
-/* ---- several runs */
-
-static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
-{
-    heading(doc, all);
+    if (incomplete) {
+        mpr_doc_add(doc, MPR_WARN,
+                    "warning: events are missing in %s of them (for the reason: log verify --pid)",
+                    mpr_doc_count(doc, incomplete));
+        mpr_doc_end(doc);
+    }
     tree(doc, all);
-}
-
-static void run_title(struct mpr_document *doc, const struct mpr_processes *of)
-{
-    const char *id = of->run->id, *start = mpr_report_utc(doc, of->at[0].summary.process.start_ns);
-    mpr_doc_fact(doc, "run", mpr_value_known_text(id, MPR_UNKNOWN));
-    mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
-                 *start ? ", began at " : "", start);
 }
 
 /* The sums of two runs are never added up. */
@@ -169,9 +134,13 @@ static void each_run(struct mpr_document *doc, const struct mpr_processes *all)
     mpr_doc_list(doc, "runs");
     for (size_t i = 0; i < all->runs; i++) {
         const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, &all->run[i]);
+        const char *id = of.run->id,
+                   *start = mpr_report_utc(doc, of.at[0].summary.process.start_ns);
         mpr_doc_gap(doc);
         mpr_doc_open(doc, NULL);
-        run_title(doc, &of);
+        mpr_doc_fact(doc, "run", mpr_value_known_text(id, MPR_UNKNOWN));
+        mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
+                     *start ? ", began at " : "", start);
         one_run(doc, &of);
         mpr_doc_close(doc);
     }
@@ -191,18 +160,6 @@ static const struct mpr_column heap_columns[] = {
     { .key = "peak_time_ns", .type = MPR_TIME, MPR_FIELD(mpr_process_heap, peak_time) },
     { .key = "end_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_process_heap, end_bytes) },
 };
-
-static void log_object(struct mpr_document *doc, const struct mpr_process *p)
-{
-    mpr_doc_open(doc, NULL);
-    mpr_report_log_fields(doc, &p->summary);
-    mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)));
-    mpr_doc_fact(doc, "parent", index_of(p->parent));
-    mpr_doc_fact(doc, "executed", index_of(p->executed));
-    mpr_doc_fact(doc, "rss_high_water_bytes", mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
-    mpr_doc_objects(doc, "heaps", heap_columns, p->heap, p->heaps);
-    mpr_doc_close(doc);
-}
 
 #undef OF
 #define OF(member) MPR_FIELD(mpr_process, member)
@@ -242,7 +199,18 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
     if (all->runs > 1) each_run(doc, all);
     else one_run(doc, all);
     mpr_doc_list(doc, "logs");
-    for (size_t i = 0; i < all->count; i++) log_object(doc, &all->at[i]);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_process *p = &all->at[i];
+        mpr_doc_open(doc, NULL);
+        mpr_report_log_fields(doc, &p->summary);
+        mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)));
+        mpr_doc_fact(doc, "parent", index_of(p->parent));
+        mpr_doc_fact(doc, "executed", index_of(p->executed));
+        mpr_doc_fact(doc, "rss_high_water_bytes",
+                     mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
+        mpr_doc_objects(doc, "heaps", heap_columns, p->heap, p->heaps);
+        mpr_doc_close(doc);
+    }
     mpr_doc_close(doc);
     mpr_doc_rows(doc, record_columns, all->at, all->count, .only = MPR_IN_CSV);
     mpr_doc_csv(doc, record_columns);

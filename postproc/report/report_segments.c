@@ -119,17 +119,6 @@ static const struct mpr_column shape_columns[] = {
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
 
-static struct shape shape_of(struct mpr_document *doc, const struct mpr_segment_group *a)
-{
-    struct shape s = { *a, "", "", "" };
-    const char *size = mpr_doc_size(doc, a->oldest->bytes);
-    if (a->segments == 1) s.name = mpr_arena_format(&doc->arena, "%#" PRIx64, a->oldest->addr);
-    else s.name = mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments, size);
-    s.text = mpr_arena_format(&doc->arena, "%s, %s, %s", s.name, mpr_doc_size(doc, a->free),
-                              mpr_doc_size(doc, a->oldest->largest_hole));
-    return s;
-}
-
 static void add_note(struct mpr_document *doc, struct shape *s, const char *note)
 {
     s->note = mpr_arena_format(&doc->arena, "%s%s%s", s->note, *s->note ? ", " : "", note);
@@ -138,11 +127,7 @@ static void add_note(struct mpr_document *doc, struct shape *s, const char *note
 
 /* ---- notes distinguish shapes that look alike */
 
-static int by_text(const void *left, const void *right)
-{
-    const struct shape *const *a = left, *const *b = right;
-    return strcmp((*a)->text, (*b)->text);
-}
+MPR_COMPARE(by_text, struct shape *, strcmp((*a)->text, (*b)->text))
 
 /* Adds a note to rows that look alike; returns true if there were any. */
 typedef const char *note_of(struct mpr_document *doc, const struct shape *s);
@@ -181,7 +166,20 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
     const struct mpr_segment_group *alike = mpr_segment_group(
         &doc->arena, d->segment, d->segments, doc->naming && doc->naming->unfold, &count);
     struct shape *row = mpr_arena_alloc(&doc->arena, count * sizeof *row);
-    for (size_t i = 0; i < count; i++) row[i] = shape_of(doc, &alike[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_segment_group *a = &alike[i];
+        const char *size = mpr_doc_size(doc, a->oldest->bytes);
+        const char *name =
+            a->segments == 1 ? mpr_arena_format(&doc->arena, "%#" PRIx64, a->oldest->addr)
+                             : mpr_arena_format(&doc->arena, "%" PRIu64 " x %s", a->segments, size);
+        row[i] = (struct shape){
+            *a,
+            name,
+            "",
+            mpr_arena_format(&doc->arena, "%s, %s, %s", name, mpr_doc_size(doc, a->free),
+                             mpr_doc_size(doc, a->oldest->largest_hole)),
+        };
+    }
     if (distinguish(doc, row, count, pool_note)) distinguish(doc, row, count, free_bytes);
     for (size_t i = 0; i < count; i++)
         if (row[i].a.paths > 1)
@@ -215,11 +213,7 @@ static struct mpr_row row_of_pin(const void *row)
     return (struct mpr_row){ .path = p->path, .bytes = p->free, .blocks = p->blocks };
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mpr_pinned *a = left, *b = right;
-    return a->segment < b->segment ? -1 : a->segment > b->segment;
-}
+MPR_COMPARE(by_address, struct mpr_pinned, mpr_compare(a->segment, b->segment))
 
 /* Several paths pin the same free bytes, so a line counts each segment with blocks of its paths
  * once. */
@@ -244,12 +238,8 @@ static void join_pins(struct mpr_arena *arena, void *line, const void *const *ro
     free(in);
 }
 
-static int by_free(const void *left, const void *right)
-{
-    const struct mpr_segment_pin *a = left, *b = right;
-    if (a->free != b->free) return a->free > b->free ? -1 : 1;
-    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
-}
+MPR_COMPARE(by_free, struct mpr_segment_pin,
+            mpr_compare(b->free, a->free) ?: mpr_compare(b->bytes, a->bytes))
 
 /* ---- devices */
 

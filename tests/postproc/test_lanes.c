@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "labels.h"
 #include "mpf/event.h"
-#include "names.h"
 #include "timeline_parts.h"
 
 enum { BOXES = 4096, NAME = 10 };

@@ -45,15 +45,16 @@ static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use
     return part;
 }
 
-/* ---- PyTorch's segments */
-
 /* A segment's bytes are live or free.  Free bytes belong to a graph's private pool, or PyTorch
  * could release them, or they are split: a live block pins their segment. */
-static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *r,
-                         const struct mpr_device_snapshot *p)
+static void add_torch(struct mpr_device_state *out, struct mpr_arena *arena,
+                      const struct mpr_replay *r, const struct mpr_device_snapshot *p)
 {
     struct mpr_segment_walk walk = { .sites = &r->sites, .snapshot = p };
     struct mpr_walked_segment s;
+    struct mpr_number size;
+    const char *hole = "", *graphs = "";
+    uint32_t alive = 0;
     while (mpr_segment_walk_next(&walk, &s)) {
         const uint64_t free = mpr_saturating_sub(s.bytes, s.live);
         out->torch_segments += s.bytes;
@@ -69,23 +70,18 @@ static void sum_segments(struct mpr_device_state *out, const struct mpr_replay *
         out->torch_live += mpr_gpu_backed(&p->torch[i]);
         out->torch_asleep += p->torch[i].asleep;
     }
-}
-
-static void add_torch(struct mpr_device_state *s, struct mpr_arena *arena, const struct mpr_gpu *g)
-{
-    struct mpr_number size;
-    const char *hole = "", *graphs = "";
-    uint32_t alive = 0;
-    if (s->split_free)
-        hole = mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, s->largest_hole));
-    for (uint32_t i = 0; i < g->graphs; i++) alive += !g->graph[i].gone;
-    if (s->pool_free) graphs = mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, alive);
+    if (!out->torch_segments && !p->torches) return;
+    if (out->split_free)
+        hole = mpr_arena_format(arena, "largest hole %s", mpr_units_size(&size, out->largest_hole));
+    for (uint32_t i = 0; i < r->gpu.graphs; i++) alive += !r->gpu.graph[i].gone;
+    if (out->pool_free)
+        graphs = mpr_arena_format(arena, "graphs alive at the end: %" PRIu32, alive);
     struct mpr_device_part *live =
-        add_part(s, MPR_USE_TORCH_LIVE, mpr_saturating_signed(s->torch_live), "");
-    if (s->torch_asleep) live->name = "torch live, backed";
-    add_part(s, MPR_USE_TORCH_SPLIT_FREE, mpr_saturating_signed(s->split_free), hole);
-    add_part(s, MPR_USE_TORCH_RELEASABLE, mpr_saturating_signed(s->releasable), "");
-    add_part(s, MPR_USE_TORCH_GRAPH_POOLS, mpr_saturating_signed(s->pool_free), graphs);
+        add_part(out, MPR_USE_TORCH_LIVE, mpr_saturating_signed(out->torch_live), "");
+    if (out->torch_asleep) live->name = "torch live, backed";
+    add_part(out, MPR_USE_TORCH_SPLIT_FREE, mpr_saturating_signed(out->split_free), hole);
+    add_part(out, MPR_USE_TORCH_RELEASABLE, mpr_saturating_signed(out->releasable), "");
+    add_part(out, MPR_USE_TORCH_GRAPH_POOLS, mpr_saturating_signed(out->pool_free), graphs);
 }
 
 /* ---- blocks and pools of other libraries */
@@ -181,19 +177,6 @@ static const char *pool_users(struct mpr_arena *arena, const struct mpr_replay *
 
 /* ---- an account */
 
-/* Adds the memory that calls caused without an allocation.  Uses and parts of a snapshot have the
- * same order. */
-static void add_hidden(struct mpr_device_state *s, const struct mpr_device_snapshot *p)
-{
-    static_assert(MPR_USE_POOL_OVERHEAD - MPR_USE_GRAPHS == MPR_PART_POOLS - MPR_PART_GRAPHS &&
-                      MPR_USE_LOCAL_MEMORY - MPR_USE_GRAPHS == MPR_PART_LOCAL - MPR_PART_GRAPHS,
-                  "each part has its use");
-    for (int i = 0; i < MPR_PARTS; i++)
-        add_part(s, (enum mpr_use)(MPR_USE_GRAPHS + i), p->part[i],
-                 p->parts_cut && p->part[i] > 0 ? "at most, because other processes grew meanwhile"
-                                                : "");
-}
-
 /* Adds the memory of others.  The file cache was read at another time, so it may be larger than
  * the total of others, and is limited to that. */
 static void add_others(struct mpr_device_state *s, struct mpr_arena *arena,
@@ -227,14 +210,20 @@ void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *are
     if (!out->valid) return;
     const uint8_t *owner = owners_of(arena, &r->sites);
     out->part = mpr_arena_alloc(arena, MPR_USES * sizeof *out->part);
-    sum_segments(out, r, p);
-    if (out->torch_segments || p->torches) add_torch(out, arena, &r->gpu);
+    add_torch(out, arena, r, p);
     add_owners(out, arena, owner, r, p);
     add_part(out, MPR_USE_POOLS, mpr_saturating_signed(p->pools), pool_users(arena, r, owner, p));
     add_part(out, MPR_USE_GRAPH_MEMORY, mpr_saturating_signed(p->graph_memory), "");
     if (p->used == MPF_UNKNOWN) return;
+    /* memory that calls caused without an allocation: uses and parts have the same order */
+    static_assert(MPR_USE_POOL_OVERHEAD - MPR_USE_GRAPHS == MPR_PART_POOLS - MPR_PART_GRAPHS &&
+                      MPR_USE_LOCAL_MEMORY - MPR_USE_GRAPHS == MPR_PART_LOCAL - MPR_PART_GRAPHS,
+                  "each part has its use");
+    for (int i = 0; i < MPR_PARTS; i++)
+        add_part(out, (enum mpr_use)(MPR_USE_GRAPHS + i), p->part[i],
+                 p->parts_cut && p->part[i] > 0 ? "at most, because other processes grew meanwhile"
+                                                : "");
     int64_t sum = 0;
-    add_hidden(out, p);
     add_others(out, arena, p);
     for (size_t i = 0; i < out->parts; i++) sum = mpr_signed_add(sum, out->part[i].bytes);
     add_part(out, MPR_USE_UNKNOWN, mpr_signed_sub(mpr_saturating_signed(p->used), sum), "");
@@ -420,21 +409,6 @@ MPR_COMPARE(by_time, struct entry,
             mpr_compare(a->instant.time, b->instant.time)
                 ?: mpr_compare(b->instant.kind, a->instant.kind))
 
-/* Fills the bytes of one use at all instants.  Returns false if they are always 0. */
-static bool fill_part(const struct collection *c, enum mpr_use use, struct mpr_account_part *out)
-{
-    *out = (struct mpr_account_part){ .bytes = mpr_arena_alloc(c->arena,
-                                                               c->count * sizeof *out->bytes) };
-    for (size_t i = 0; i < c->count; i++)
-        for (size_t k = 0; k < c->entry[i].parts; k++) {
-            const struct mpr_device_part *part = &c->entry[i].part[k];
-            if (part->use != use || !part->bytes) continue;
-            if (!out->key) out->key = part->key, out->name = part->name;
-            out->bytes[i] = part->bytes;
-        }
-    return out->key != NULL;
-}
-
 struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
                                                const struct mpr_reader *reader, uint64_t from,
                                                uint64_t to, struct mpr_segments_series *kept,
@@ -457,8 +431,19 @@ struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
         for (; out->instants < c.count; out->instants++)
             out->instant[out->instants] = c.entry[out->instants].instant;
         out->part = mpr_arena_alloc(arena, MPR_USES * sizeof *out->part);
-        for (enum mpr_use use = 0; use < MPR_USES; use++)
-            out->parts += fill_part(&c, use, &out->part[out->parts]);
+        for (enum mpr_use use = 0; use < MPR_USES; use++) {
+            struct mpr_account_part *of_use = &out->part[out->parts];
+            *of_use = (struct mpr_account_part){ .bytes = mpr_arena_alloc(
+                                                     arena, c.count * sizeof *of_use->bytes) };
+            for (size_t k = 0; k < c.count; k++)
+                for (size_t at = 0; at < c.entry[k].parts; at++) {
+                    const struct mpr_device_part *part = &c.entry[k].part[at];
+                    if (part->use != use || !part->bytes) continue;
+                    if (!of_use->key) of_use->key = part->key, of_use->name = part->name;
+                    of_use->bytes[k] = part->bytes;
+                }
+            out->parts += of_use->key != NULL;
+        }
         free(c.entry);
         if (out->parts) (*devices)++;
     }

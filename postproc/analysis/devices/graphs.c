@@ -40,7 +40,8 @@ static void set_owner(struct mpr_graphs *g, const struct mpr_reader *reader, uin
     row->maker = thread;
 }
 
-static void add_captures(struct mpr_graphs *g, const struct mpr_reader *reader)
+/* Capture n has row n - 1, until the rows are sorted. */
+static void add_rows(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
     const struct mpr_gpu *gpu = &reader->replay.gpu;
     for (uint32_t i = 0; i < gpu->captures; i++) {
@@ -56,12 +57,6 @@ static void add_captures(struct mpr_graphs *g, const struct mpr_reader *reader)
                                        .captured = true };
         set_owner(g, reader, c->node, c->thread, row);
     }
-}
-
-/* Call it after add_captures: capture n has row n - 1. */
-static void add_executables(struct mpr_graphs *g, const struct mpr_reader *reader)
-{
-    const struct mpr_gpu *gpu = &reader->replay.gpu;
     for (uint32_t i = 0; i < gpu->graphs; i++) {
         const struct mpr_graph *graph = &gpu->graph[i];
         struct mpr_graph_row *captured = graph->capture ? &g->row[graph->capture - 1] : NULL,
@@ -87,23 +82,6 @@ MPR_COMPARE(by_time, struct mpr_graph_row,
 
 /* ---- bursts */
 
-static void add_to_burst(struct mpr_graph_burst *b, const struct mpr_graph_row *row)
-{
-    if (!b->rows++) {
-        b->path = row->path;
-        b->from = row->time;
-    }
-    b->to = row->time;
-    b->captures += row->captured;
-    b->executables += row->instantiated;
-    b->alive += row->alive;
-    b->nodes += row->nodes;
-    b->segment_bytes += row->segment_bytes;
-    b->block_bytes += row->block_bytes;
-    b->executable_bytes = mpr_signed_add(b->executable_bytes, row->executable_bytes);
-    b->launch_bytes = mpr_signed_add(b->launch_bytes, row->launch_bytes);
-}
-
 /* Fills the bursts and their rows.  @captures: at least as many as there are bursts. */
 static void fill_bursts(struct mpr_graphs *g, size_t captures)
 {
@@ -115,7 +93,21 @@ static void fill_bursts(struct mpr_graphs *g, size_t captures)
             g->burst[g->bursts++] = (struct mpr_graph_burst){ .number = g->row[i].burst };
             *known = (uint32_t)g->bursts;
         }
-        add_to_burst(&g->burst[*known - 1], &g->row[i]);
+        const struct mpr_graph_row *of = &g->row[i];
+        struct mpr_graph_burst *b = &g->burst[*known - 1];
+        if (!b->rows++) {
+            b->path = of->path;
+            b->from = of->time;
+        }
+        b->to = of->time;
+        b->captures += of->captured;
+        b->executables += of->instantiated;
+        b->alive += of->alive;
+        b->nodes += of->nodes;
+        b->segment_bytes += of->segment_bytes;
+        b->block_bytes += of->block_bytes;
+        b->executable_bytes = mpr_signed_add(b->executable_bytes, of->executable_bytes);
+        b->launch_bytes = mpr_signed_add(b->launch_bytes, of->launch_bytes);
     }
     next = mpr_alloc(g->bursts, sizeof *next);
     for (size_t i = 0; i < g->bursts; row += g->burst[i++].rows) g->burst[i].row = next[i] = row;
@@ -124,11 +116,8 @@ static void fill_bursts(struct mpr_graphs *g, size_t captures)
     free(place);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const struct mpr_graph_burst *a = left, *b = right;
-    return mpr_compare(a->number - 1, b->number - 1); /* 0, built by hand, is last */
-}
+/* Number 0, built by hand, is last. */
+MPR_COMPARE(by_number, struct mpr_graph_burst, mpr_compare(a->number - 1, b->number - 1))
 
 /* ---- sizes: the number that varies in the names of a burst's ranges.  A server captures one graph
  * for each batch size, "capture bs=8".  If several numbers vary, the last one counts: "worker 3 >
@@ -195,24 +184,6 @@ static const char *word_before(struct mpr_arena *arena, const char *name, size_t
     return to > from ? mpr_arena_format(arena, "%.*s", (int)(to - from), name + from) : "number";
 }
 
-static void add_to_size(struct mpr_graph_burst *burst, struct mpr_index *known, uint64_t number,
-                        const struct mpr_graph_row *row)
-{
-    uint32_t place = mpr_index_get(known, number);
-    if (!place) {
-        burst->size[burst->sizes] =
-            (struct mpr_graph_size){ .burst = burst->number, .size = number };
-        place = (uint32_t)++burst->sizes;
-        mpr_index_set(known, number, place);
-    }
-    struct mpr_graph_size *size = &burst->size[place - 1];
-    size->graphs += row->captured;
-    size->segment_bytes += row->segment_bytes;
-    size->executable_bytes = mpr_signed_add(size->executable_bytes, row->executable_bytes);
-    size->launch_bytes = mpr_signed_add(size->launch_bytes, row->launch_bytes);
-    size->bytes = mpr_signed_add(size->bytes, mpr_graph_total(row));
-}
-
 static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
 {
     const struct mpr_graph_row *first = burst->row[0];
@@ -226,10 +197,22 @@ static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
                     of_first.number[which].at.from);
     burst->size = mpr_arena_alloc(arena, burst->rows * sizeof *burst->size);
     for (size_t i = 0; i < burst->rows; i++) {
-        const struct numbers n = numbers_of(burst->row[i]);
-        const bool like = is_like(burst->row[i], &n, first, &of_first);
-        add_to_size(burst, &known, like ? n.number[which].at.number : MPR_GRAPH_NO_SIZE,
-                    burst->row[i]);
+        const struct mpr_graph_row *row = burst->row[i];
+        const struct numbers n = numbers_of(row);
+        const uint64_t number =
+            is_like(row, &n, first, &of_first) ? n.number[which].at.number : MPR_GRAPH_NO_SIZE;
+        uint32_t place = mpr_index_get(&known, number);
+        if (!place) {
+            burst->size[burst->sizes++] =
+                (struct mpr_graph_size){ .burst = burst->number, .size = number };
+            mpr_index_set(&known, number, place = (uint32_t)burst->sizes);
+        }
+        struct mpr_graph_size *size = &burst->size[place - 1];
+        size->graphs += row->captured;
+        size->segment_bytes += row->segment_bytes;
+        size->executable_bytes = mpr_signed_add(size->executable_bytes, row->executable_bytes);
+        size->launch_bytes = mpr_signed_add(size->launch_bytes, row->launch_bytes);
+        size->bytes = mpr_signed_add(size->bytes, mpr_graph_total(row));
     }
     mpr_index_free(&known);
     for (size_t i = 0; i < burst->sizes; i++)
@@ -242,8 +225,7 @@ void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)
     const size_t rows = (size_t)gpu->captures + gpu->graphs;
     g->row = mpr_arena_alloc(&g->arena, rows * sizeof *g->row);
     g->burst = mpr_arena_alloc(&g->arena, rows * sizeof *g->burst);
-    add_captures(g, reader);
-    add_executables(g, reader);
+    add_rows(g, reader);
     qsort(g->row, g->rows, sizeof *g->row, by_time);
     fill_bursts(g, gpu->captures);
     for (size_t i = 0; i < g->bursts; i++) fill_sizes(&g->burst[i], &g->arena);

@@ -150,9 +150,11 @@ static struct mpr_segment describe(const struct making *m, const struct mpr_walk
     return out;
 }
 
-static void add_to_pool(struct making *m, const struct mpr_segment *s)
+static void add_segment(struct making *m, const struct mpr_walked_segment *walked)
 {
     struct mpr_segments_device *d = m->out;
+    struct mpr_segment *s = &d->segment[d->segments++];
+    *s = describe(m, walked);
     const bool graph = s->state == MPR_SEGMENT_GRAPH;
     const uint32_t shared = s->capture ? m->reader->replay.gpu.capture[s->capture - 1].shared : 0;
     uint32_t *number = &m->pool_of[2 * shared + graph];
@@ -167,17 +169,9 @@ static void add_to_pool(struct making *m, const struct mpr_segment *s)
     pool->live += s->live;
     pool->free += s->free;
     if (s->largest_hole > pool->largest_hole) pool->largest_hole = s->largest_hole;
-}
-
-static void add_segment(struct making *m, const struct mpr_walked_segment *walked)
-{
-    struct mpr_segments_device *d = m->out;
-    struct mpr_segment *s = &d->segment[d->segments++];
-    *s = describe(m, walked);
-    add_to_pool(m, s);
     d->bytes += s->bytes;
     d->live += s->live;
-    if (s->state == MPR_SEGMENT_GRAPH) {
+    if (graph) {
         d->graph_free += s->free;
         return;
     }
@@ -225,22 +219,6 @@ static void fill_pins(struct making *m)
     qsort(d->pin, d->pins, sizeof *d->pin, by_pinned);
 }
 
-static void count_outside(struct mpr_segments_device *d, const struct mpr_device_snapshot *p)
-{
-    uint64_t blocks = 0, bytes = 0;
-    for (size_t i = 0; i < p->torches; i++) {
-        const struct mpr_gpu_block *b = &p->torch[i];
-        blocks += mpr_gpu_backed(b) != 0;
-        bytes += mpr_gpu_backed(b);
-        d->asleep += b->asleep;
-        d->asleep_blocks += b->asleep != 0;
-    }
-    for (size_t i = 0; i < d->segments; i++)
-        blocks = mpr_saturating_sub(blocks, d->segment[i].blocks);
-    d->outside = mpr_saturating_sub(bytes, d->live);
-    d->outside_blocks = blocks;
-}
-
 MPR_COMPARE(by_free, struct mpr_segment,
             mpr_compare(b->free, a->free) ?: mpr_compare(a->addr, b->addr))
 
@@ -264,7 +242,17 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
     struct mpr_segment_walk walk = { .sites = &reader->replay.sites, .snapshot = p };
     struct mpr_walked_segment walked;
     while (mpr_segment_walk_next(&walk, &walked)) add_segment(&m, &walked);
-    count_outside(d, p);
+    uint64_t backed = 0;
+    for (size_t i = 0; i < p->torches; i++) {
+        const struct mpr_gpu_block *b = &p->torch[i];
+        d->outside_blocks += mpr_gpu_backed(b) != 0;
+        backed += mpr_gpu_backed(b);
+        d->asleep += b->asleep;
+        d->asleep_blocks += b->asleep != 0;
+    }
+    for (size_t i = 0; i < d->segments; i++)
+        d->outside_blocks = mpr_saturating_sub(d->outside_blocks, d->segment[i].blocks);
+    d->outside = mpr_saturating_sub(backed, d->live);
     fill_pins(&m);
     free(m.held);
     free(m.pool_of);
@@ -328,12 +316,9 @@ void mpr_segments_free(struct mpr_segments *segments) { mpr_arena_free(&segments
 
 static int by_shape(const struct mpr_segment *a, const struct mpr_segment *b)
 {
-    int order = mpr_compare(a->bytes, b->bytes);
-    if (!order) order = mpr_compare(a->free, b->free);
-    if (!order) order = mpr_compare(a->largest_hole, b->largest_hole);
-    if (!order) order = mpr_compare(a->state, b->state);
-    if (!order) order = mpr_compare(a->pool[0], b->pool[0]);
-    return order ? order : mpr_compare(a->pool[1], b->pool[1]);
+    return mpr_compare(a->bytes, b->bytes) ?: mpr_compare(a->free, b->free)
+        ?: mpr_compare(a->largest_hole, b->largest_hole) ?: mpr_compare(a->state, b->state)
+        ?: mpr_compare(a->pool[0], b->pool[0]) ?: mpr_compare(a->pool[1], b->pool[1]);
 }
 
 static int by_path(const struct mpr_segment *a, const struct mpr_segment *b)
@@ -342,22 +327,12 @@ static int by_path(const struct mpr_segment *a, const struct mpr_segment *b)
     return mpr_frame_compare_paths(a->oldest, b->oldest);
 }
 
-static int by_shape_and_path(const void *left, const void *right)
-{
-    const struct mpr_segment *a = *(const struct mpr_segment *const *)left,
-                             *b = *(const struct mpr_segment *const *)right;
-    int order = by_shape(a, b);
-    if (!order) order = by_path(a, b);
-    return order ? order : mpr_compare(a->addr, b->addr);
-}
+MPR_COMPARE(by_shape_and_path, struct mpr_segment *const,
+            by_shape(*a, *b) ?: by_path(*a, *b) ?: mpr_compare((*a)->addr, (*b)->addr))
 
-static int by_group_free(const void *left, const void *right)
-{
-    const struct mpr_segment_group *a = left, *b = right;
-    int order = mpr_compare(b->free, a->free);
-    if (!order) order = mpr_compare(b->bytes, a->bytes);
-    return order ? order : mpr_compare(a->oldest->addr, b->oldest->addr);
-}
+MPR_COMPARE(by_group_free, struct mpr_segment_group,
+            mpr_compare(b->free, a->free) ?: mpr_compare(b->bytes, a->bytes)
+                ?: mpr_compare(a->oldest->addr, b->oldest->addr))
 
 struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
                                             const struct mpr_segment *segment, size_t segments,

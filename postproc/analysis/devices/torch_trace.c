@@ -23,32 +23,30 @@
 
 /* ---- the survey */
 
-static bool has_profiler_steps(const struct mpr_ranges *ranges)
-{
-    static const char step[] = "ProfilerStep#";
-    for (uint32_t i = 1; i < ranges->nodes; i++) {
-        size_t bytes;
-        const char *name = mpr_texts_get(&ranges->names, ranges->node[i].name, &bytes),
-                   *domain = mpr_ranges_domain(ranges, ranges->node[i].domain);
-        if (name && bytes >= sizeof step - 1 && memcmp(name, step, sizeof step - 1) == 0 &&
-            (!*domain || strcmp(domain, "torch") == 0))
-            return true;
-    }
-    return false;
-}
-
 int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
                      const struct mpr_progress *progress, struct mpr_error *error)
 {
+    static const char step[] = "ProfilerStep#";
     struct mpr_reader reader;
+    const struct mpr_ranges *ranges = &reader.replay.ranges;
+    bool has_profiler_steps = false;
     *survey = (struct mpr_torch_survey){ .devices = 0 };
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     reader.replay.options.without_malloc = true;
     reader.repeats = mpr_repeats_watch(&reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     mpr_reader_summary(&reader, path, &survey->arena, &survey->summary);
-    if (!has_profiler_steps(&reader.replay.ranges))
-        survey->step = mpr_repeats_outermost_name(reader.repeats, &survey->arena);
+    for (uint32_t i = 1; i < ranges->nodes; i++) {
+        size_t bytes;
+        const char *name = mpr_texts_get(&ranges->names, ranges->node[i].name, &bytes),
+                   *domain = mpr_ranges_domain(ranges, ranges->node[i].domain);
+        has_profiler_steps |= name && bytes >= sizeof step - 1 &&
+                              memcmp(name, step, sizeof step - 1) == 0 &&
+                              (!*domain || strcmp(domain, "torch") == 0);
+    }
+    if (!has_profiler_steps)
+        survey->step =
+            mpr_repeats_outermost_name_with(reader.repeats, &survey->arena, MPR_REPEATS_LEAST);
     for (unsigned i = 0; i < MPF_GPUS; i++)
         if (reader.replay.accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
             survey->devices = i + 1;

@@ -42,18 +42,6 @@ struct family {
 
 /* ---- entries */
 
-static const char *skeleton_of(struct mpr_arena *arena, struct entry *e)
-{
-    const char *title = e->line.title, *text = "";
-    size_t at = 0;
-    e->numbers = mpr_numbers_in_name(title, e->number, NUMBERS);
-    for (size_t i = 0; i < e->numbers; i++) {
-        text = mpr_arena_format(arena, "%s%.*s\1", text, (int)(e->number[i].from - at), title + at);
-        at = e->number[i].to;
-    }
-    return mpr_arena_format(arena, "%s%s", text, title + at);
-}
-
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* Adds a program of the entry's process. */
@@ -93,7 +81,15 @@ static void make_entries(struct family *f)
     for (size_t i = 0; i < f->entries; i++) {
         struct entry *e = &f->entry[i];
         e->line.title = *e->line.last->title ? e->line.last->title : "unknown program";
-        e->skeleton = skeleton_of(f->arena, e);
+        const char *title = e->line.title, *text = "";
+        size_t at = 0;
+        e->numbers = mpr_numbers_in_name(title, e->number, NUMBERS);
+        for (size_t k = 0; k < e->numbers; k++) {
+            const int length = (int)(e->number[k].from - at);
+            text = mpr_arena_format(f->arena, "%s%.*s\1", text, length, title + at);
+            at = e->number[k].to;
+        }
+        e->skeleton = mpr_arena_format(f->arena, "%s%s", text, title + at);
     }
 }
 
@@ -117,20 +113,18 @@ static size_t link_entries(struct family *f)
 static int by_kind(const struct entry *a, const struct entry *b)
 {
     const struct mpr_summary *x = &a->line.last->summary, *y = &b->line.last->summary;
-    int order = mpr_compare(a->line.apart, b->line.apart);
-    if (!order) order = strcmp(a->skeleton, b->skeleton);
-    if (!order) order = mpr_compare(x->life, y->life);
-    if (!order) order = mpr_compare(x->fate, y->fate);
-    if (!order) order = mpr_compare(x->oom, y->oom);
-    if (!order) order = mpr_compare((uint64_t)x->fate_status, (uint64_t)y->fate_status);
-    return order ? order : mpr_compare(x->end, y->end);
+    return mpr_compare(a->line.apart, b->line.apart)
+               ?: strcmp(a->skeleton, b->skeleton) ?: mpr_compare(x->life, y->life)
+               ?: mpr_compare(x->fate, y->fate) ?: mpr_compare(x->oom, y->oom)
+               ?: mpr_compare((uint64_t)x->fate_status, (uint64_t)y->fate_status)
+               ?: mpr_compare(x->end, y->end);
 }
 
 /* The largest first; equal ones by their starts. */
 static int by_peak(const struct entry *a, const struct entry *b)
 {
-    const int order = mpr_compare(b->line.largest->peak_bytes, a->line.largest->peak_bytes);
-    return order ? order : mpr_compare((uintptr_t)a->line.largest, (uintptr_t)b->line.largest);
+    return mpr_compare(b->line.largest->peak_bytes, a->line.largest->peak_bytes)
+               ?: mpr_compare((uintptr_t)a->line.largest, (uintptr_t)b->line.largest);
 }
 
 static int by_kind_and_peak(const void *left, const void *right, void *family)
@@ -138,8 +132,7 @@ static int by_kind_and_peak(const void *left, const void *right, void *family)
     const struct family *f = family;
     const struct entry *a = &f->entry[*(const size_t *)left],
                        *b = &f->entry[*(const size_t *)right];
-    const int order = by_kind(a, b);
-    return order ? order : by_peak(a, b);
+    return by_kind(a, b) ?: by_peak(a, b);
 }
 
 /* The largest set is last, because the last one is taken next. */

@@ -141,34 +141,29 @@ bool mpr_process_is_in(const struct mpr_process *p, const struct mpr_process_run
     return strcmp(mpr_summary_run(&p->summary), run->id) == 0;
 }
 
-static struct mpr_without_log without_log(const struct mpr_processes *all,
-                                          const struct mpr_process_run *run)
-{
-    struct mpr_run_process *known = mpr_alloc(all->count, sizeof *known);
-    size_t count = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const struct mpr_process_info *p = &all->at[i].summary.process;
-        if (mpr_process_is_in(&all->at[i], run))
-            known[count++] = (struct mpr_run_process){ p->host, p->pid, p->start_ns };
-    }
-    const struct mpr_run_without_log rest =
-        mpr_run_without_log(all->at[0].summary.path, run->id, known, count);
-    free(known);
-    return (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
-}
-
 static void find_runs(struct mpr_processes *all)
 {
     const bool whole = are_whole_directory(all);
+    struct mpr_run_process *known = mpr_alloc(all->count, sizeof *known);
     all->run = mpr_arena_alloc(&all->arena, all->count * sizeof *all->run);
     for (size_t i = 0; i < all->count; i++) {
-        size_t k = 0;
-        while (k < all->runs && !mpr_process_is_in(&all->at[i], &all->run[k])) k++;
+        const struct mpr_process *p = &all->at[i];
+        size_t k = 0, count = 0;
+        while (k < all->runs && !mpr_process_is_in(p, &all->run[k])) k++;
         if (k < all->runs) continue;
         struct mpr_process_run *run = &all->run[all->runs++];
-        *run = (struct mpr_process_run){ .id = mpr_summary_run(&all->at[i].summary) };
-        if (whole) run->rest = without_log(all, run);
+        *run = (struct mpr_process_run){ .id = mpr_summary_run(&p->summary) };
+        for (k = 0; k < all->count; k++) {
+            const struct mpr_process_info *of = &all->at[k].summary.process;
+            if (mpr_process_is_in(&all->at[k], run))
+                known[count++] = (struct mpr_run_process){ of->host, of->pid, of->start_ns };
+        }
+        if (!whole) continue;
+        const struct mpr_run_without_log rest =
+            mpr_run_without_log(all->at[0].summary.path, run->id, known, count);
+        run->rest = (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
     }
+    free(known);
 }
 
 MPR_COMPARE(by_start, struct mpr_process, mpr_process_tree_order(&a->summary, &b->summary))

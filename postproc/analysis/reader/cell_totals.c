@@ -51,35 +51,6 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
     if (mpr_instant_is_peak(r->options.at) && held->own_peak > whole) held->own_peak = whole;
 }
 
-/* @is_whole: the estimates are scaled to the rest, so nothing is left. */
-static void take_from(struct mpr_cell_totals *rest, const struct mpr_cell_totals *all,
-                      bool is_whole)
-{
-    rest->now = mpr_saturating_sub(rest->now, all->now);
-    rest->now_blocks = mpr_saturating_sub(rest->now_blocks, all->now_blocks);
-    rest->allocations = mpr_saturating_sub(rest->allocations, all->allocations);
-    rest->estimated = all->estimated;
-    if (!all->samples) return;
-    if (!is_whole) rest->variance = all->variance;
-    rest->then = mpr_saturating_sub(rest->then, all->then);
-    rest->then_blocks = mpr_saturating_sub(rest->then_blocks, all->then_blocks);
-    rest->own_peak = rest->then; /* a lower bound */
-}
-
-/* For host/python the accounts have the represented bytes, but only the sampled blocks. */
-static void add_blocks(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32_t cell,
-                       struct mpr_rounding_errors *rest)
-{
-    const struct mpr_represented_counts unseen =
-        mpr_estimates_counts(&r->estimates, &r->accounts, cell, rest);
-    held->then_blocks += unseen.blocks;
-    held->now_blocks += unseen.end_blocks;
-    held->allocations += unseen.allocations;
-    held->samples = unseen.samples;
-    held->variance.own = mpr_estimates_variance(&r->estimates, &r->accounts, cell);
-    held->estimated = true;
-}
-
 static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)
 {
     const struct mpr_estimates *e = &r->estimates;
@@ -94,9 +65,18 @@ static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint
     for (uint32_t i = 0; i < r->accounts.cells && i < e->cells; i++)
         if (r->accounts.cell[i].heap == heap && e->cell[i].samples)
             add(&held[i], r, i, &scale, &all);
-    if (rest)
-        take_from(&held[rest - r->accounts.cell], &all.sum,
-                  mpr_estimates_are_by_chance(&scale.sum));
+    if (!rest) return;
+    struct mpr_cell_totals *left = &held[rest - r->accounts.cell];
+    left->now = mpr_saturating_sub(left->now, all.sum.now);
+    left->now_blocks = mpr_saturating_sub(left->now_blocks, all.sum.now_blocks);
+    left->allocations = mpr_saturating_sub(left->allocations, all.sum.allocations);
+    left->estimated = all.sum.estimated;
+    if (!all.sum.samples) return;
+    /* estimates that are scaled to the rest leave nothing of it */
+    if (!mpr_estimates_are_by_chance(&scale.sum)) left->variance = all.sum.variance;
+    left->then = mpr_saturating_sub(left->then, all.sum.then);
+    left->then_blocks = mpr_saturating_sub(left->then_blocks, all.sum.then_blocks);
+    left->own_peak = left->then; /* a lower bound */
 }
 
 static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)
@@ -104,15 +84,26 @@ static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8
     struct mpr_rounding_errors rest = { 0 };
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
+        struct mpr_cell_totals *of = &held[i];
         if (cell->heap != heap) continue;
-        held[i] = (struct mpr_cell_totals){ .then = mpr_accounts_bytes_at_peak(&r->accounts, cell),
-                                            .now = cell->bytes,
-                                            .then_blocks =
-                                                mpr_accounts_blocks_at_peak(&r->accounts, cell),
-                                            .now_blocks = cell->blocks,
-                                            .allocations = cell->allocations,
-                                            .own_peak = cell->own_peak };
-        if (heap == MPF_HEAP_PYTHON) add_blocks(&held[i], r, i, &rest);
+        *of = (struct mpr_cell_totals){
+            .then = mpr_accounts_bytes_at_peak(&r->accounts, cell),
+            .now = cell->bytes,
+            .then_blocks = mpr_accounts_blocks_at_peak(&r->accounts, cell),
+            .now_blocks = cell->blocks,
+            .allocations = cell->allocations,
+            .own_peak = cell->own_peak,
+        };
+        if (heap != MPF_HEAP_PYTHON) continue;
+        /* the accounts have the represented bytes, but only the sampled blocks */
+        const struct mpr_represented_counts unseen =
+            mpr_estimates_counts(&r->estimates, &r->accounts, i, &rest);
+        of->then_blocks += unseen.blocks;
+        of->now_blocks += unseen.end_blocks;
+        of->allocations += unseen.allocations;
+        of->samples = unseen.samples;
+        of->variance.own = mpr_estimates_variance(&r->estimates, &r->accounts, i);
+        of->estimated = true;
     }
     if (mpr_replay_extrapolates(r, heap)) weigh(held, r, heap);
 }

@@ -4,7 +4,6 @@
 
 #include "alloc.h"
 #include "labels.h"
-#include "names.h"
 
 void mpr_code_free(struct mpr_code *code)
 {
@@ -41,17 +40,6 @@ static uint32_t add_stack(struct mpr_code *code, uint32_t *frame, size_t frames)
 
 /* ---- Python's frames and ranges: nodes of one tree */
 
-static uint32_t frame_of(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node)
-{
-    const struct mpr_node *n = &reader->replay.ranges.node[node];
-    const uint64_t key = (uint64_t)n->domain << 32 | n->name;
-    const uint32_t known = mpr_index_get(&code->frame_at, key);
-    if (known) return known - 1;
-    const uint32_t number = add_frame(code, mpr_label_frame(&code->arena, reader, node));
-    mpr_index_set(&code->frame_at, key, number + 1);
-    return number;
-}
-
 uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node)
 {
     const struct mpr_node *tree = reader->replay.ranges.node;
@@ -59,7 +47,15 @@ uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader
     if (!node || code->of_node[node]) return code->of_node[node];
     uint32_t *frame = mpr_arena_alloc(&code->arena, tree[node].depth * sizeof *frame);
     size_t frames = 0;
-    for (uint32_t n = node; n; n = tree[n].parent) frame[frames++] = frame_of(code, reader, n);
+    for (uint32_t n = node; n; n = tree[n].parent) {
+        const uint64_t key = (uint64_t)tree[n].domain << 32 | tree[n].name;
+        uint32_t number = mpr_index_get(&code->frame_at, key);
+        if (!number) {
+            number = add_frame(code, mpr_label_frame(&code->arena, reader, n)) + 1;
+            mpr_index_set(&code->frame_at, key, number);
+        }
+        frame[frames++] = number - 1;
+    }
     return code->of_node[node] = add_stack(code, frame, frames);
 }
 
@@ -90,24 +86,19 @@ static struct mpr_code_calls calls_at(struct mpr_code *code, const struct mpr_re
     return *calls;
 }
 
-static uint32_t of_native(struct mpr_code *code, const struct mpr_reader *reader, uint32_t node)
-{
-    const struct mpr_stack_node *tree = reader->replay.sites.stacks.node;
-    MPR_REACH(code->of_native, node, code->natives);
-    if (!node || code->of_native[node]) return code->of_native[node];
-    size_t frames = 0;
-    for (uint32_t n = node; n; n = tree[n].parent) frames += calls_at(code, reader, n).count;
-    uint32_t *frame = mpr_arena_alloc(&code->arena, frames * sizeof *frame), *at = frame;
-    for (uint32_t n = node; n; n = tree[n].parent) {
-        const struct mpr_code_calls calls = calls_at(code, reader, n);
-        for (uint32_t i = 0; i < calls.count; i++) *at++ = calls.first + i;
-    }
-    return code->of_native[node] = add_stack(code, frame, frames);
-}
-
 uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader,
                           struct mpr_site at)
 {
-    return at.python ? mpr_code_of_node(code, reader, at.python)
-                     : of_native(code, reader, at.stack);
+    const struct mpr_stack_node *tree = reader->replay.sites.stacks.node;
+    if (at.python) return mpr_code_of_node(code, reader, at.python);
+    MPR_REACH(code->of_native, at.stack, code->natives);
+    if (!at.stack || code->of_native[at.stack]) return code->of_native[at.stack];
+    size_t frames = 0;
+    for (uint32_t n = at.stack; n; n = tree[n].parent) frames += calls_at(code, reader, n).count;
+    uint32_t *frame = mpr_arena_alloc(&code->arena, frames * sizeof *frame), *next = frame;
+    for (uint32_t n = at.stack; n; n = tree[n].parent) {
+        const struct mpr_code_calls calls = calls_at(code, reader, n);
+        for (uint32_t i = 0; i < calls.count; i++) *next++ = calls.first + i;
+    }
+    return code->of_native[at.stack] = add_stack(code, frame, frames);
 }

@@ -12,30 +12,25 @@ static void take_out(struct mpr_follow *f, const struct mpr_replay *r, size_t at
     f->ends(f->arg, r, &gone, ended);
 }
 
-static void push(struct mpr_follow *f, const struct mpr_replay *r, const struct mpr_thread *t,
-                 const struct mpf_event *e)
-{
-    if (t->depth_overflow) return;
-    const uint32_t what = f->what(f->ranges, r, t->node);
-    if (!what) return;
-    struct mpr_followed new = { .push = r->count[MPF_OP_PUSH],
-                                .begin_ns = e->time,
-                                .what = what,
-                                .thread = t->number,
-                                .node = t->node,
-                                .inner = t->node };
-    if (f->begins) f->begins(f->arg, r, &new);
-    if (mpr_follow_is_full(f)) f->left_out++;
-    else f->open[f->count++] = new;
-}
-
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
     struct mpr_follow *f = arg;
     if (e->op != MPF_OP_PUSH && e->op != MPF_OP_POP && e->op != MPF_OP_THREAD_END) return;
     if (f->before) f->before(f->arg, r);
-    if (e->op == MPF_OP_PUSH) push(f, r, t, e);
+    const uint32_t what =
+        e->op == MPF_OP_PUSH && !t->depth_overflow ? f->what(f->ranges, r, t->node) : 0;
+    if (what) {
+        struct mpr_followed new = { .push = r->count[MPF_OP_PUSH],
+                                    .begin_ns = e->time,
+                                    .what = what,
+                                    .thread = t->number,
+                                    .node = t->node,
+                                    .inner = t->node };
+        if (f->begins) f->begins(f->arg, r, &new);
+        if (mpr_follow_is_full(f)) f->left_out++;
+        else f->open[f->count++] = new;
+    }
     /* most often the newest instance ends first */
     for (size_t i = e->op == MPF_OP_POP && t->popped ? f->count : 0; i-- > 0;)
         if (f->open[i].push == t->popped) {
@@ -61,22 +56,17 @@ void mpr_follow_end(struct mpr_follow *f, const struct mpr_replay *r)
 
 /* ---- all open ranges */
 
-static uint32_t place_for(struct mpr_open_ranges *o)
-{
-    if (o->free) {
-        const uint32_t place = o->free - 1;
-        o->free = o->at[place].older;
-        return place;
-    }
-    MPR_GROW(o->at, o->count, o->cap);
-    return o->count++;
-}
-
 static void open_instance(struct mpr_open_ranges *o, const struct mpr_replay *r,
                           const struct mpr_thread *t, const struct mpf_event *e)
 {
     if (t->depth_overflow) return;
-    const uint32_t place = place_for(o);
+    uint32_t place = o->free - 1;
+    if (o->free) {
+        o->free = o->at[place].older;
+    } else {
+        MPR_GROW(o->at, o->count, o->cap);
+        place = o->count++;
+    }
     MPR_REACH(o->newest, t->number, o->threads);
     const uint32_t older = o->newest[t->number];
     o->at[place] = (struct mpr_open_instance){ .push = r->count[MPF_OP_PUSH],

@@ -7,19 +7,6 @@
 #include "reader.h"
 #include "replay.h"
 
-static void fill_counts(const struct mpr_replay *r, struct mpr_info *info)
-{
-    info->count = mpr_arena_alloc(&info->arena, 256 * sizeof *info->count);
-    for (unsigned op = 0; op < 256; op++) {
-        if (!r->count[op]) continue;
-        const char *name = mpf_op_name(op), *text = mpf_op_text(op);
-        info->count[info->counts++] =
-            (struct mpr_info_count){ name ? name
-                                          : mpr_arena_format(&info->arena, "operation %u", op),
-                                     text ? text : "of a newer memprof; not used", r->count[op] };
-    }
-}
-
 struct mpr_info_thread mpr_info_thread(struct mpr_arena *arena, const struct mpr_replay *r,
                                        uint32_t number)
 {
@@ -135,7 +122,15 @@ int mpr_info_read(struct mpr_info *info, const char *path, const struct mpr_prog
         info->header[info->headers++] =
             (struct mpr_info_pair){ mpr_arena_text(&info->arena, header->pair[i].key),
                                     mpr_arena_text(&info->arena, header->pair[i].value) };
-    fill_counts(r, info);
+    info->count = mpr_arena_alloc(&info->arena, 256 * sizeof *info->count);
+    for (unsigned op = 0; op < 256; op++) {
+        if (!r->count[op]) continue;
+        const char *name = mpf_op_name(op), *text = mpf_op_text(op);
+        info->count[info->counts++] =
+            (struct mpr_info_count){ name ? name
+                                          : mpr_arena_format(&info->arena, "operation %u", op),
+                                     text ? text : "of a newer memprof; not used", r->count[op] };
+    }
     info->thread = mpr_info_threads(&info->arena, r, &info->threads);
     info->heap = nvtx_heaps(&info->arena, r, &info->heaps);
     info->region = nvtx_regions(&info->arena, r, &info->regions);

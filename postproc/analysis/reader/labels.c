@@ -1,14 +1,143 @@
 #include "labels.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "alloc_context.h"
 #include "backward.h"
+#include "basename.h"
 #include "heap_names.h"
-#include "names.h"
+#include "index.h"
+#include "mpf/event.h"
+#include "perf_map.h"
 #include "ranges.h"
 #include "symbols.h"
+
+#define NO_NAME "(no name)"
+
+/* ---- native calls */
+
+struct named {
+    const struct mpr_frame *const *call;
+    size_t count;
+};
+
+struct mpr_names {
+    char *log; /* NULL: none */
+    struct mpr_symbols *symbols;
+    struct named *named; /* by number - 1 */
+    uint32_t count, cap;
+    struct mpr_index number; /* by hash of return address and object file */
+    uint32_t *of_node;       /* numbers, by node of the native stacks */
+    uint32_t nodes;
+    const struct mpr_frame **range;  /* by node of the ranges */
+    const struct mpr_frame **python; /* by name - MPR_FRAME_NAME */
+    uint32_t ranges, pythons;
+};
+
+struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16])
+{
+    struct mpr_names *names = mpr_alloc(1, sizeof *names);
+    if (log) names->log = mpr_text_copy(log);
+    names->symbols = mpr_symbols_new(names->log, id);
+    return names;
+}
+
+void mpr_names_free(struct mpr_names *names)
+{
+    if (!names) return;
+    mpr_symbols_free(names->symbols);
+    mpr_index_free(&names->number);
+    free(names->named);
+    free(names->of_node);
+    free(names->range);
+    free(names->python);
+    free(names->log);
+    free(names);
+}
+
+/* "libfoo.so+0x1234": the return address in its object file. */
+static const struct mpr_frame *address_frame(struct mpr_arena *arena, const struct mpr_sites *s,
+                                             const struct mpr_stack_node *n)
+{
+    const struct mpr_module *m = n->module ? &s->module[n->module - 1] : NULL;
+    const char *object = m ? mpr_arena_text(arena, mpr_sites_library_name(s, m->library)) : NULL;
+    if (mpr_stack_is_cut(n)) return mpr_frame_named(arena, MPR_FRAME_CUT, mpf_cut_text(n->pc));
+    return mpr_frame_new(
+        arena, (struct mpr_frame){
+                   .kind = MPR_FRAME_ADDRESS,
+                   .object = object,
+                   .name = m ? mpr_arena_format(arena, "%s+%#" PRIx64, object, n->pc - m->from)
+                             : mpr_arena_format(arena, "%#" PRIx64, n->pc) });
+}
+
+/* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
+static const struct mpr_frame *symbol_frame(struct mpr_arena *arena, const struct mpr_sites *s,
+                                            const struct mpr_stack_node *n,
+                                            const struct mpr_symbol *symbol)
+{
+    const struct mpr_module *m = n->module ? &s->module[n->module - 1] : NULL;
+    const char *object = m ? mpr_sites_library_name(s, m->library) : "generated code",
+               *path = mpr_arena_text(arena, symbol->file ? symbol->file
+                                             : m          ? m->path
+                                                          : NULL);
+    struct mpr_frame fields = { .kind = MPR_FRAME_NATIVE,
+                                .name = mpr_arena_text(arena, symbol->function),
+                                .path = path,
+                                .object = mpr_arena_text(arena, object) };
+    if (symbol->file && symbol->line) {
+        fields.file = mpr_basename(path);
+        fields.line = symbol->line;
+    }
+    return mpr_frame_new(arena, fields);
+}
+
+const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *s,
+                                         uint32_t module, uint64_t pc, size_t *count)
+{
+    static const char memory[] = "/memfd:"; /* some JITs map code from a file that only memory has
+                                             */
+    const struct mpr_module *m = module ? &s->module[module - 1] : NULL;
+    *count = 0;
+    if (pc < MPR_STACK_CUTS) return NULL;
+    if (!m || strncmp(m->path, memory, strlen(memory)) == 0)
+        return mpr_symbols_find_generated(names->symbols, pc, count);
+    const struct mpr_binary binary = { m->path, m->build_id, m->build_id_bytes, m->from };
+    return mpr_symbols_find(names->symbols, module, &binary, pc, count);
+}
+
+bool mpr_names_are_newer(struct mpr_names *names)
+{
+    return mpr_symbols_read_stored(names->symbols) == MPR_SYMBOLS_FILE_NEWER;
+}
+
+/* Stacks share the calls at a return address. */
+const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
+                                            const struct mpr_sites *s, uint32_t node, size_t *count)
+{
+    const struct mpr_stack_node *n = &s->stacks.node[node];
+    const uint64_t key = mpr_hash(mpr_hash(n->pc) + n->module);
+    MPR_REACH(names->of_node, node, names->nodes);
+    uint32_t *number = &names->of_node[node];
+    if (!*number) *number = mpr_index_get(&names->number, key);
+    if (!*number) {
+        size_t calls;
+        const struct mpr_symbol *symbol = mpr_names_calls(names, s, n->module, n->pc, &calls);
+        const struct mpr_frame **call = mpr_arena_alloc(arena, (calls + !calls) * sizeof *call);
+        if (!calls) call[0] = address_frame(arena, s, n);
+        for (size_t i = 0; i < calls; i++) call[i] = symbol_frame(arena, s, n, &symbol[i]);
+        MPR_GROW(names->named, names->count, names->cap);
+        names->named[names->count++] = (struct named){ call, calls + !calls };
+        mpr_index_set(&names->number, key, *number = names->count);
+    }
+    *count = names->named[*number - 1].count;
+    return names->named[*number - 1].call;
+}
+
+/* ---- ranges, Python calls, threads, sizes, libraries */
 
 bool mpr_label_is_approximate(const struct mpr_replay *r, uint8_t heap)
 {
@@ -25,38 +154,23 @@ static const char *text_or_number(struct mpr_arena *arena, const struct mpr_text
     return text ? mpr_arena_text(arena, text) : mpr_arena_format(arena, "%s %" PRIu32, what, id);
 }
 
-#define NO_NAME "(no name)"
-
 /* Numbers below 3 are never defined: the capture library uses them for names that it did not get.
  */
-static const char *name_label(struct mpr_arena *arena, const struct mpr_texts *names, uint32_t id)
-{
-    size_t bytes;
-    static const char *const reserved[] = { NO_NAME, "(names beyond the limit)",
-                                            "(name not known)" };
-    if (id < sizeof reserved / sizeof *reserved) return reserved[id];
-    if (id >= MPR_FRAME_NAME && !mpr_texts_get(names, id, &bytes)) return reserved[1];
-    const char *text = text_or_number(arena, names, "name", id);
-    return *text ? text : reserved[0];
-}
-
 const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name,
                            uint32_t domain)
 {
-    const char *label = name_label(arena, &r->ranges.names, name);
+    static const char *const reserved[] = { NO_NAME, "(names beyond the limit)",
+                                            "(name not known)" };
+    const struct mpr_texts *names = &r->ranges.names;
+    const char *label;
+    size_t bytes;
+    if (name < sizeof reserved / sizeof *reserved) label = reserved[name];
+    else if (name >= MPR_FRAME_NAME && !mpr_texts_get(names, name, &bytes)) label = reserved[1];
+    else label = text_or_number(arena, names, "name", name);
+    if (!*label) label = NO_NAME;
     if (!domain) return label;
     return mpr_arena_format(arena, "%s:%s",
                             text_or_number(arena, &r->ranges.domains, "domain", domain), label);
-}
-
-/* The log has function and module in one text: "Linear.forward [layers.3]". */
-static void split_module(struct mpr_arena *arena, struct mpr_frame *frame)
-{
-    const char *open = strrchr(frame->name, '[');
-    const size_t length = open ? strlen(open) : 0;
-    if (length < 3 || open == frame->name || open[-1] != ' ' || open[length - 1] != ']') return;
-    frame->module = mpr_arena_format(arena, "%.*s", (int)length - 2, open + 1);
-    frame->name = mpr_arena_format(arena, "%.*s", (int)(open - 1 - frame->name), frame->name);
 }
 
 static const struct mpr_frame *python_frame(struct mpr_arena *arena,
@@ -64,36 +178,38 @@ static const struct mpr_frame *python_frame(struct mpr_arena *arena,
 {
     const bool named = *f->function || *f->file;
     struct mpr_frame fields = { .name = named ? mpr_arena_text(arena, f->function) : NO_NAME };
-    if (*f->file) {
-        fields.kind = MPR_FRAME_PYTHON;
-        fields.path = mpr_arena_text(arena, f->file);
-        fields.file = mpr_python_file(fields.path);
-        fields.line = f->line;
-        split_module(arena, &fields);
+    if (!*f->file) return mpr_frame_new(arena, fields);
+    fields.kind = MPR_FRAME_PYTHON;
+    fields.path = mpr_arena_text(arena, f->file);
+    fields.file = mpr_python_file(fields.path);
+    fields.line = f->line;
+    /* the log has function and module in one text: "Linear.forward [layers.3]" */
+    const char *open = strrchr(fields.name, '[');
+    const size_t length = open ? strlen(open) : 0;
+    if (length >= 3 && open > fields.name && open[-1] == ' ' && open[length - 1] == ']') {
+        fields.module = mpr_arena_format(arena, "%.*s", (int)length - 2, open + 1);
+        fields.name = mpr_arena_format(arena, "%.*s", (int)(open - 1 - fields.name), fields.name);
     }
     return mpr_frame_new(arena, fields);
 }
 
 /* All nodes with the same Python frame share one struct. */
-static const struct mpr_frame *frame_of(struct mpr_arena *arena, const struct mpr_reader *reader,
-                                        const struct mpr_node *n)
-{
-    const struct mpr_replay *r = &reader->replay;
-    const struct mpr_python_frame f = mpr_ranges_frame(&r->ranges, n->name);
-    if (!f.function)
-        return mpr_frame_named(arena, MPR_FRAME_RANGE,
-                               mpr_label_name(arena, r, n->name, n->domain));
-    const struct mpr_frame **known = mpr_names_python(reader->names, n->name);
-    if (!*known) *known = python_frame(arena, &f);
-    return *known;
-}
-
 const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         uint32_t node)
 {
-    const struct mpr_frame **known = mpr_names_range(reader->names, node);
-    if (!*known) *known = frame_of(arena, reader, &reader->replay.ranges.node[node]);
-    return *known;
+    const struct mpr_node *n = &reader->replay.ranges.node[node];
+    struct mpr_names *names = reader->names;
+    MPR_REACH(names->range, node, names->ranges);
+    if (names->range[node]) return names->range[node];
+    const struct mpr_python_frame f = mpr_ranges_frame(&reader->replay.ranges, n->name);
+    if (!f.function)
+        return names->range[node] =
+                   mpr_frame_named(arena, MPR_FRAME_RANGE,
+                                   mpr_label_name(arena, &reader->replay, n->name, n->domain));
+    MPR_REACH(names->python, n->name - MPR_FRAME_NAME, names->pythons);
+    const struct mpr_frame **shared = &names->python[n->name - MPR_FRAME_NAME];
+    if (!*shared) *shared = python_frame(arena, &f);
+    return names->range[node] = *shared;
 }
 
 struct mpr_path mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -114,6 +230,12 @@ struct mpr_path mpr_label_node(struct mpr_arena *arena, const struct mpr_reader 
     return (struct mpr_path){ frame, depth };
 }
 
+static const struct mpr_thread *thread_at(const struct mpr_replay *r, uint32_t number)
+{
+    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
+    return t && t->tid ? t : NULL;
+}
+
 static const char *thread_name(const struct mpr_thread *t)
 {
     return t->name[0] ? t->name : "thread";
@@ -121,8 +243,8 @@ static const char *thread_name(const struct mpr_thread *t)
 
 const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
-    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
-    if (!t || !t->tid) return mpr_arena_format(arena, "thread #%" PRIu32, number);
+    const struct mpr_thread *t = thread_at(r, number);
+    if (!t) return mpr_arena_format(arena, "thread #%" PRIu32, number);
     return mpr_arena_format(arena, "%s (%" PRIu64 ")", thread_name(t), t->tid);
 }
 
@@ -135,14 +257,12 @@ const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r,
 const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
                                               uint32_t number)
 {
-    const struct mpr_thread *t = number < r->threads.count ? r->threads.at[number] : NULL;
-    const bool rest = !number && r->totals.told, has_number = !rest && t && t->tid;
+    const struct mpr_thread *t = !number && r->totals.told ? NULL : thread_at(r, number);
     const char *text = mpr_label_maker(arena, r, number);
     return mpr_frame_new(
-        arena,
-        (struct mpr_frame){ .text = text,
-                            .name = has_number ? mpr_arena_text(arena, thread_name(t)) : text,
-                            .line = has_number ? t->tid : 0 });
+        arena, (struct mpr_frame){ .text = text,
+                                   .name = t ? mpr_arena_text(arena, thread_name(t)) : text,
+                                   .line = t ? t->tid : 0 });
 }
 
 /* "1 KiB": exact, for powers of two. */
@@ -209,7 +329,89 @@ struct mpr_path mpr_label_best(struct mpr_arena *arena, const struct mpr_reader 
     return mpr_label_stack(arena, reader, at.stack);
 }
 
+/* ---- reasons for missing names */
+
 bool mpr_label_is_libdw_missing(void) { return mpr_symbols_not_installed(); }
+
+/* The libraries in that state, "" for none: some of them where they are many. */
+static const char *in_state(const struct mpr_names *names, struct mpr_arena *arena,
+                            const struct mpr_sites *s, enum mpr_symbols_state state)
+{
+    enum { SOME = 8 };
+    const char *list = "";
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->modules; i++)
+        if (mpr_symbols_state(names->symbols, i + 1) == state && count++ < SOME)
+            list = mpr_arena_format(arena, "%s%s%s", list, *list ? ", " : "",
+                                    mpr_sites_library_name(s, s->module[i].library));
+    return count > SOME ? mpr_arena_format(arena, "%s and %zu more", list, count - SOME) : list;
+}
+
+/* Returns the problem with the stored names, or NULL. */
+static const char *note_beside(const struct mpr_names *names, struct mpr_arena *arena)
+{
+    static const char *const why[] = {
+        [MPR_SYMBOLS_FILE_INCOMPLETE] =
+            "lacks the names of some calls; memprof-report log symbolize adds them if it has room for them",
+        [MPR_SYMBOLS_FILE_DAMAGED] = "is not used, because it is damaged",
+        [MPR_SYMBOLS_FILE_UNTRUSTED] =
+            "is not used, because it belongs to neither the log's owner, nor you, nor root",
+        [MPR_SYMBOLS_FILE_UNREADABLE] = "is not used, because it cannot be read",
+        [MPR_SYMBOLS_FILE_FOREIGN] = "is not used, because it belongs to another log",
+        [MPR_SYMBOLS_FILE_NEWER] = "is not used, because a newer memprof wrote it",
+    };
+    const char *wrong = why[mpr_symbols_stored_state(names->symbols)];
+    return wrong ? mpr_arena_format(arena, "%s.symbols %s", mpr_basename(names->log), wrong) : NULL;
+}
+
+/* Returns a line if the map of generated code is needed and cannot be used, else NULL. */
+static const char *note_map(const struct mpr_names *names, struct mpr_arena *arena)
+{
+    static const char *const why[] = {
+        [MPR_SYMBOLS_FILE_MISSING] =
+            "does not exist; memprof run copies it if the program writes one",
+        [MPR_SYMBOLS_FILE_DAMAGED] = "is not a map in perf's format, or is too large",
+        [MPR_SYMBOLS_FILE_UNTRUSTED] = "belongs to neither the log's owner, nor you, nor root",
+        [MPR_SYMBOLS_FILE_UNREADABLE] = "cannot be read",
+        [MPR_SYMBOLS_FILE_NEWER] = NULL,
+    };
+    const char *wrong = why[mpr_symbols_map_state(names->symbols)];
+    return wrong
+               ? mpr_arena_format(arena, "no names of generated code: %s" MPR_PERF_MAP_ENDING " %s",
+                                  mpr_basename(names->log), wrong)
+               : NULL;
+}
+
+const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
+                                   const struct mpr_sites *s, size_t *notes)
+{
+    static const struct {
+        enum mpr_symbols_state state;
+        const char *why;
+    } reason[] = {
+        { MPR_SYMBOLS_MISSING, "no names, because the file is missing" },
+        { MPR_SYMBOLS_OTHER,
+          "no names, because this is not the file that the program ran (the build id differs)" },
+        { MPR_SYMBOLS_UNREADABLE, "no names, because the file cannot be read" },
+        { MPR_SYMBOLS_TOO_LARGE,
+          "names without files and lines, because the unpacked debug information is more than 32 times as "
+          "large" },
+        { MPR_SYMBOLS_NOT_BUILT, "no names, because this memprof-report was built without libdw" },
+    };
+    enum { REASONS = sizeof reason / sizeof *reason };
+    static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_NOT_INSTALLED - 1,
+                  "each reason of a single log is here");
+    const char **note = mpr_arena_alloc(arena, (REASONS + 2) * sizeof *note),
+               *beside = note_beside(names, arena), *map = note_map(names, arena);
+    *notes = 0;
+    for (size_t i = 0; i < REASONS; i++) {
+        const char *list = in_state(names, arena, s, reason[i].state);
+        if (*list) note[(*notes)++] = mpr_arena_format(arena, "%s: %s", reason[i].why, list);
+    }
+    if (beside) note[(*notes)++] = beside;
+    if (map) note[(*notes)++] = map;
+    return note;
+}
 
 const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_reader *reader,
                                    size_t *notes)
@@ -224,7 +426,7 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rea
     return all;
 }
 
-/* ---- graphs */
+/* ---- cells */
 
 /* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */
 static struct mpr_path graph_path(struct mpr_arena *arena, const struct mpr_replay *r,
@@ -245,58 +447,45 @@ static struct mpr_path graph_path(struct mpr_arena *arena, const struct mpr_repl
     return (struct mpr_path){ path, 2 };
 }
 
-static const struct mpr_frame *label_of(struct mpr_arena *arena, const struct mpr_replay *r,
-                                        const struct mpr_cell *cell)
-{
-    const char *text = mpr_heap_name(cell->heap);
-    switch (r->options.by) {
-    case MPR_GROUP_THREAD: return mpr_label_maker_frame(arena, r, (uint32_t)cell->key);
-    case MPR_GROUP_COMM: return comm_frame(arena, r, cell);
-    case MPR_GROUP_AUTO:
-    case MPR_GROUP_LIBRARY: return mpr_label_library_frame(arena, r, (uint32_t)cell->key);
-    case MPR_GROUP_SIZE:
-        text = mpr_counted_totals_is(&r->totals, &r->accounts, cell)
-                   ? mpr_arena_text(arena, r->options.rest_name)
-                   : mpr_label_size(arena, (uint32_t)cell->key);
-        break;
-    default: break;
-    }
-    return mpr_frame_named(arena, MPR_FRAME_LABEL, text);
-}
-
 struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
                                const struct mpr_cell *cell)
 {
     const struct mpr_replay *r = &reader->replay;
     const uint32_t number = (uint32_t)cell->key;
+    const char *text = mpr_heap_name(cell->heap);
+    const struct mpr_frame **label = mpr_arena_alloc(arena, sizeof *label);
     switch (r->options.by) {
     case MPR_GROUP_GRAPH: return graph_path(arena, r, cell);
     case MPR_GROUP_STACK: return mpr_label_stack(arena, reader, number);
-    case MPR_GROUP_AUTO:
-        if (cell->key & MPR_KEY_LIBRARY) break;
-        return mpr_label_node(arena, reader, number);
     case MPR_GROUP_RANGE:
     case MPR_GROUP_ALL:
     case MPR_GROUP_PYTHON: return mpr_label_node(arena, reader, number);
+    case MPR_GROUP_AUTO:
+        if (!(cell->key & MPR_KEY_LIBRARY)) return mpr_label_node(arena, reader, number);
+        *label = mpr_label_library_frame(arena, r, number);
+        break;
+    case MPR_GROUP_LIBRARY: *label = mpr_label_library_frame(arena, r, number); break;
+    case MPR_GROUP_THREAD: *label = mpr_label_maker_frame(arena, r, number); break;
+    case MPR_GROUP_COMM: *label = comm_frame(arena, r, cell); break;
+    case MPR_GROUP_SIZE:
+        text = mpr_counted_totals_is(&r->totals, &r->accounts, cell)
+                   ? mpr_arena_text(arena, r->options.rest_name)
+                   : mpr_label_size(arena, number);
+        break;
     default: break;
     }
-    const struct mpr_frame **label = mpr_arena_alloc(arena, sizeof *label);
-    *label = label_of(arena, r, cell);
+    if (!*label) *label = mpr_frame_named(arena, MPR_FRAME_LABEL, text);
     return (struct mpr_path){ label, 1 };
 }
 
-/* ---- samples */
-
-bool mpr_label_is_sampled(const struct mpr_replay *r, const struct mpr_cell *cell)
+/* A sampled block represents blocks of the same call stack, or of the same range if that is all
+ * that distinguishes cells; with AUTO only cells without a range are sampled. */
+bool mpr_label_at_least(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
-    return cell->heap == MPF_HEAP_HOST &&
-           mpr_estimates_is_sampled(&r->estimates, (uint32_t)(cell - r->accounts.cell));
-}
-
-/* Is it a call stack that tells the cell from others?  With AUTO what a range names is not sampled.
- */
-static bool is_by_calls(const struct mpr_replay *r, const struct mpr_cell *cell)
-{
+    if (cell->heap != MPF_HEAP_HOST ||
+        !mpr_estimates_is_sampled(&r->estimates, (uint32_t)(cell - r->accounts.cell)))
+        return false;
+    if (mpr_replay_samples_host(r)) return true;
     switch (r->options.by) {
     case MPR_GROUP_AUTO: return true;
     case MPR_GROUP_STACK:
@@ -305,9 +494,4 @@ static bool is_by_calls(const struct mpr_replay *r, const struct mpr_cell *cell)
     case MPR_GROUP_LIBRARY: return *mpr_sites_library_name(&r->sites, (uint32_t)cell->key);
     default: return false;
     }
-}
-
-bool mpr_label_at_least(const struct mpr_replay *r, const struct mpr_cell *cell)
-{
-    return mpr_label_is_sampled(r, cell) && (mpr_replay_samples_host(r) || is_by_calls(r, cell));
 }

@@ -19,10 +19,8 @@ bool mpr_label_is_nested(uint8_t heap);
  */
 struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader *reader,
                                const struct mpr_cell *cell);
-/* mpr_label_is_sampled returns true if the cell had sampled blocks, which represent blocks of the
- * same site in another cell. mpr_label_at_least returns true if the cell therefore has only a part
- * of the blocks that its name made. */
-bool mpr_label_is_sampled(const struct mpr_replay *r, const struct mpr_cell *cell);
+/* Returns true if the cell had sampled blocks, which represent blocks of the same site in another
+ * cell, so that it has only a part of the blocks that its name made. */
 bool mpr_label_at_least(const struct mpr_replay *r, const struct mpr_cell *cell);
 /* Return the path of a node of the ranges, and of a native stack, outermost first. */
 struct mpr_path mpr_label_node(struct mpr_arena *arena, const struct mpr_reader *reader,
@@ -53,5 +51,27 @@ const struct mpr_frame *mpr_label_library_frame(struct mpr_arena *arena, const s
 /* Returns the same as a frame, whose name does not include the kernel's number. */
 const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
                                               uint32_t number);
+
+/* ---- the calls of native stacks, each looked up once */
+
+struct mpr_names;
+struct mpr_symbol; /* symbols.h */
+
+/* @log, @id: the log, which may have stored names (symbols.h), or NULL. */
+struct mpr_names *mpr_names_new(const char *log, const uint8_t id[16]);
+void mpr_names_free(struct mpr_names *names);
+/* Returns the calls at a node of the native stacks, innermost first; several if some are inlined.
+ * They live in the arena, which must be the same in each call. */
+const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
+                                            const struct mpr_sites *sites, uint32_t node,
+                                            size_t *count);
+/* Returns the same for a return address in a module, as symbols.h has them. */
+const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *sites,
+                                         uint32_t module, uint64_t pc, size_t *count);
+/* Returns true if a newer memprof stored the names. */
+bool mpr_names_are_newer(struct mpr_names *names);
+/* Returns a line for each reason why names are missing. */
+const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_arena *arena,
+                                   const struct mpr_sites *sites, size_t *notes);
 
 #endif

@@ -9,10 +9,10 @@
 #include "alloc.h"
 #include "gpu.h"
 #include "labels.h"
-#include "named_ranges.h"
 #include "numbered_names.h"
 #include "reader.h"
 #include "reading.h"
+#include "repeats.h"
 
 /* ---- names of instances */
 
@@ -202,23 +202,20 @@ static void see_mark(void *arg, const struct mpr_replay *r, const struct mpr_thr
     mpr_arena_free(&arena);
 }
 
-/* Returns true for the requested instance. A range that the program itself calls "step:12" precedes
- * the twelfth one. If a name and a number are requested, the instance must have both. */
-static bool is_it(const struct search *s, uint64_t number, bool literal)
-{
-    const bool numbered = number == s->wanted.number;
-    if (s->wanted.called) return literal && (numbered || (!s->wanted.number && !s->push));
-    return !s->found_literal && (literal || numbered);
-}
-
+/* A range that the program itself calls "step:12" precedes the twelfth one.  If a name and a number
+ * are requested, the instance must have both. */
 static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct search *s = arg;
+    const struct instance_name *w = &s->wanted;
     const bool literal = f->what == LITERAL;
     (void)r;
     f->number = ++s->seen;
     if (literal && s->literals++ < LISTED) s->literal[s->literals - 1] = f->number;
-    if (!is_it(s, f->number, literal)) return;
+    const bool numbered = f->number == w->number,
+               found = w->called ? literal && (numbered || (!w->number && !s->push))
+                                 : !s->found_literal && (literal || numbered);
+    if (!found) return;
     s->found_literal = literal;
     s->push = f->push;
     s->followed = !mpr_follow_is_full(&s->follow);
@@ -230,20 +227,6 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     struct search *s = arg;
     (void)ended;
     if (f->push == s->push) s->end_ns = r->now;
-}
-
-/* Returns the first instances with the literal name: "step:4, step:14 or step:24". */
-static const char *list_literals(const struct search *s, struct mpr_arena *arena)
-{
-    const uint64_t listed = s->literals < LISTED ? s->literals : LISTED;
-    const char *text = "";
-    for (uint64_t i = 0; i < listed; i++)
-        text = mpr_arena_format(arena, "%s%s%s:%" PRIu64, text,
-                                !i                                         ? ""
-                                : i + 1 == listed && listed == s->literals ? " or "
-                                                                           : ", ",
-                                s->wanted.range, s->literal[i]);
-    return s->literals > listed ? mpr_arena_format(arena, "%s, ...", text) : text;
 }
 
 static int not_found(const struct search *s, const char *path, struct mpr_error *error)
@@ -270,8 +253,18 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
     if (!s->push) return not_found(s, path, error);
     if (!w->number && s->literals > 1) {
         struct mpr_arena arena = { 0 };
-        mpr_fail(error, "%s: %" PRIu64 " instances are called %s; give %s", path, s->literals,
-                 w->literal, list_literals(s, &arena));
+        const uint64_t listed = s->literals < LISTED ? s->literals : LISTED;
+        const char *list = ""; /* "step:4, step:14 or step:24" */
+        for (uint64_t i = 0; i < listed; i++) {
+            const bool last = i + 1 == s->literals;
+            list = mpr_arena_format(&arena, "%s%s%s:%" PRIu64, list,
+                                    !i     ? ""
+                                    : last ? " or "
+                                           : ", ",
+                                    w->range, s->literal[i]);
+        }
+        mpr_fail(error, "%s: %" PRIu64 " instances are called %s; give %s%s", path, s->literals,
+                 w->literal, list, s->literals > listed ? ", ..." : "");
         mpr_arena_free(&arena);
         return -1;
     }
@@ -325,17 +318,6 @@ static int find_instance(struct mpr_reader *reader, const char *path,
 
 /* ---- words */
 
-static uint64_t peak_time(const struct mpr_replay *r, uint8_t heap)
-{
-    const struct mpr_heap *found = NULL;
-    for (unsigned i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *h = &r->accounts.heap[i];
-        if (!h->used || (heap && i != heap)) continue;
-        if (!found || h->peak_bytes > found->peak_bytes) found = h;
-    }
-    return found ? found->peak_time : 0;
-}
-
 int mpr_no_oom(const char *path, struct mpr_error *error)
 {
     return mpr_fail(error, "%s: no device ran out of memory, or the program recovered each time",
@@ -362,9 +344,15 @@ static int of_samples(const struct mpr_reader *reader, bool rss, const char *pat
 static int of_word(const struct mpr_replay *r, const char *text, const char *path, uint8_t heap,
                    struct mpr_instant *at, struct mpr_error *error)
 {
+    const struct mpr_heap *peak = NULL;
     const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
+    for (unsigned i = 0; i < MPR_HEAPS; i++) {
+        const struct mpr_heap *h = &r->accounts.heap[i];
+        if (h->used && (!heap || i == heap) && (!peak || h->peak_bytes > peak->peak_bytes))
+            peak = h;
+    }
     if (strcmp(text, "end") == 0) *at = MPR_INSTANT_END_OF(r->now);
-    else if (strcmp(text, "peak") == 0) *at = MPR_INSTANT_AT(peak_time(r, heap));
+    else if (strcmp(text, "peak") == 0) *at = MPR_INSTANT_AT(peak ? peak->peak_time : 0);
     else if (oom) *at = MPR_INSTANT_AT(oom->time);
     else return mpr_no_oom(path, error);
     return 0;

@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "basename.h"
 #include "index.h"
 
 int mpr_process_tree_order(const struct mpr_summary *a, const struct mpr_summary *b)
 {
-    const struct mpr_process_info *x = &a->process, *y = &b->process;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return strcmp(a->path, b->path);
+    return mpr_compare(a->process.start_ns, b->process.start_ns)
+               ?: mpr_compare(a->process.pid, b->process.pid) ?: strcmp(a->path, b->path);
 }
 
 static int by_start(const void *left, const void *right, void *logs)
@@ -63,18 +62,8 @@ static size_t numbered(const struct known *k, const struct mpr_summary *s, uint6
     return p && p->process.pid == pid && same_place(p, s) ? number - 1 : MPR_NO_PROCESS;
 }
 
-/* Returns the newest log of the one process that the user started on that host in that run, unless
- * it had ended before. */
-static size_t root_of(const struct known *k, const struct mpr_summary *s)
-{
-    const uint32_t number = mpr_index_get(&k->roots, place_key(s));
-    if (!number || number == SEVERAL) return MPR_NO_PROCESS;
-    const struct mpr_summary *root = k->log[number - 1];
-    const bool over = root->end != MPF_END_NONE &&
-                      root->process.start_ns + root->duration_ns < s->process.start_ns;
-    return over || !same_place(root, s) ? MPR_NO_PROCESS : number - 1;
-}
-
+/* If the parent left no log, the newest log of the one process that the user started on that host
+ * in that run is above, unless it had ended before. */
 static struct mpr_process_tree kin_of(const struct known *k, const struct mpr_summary *s,
                                       const struct mpr_process_tree *kin)
 {
@@ -84,21 +73,12 @@ static struct mpr_process_tree kin_of(const struct known *k, const struct mpr_su
         return (struct mpr_process_tree){ kin[before].parent, kin[before].above, before };
     const size_t parent = *who->parent_log ? named(k, s) : numbered(k, s, who->ppid);
     const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
-    return (struct mpr_process_tree){ parent, lost ? root_of(k, s) : parent, MPR_NO_PROCESS };
-}
-
-static void remember(struct known *k, const struct mpr_summary *s, size_t at,
-                     const struct mpr_process_tree *kin)
-{
-    const uint32_t number = (uint32_t)at + 1;
-    if (s->recording.root) {
-        /* a program that a root executes is the same process, so it is also a root */
-        const uint32_t known = mpr_index_get(&k->roots, place_key(s));
-        const bool same = !known || known - 1 == kin->image_of;
-        mpr_index_set(&k->roots, place_key(s), same ? number : SEVERAL);
-    }
-    mpr_index_add(&k->by_name, mpr_hash_text(mpr_basename(s->path)), number);
-    if (s->process.pid) mpr_index_set(&k->by_number, number_key(s, s->process.pid), number);
+    const uint32_t number = lost ? mpr_index_get(&k->roots, place_key(s)) : 0;
+    const struct mpr_summary *root = number && number != SEVERAL ? k->log[number - 1] : NULL;
+    const bool over = root && root->end != MPF_END_NONE &&
+                      root->process.start_ns + root->duration_ns < s->process.start_ns;
+    const size_t above = root && !over && same_place(root, s) ? number - 1 : parent;
+    return (struct mpr_process_tree){ parent, above, MPR_NO_PROCESS };
 }
 
 void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
@@ -109,8 +89,18 @@ void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
     for (size_t i = 0; i < logs; i++) order[i] = i;
     if (logs) qsort_r(order, logs, sizeof *order, by_start, (void *)log);
     for (size_t i = 0; i < logs; i++) {
-        kin[order[i]] = kin_of(&k, log[order[i]], kin);
-        remember(&k, log[order[i]], order[i], &kin[order[i]]);
+        const struct mpr_summary *s = log[order[i]];
+        const uint32_t number = (uint32_t)order[i] + 1;
+        struct mpr_process_tree *of = &kin[order[i]];
+        *of = kin_of(&k, s, kin);
+        if (s->recording.root) {
+            /* a program that a root executes is the same process, so it is also a root */
+            const uint32_t known = mpr_index_get(&k.roots, place_key(s));
+            const bool same = !known || known - 1 == of->image_of;
+            mpr_index_set(&k.roots, place_key(s), same ? number : SEVERAL);
+        }
+        mpr_index_add(&k.by_name, mpr_hash_text(mpr_basename(s->path)), number);
+        if (s->process.pid) mpr_index_set(&k.by_number, number_key(s, s->process.pid), number);
     }
     free(order);
     mpr_index_free(&k.by_name);

@@ -1,10 +1,13 @@
 #include "reader.h"
 
+#include <string.h>
+
 #include "ahead.h"
 #include "alloc.h"
 #include "amount.h"
 #include "hash.h"
-#include "names.h"
+#include "labels.h"
+#include "recorded.h"
 #include "repeats.h"
 #include "replay_options.h"
 
@@ -33,18 +36,10 @@ static struct mpr_readings so_far;
 
 struct mpr_readings mpr_readings_so_far(void) { return so_far; }
 
-static void count_reading(const char *path, uint64_t events)
-{
-    static uint64_t first; /* hash of the first path */
-    if (!so_far.readings++) first = mpr_hash_text(path);
-    so_far.events += events;
-    if (events > so_far.longest) so_far.longest = events;
-    so_far.one_log = (so_far.readings == 1 || so_far.one_log) && mpr_hash_text(path) == first;
-}
-
 int mpr_reader_read(struct mpr_reader *reader, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
+    static uint64_t first; /* hash of the first path */
     uint64_t events_read = 0;
     const uint64_t total = mpr_log_status(reader->log)->bytes;
     struct mpr_ahead *ahead = mpr_ahead_start(reader->log);
@@ -60,7 +55,10 @@ int mpr_reader_read(struct mpr_reader *reader, const char *path,
         if (progress->tick && !enough) progress->tick(progress->arg, path, position, total);
     }
     mpr_ahead_stop(ahead);
-    count_reading(path, events_read);
+    if (!so_far.readings++) first = mpr_hash_text(path);
+    so_far.events += events_read;
+    if (events_read > so_far.longest) so_far.longest = events_read;
+    so_far.one_log = (so_far.readings == 1 || so_far.one_log) && mpr_hash_text(path) == first;
     return enough ? 1 : (int)count;
 }
 
@@ -123,4 +121,56 @@ void mpr_reader_close(struct mpr_reader *reader)
     mpr_replay_free(&reader->replay);
     mpr_log_close(reader->log);
     mpr_alloc_set_path(NULL);
+}
+
+/* ---- the grouping for AUTO */
+
+struct mpr_choice mpr_choose(const struct mpr_reader *reader)
+{
+    /* by the kind of ranges, then whether there are Python stacks, and native ones */
+    static const char *const source[][2][2] = {
+        { { "NVTX", "NVTX, else libraries" },
+          { "NVTX, else Python call stacks", "NVTX, else Python call stacks, else libraries" } },
+        { { "PyTorch", "PyTorch, else libraries" },
+          { "PyTorch, else Python call stacks",
+            "PyTorch, else Python call stacks, else libraries" } },
+        { { "", "" }, { "Python call stacks", "Python call stacks, else libraries" } },
+    };
+    const struct mpr_replay *r = &reader->replay;
+    bool application = false, torch = false, python = false, stack = false;
+    for (uint32_t i = 1; i < r->ranges.nodes && !application; i++) {
+        const struct mpr_node *n = &r->ranges.node[i];
+        const char *domain = mpr_ranges_domain(&r->ranges, n->domain);
+        if (n->name >= MPR_FRAME_NAME) continue;
+        if (strcmp(domain, "torch") == 0) torch = true;
+        /* NCCL makes its ranges itself, without a request of the user */
+        else application = strncmp(domain, "NCCL", 4) != 0;
+    }
+    for (uint32_t i = 0; i < r->sites.sites; i++) {
+        if (i + 1 == r->thinned_site || (r->totals.told && i + 1 == r->totals.site)) continue;
+        python |= r->sites.site[i].python != 0;
+        stack |= r->sites.site[i].stack != 0;
+    }
+    /* stacks of driver calls are always recorded, because they determine the owner library */
+    const char *mode = mpr_header_get(mpr_log_header(reader->log), "stacks");
+    const bool native = stack && mode && mpr_recorded_named(mode) != MPR_RECORDED_OFF,
+               ranges = application || torch;
+    const enum mpr_group calls = !ranges  ? MPR_GROUP_RANGE
+                                 : python ? MPR_GROUP_PYTHON
+                                 : native ? MPR_GROUP_STACK
+                                          : MPR_GROUP_RANGE;
+    if (ranges || python) {
+        const char *names = source[application ? 0 : torch ? 1 : 2][python][stack];
+        return (struct mpr_choice){ MPR_GROUP_AUTO, names, calls };
+    }
+    if (native) return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks", calls };
+    if (stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries", calls };
+    const enum mpr_group by = r->totals.told ? MPR_GROUP_AUTO : MPR_GROUP_RANGE;
+    return (struct mpr_choice){ by, "none recorded", calls };
+}
+
+/* Node 0 is outside any range; others are for blocks without a record (counted.h, LOG.fold). */
+bool mpr_choose_has_better_names(const struct mpr_replay *replay)
+{
+    return replay->ranges.nodes > 1u + replay->totals.told + (replay->thinned_site != 0);
 }

@@ -51,9 +51,6 @@ int mpr_reader_follow(struct mpr_reader *reader, const char *path, enum mpr_grou
 int mpr_reader_read(struct mpr_reader *reader, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error);
 void mpr_reader_close(struct mpr_reader *reader);
-/* Fills the process from a header; the strings live in the arena. */
-void mpr_reader_process(const struct mpr_header *header, struct mpr_arena *arena,
-                        struct mpr_process_info *out);
 /* The summary of a log that was read; its strings live in the arena. */
 void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
                         struct mpr_summary *out);

@@ -99,12 +99,6 @@ uint64_t mpr_reading_newest(const struct mpr_reading *rss, int value)
     return rss->valid && rss->taken[value] == rss->time ? rss->value[value] : MPF_UNKNOWN;
 }
 
-static bool in_the_way(const struct mpr_rlimit *l, uint64_t asked)
-{
-    return l->bytes != MPF_UNKNOWN && l->used != MPF_UNKNOWN &&
-           l->used + l->since >= mpr_saturating_sub(l->bytes / 20 * 19, asked);
-}
-
 struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t asked, uint64_t since)
 {
     const struct mpr_rlimit limit[] = {
@@ -113,7 +107,11 @@ struct mpr_rlimit mpr_reading_rlimit(const struct mpr_reading *rss, uint64_t ask
         { "RLIMIT_DATA", "private memory", "-d", mpr_reading_newest(rss, MPF_RSS_LIMIT_DATA),
           rss->value[MPF_RSS_ANON], 0 },
     };
-    for (size_t i = 0; rss->valid && i < sizeof limit / sizeof *limit; i++)
-        if (in_the_way(&limit[i], asked)) return limit[i];
+    for (size_t i = 0; rss->valid && i < sizeof limit / sizeof *limit; i++) {
+        const struct mpr_rlimit *l = &limit[i];
+        if (l->bytes != MPF_UNKNOWN && l->used != MPF_UNKNOWN &&
+            l->used + l->since >= mpr_saturating_sub(l->bytes / 20 * 19, asked))
+            return *l;
+    }
     return (struct mpr_rlimit){ 0 };
 }

@@ -6,30 +6,28 @@
 
 #include "alloc.h"
 #include "labels.h"
+#include "nearest.h"
 #include "numbered_names.h"
+#include "utf8.h"
 
 /* ---- names */
 
-/* Returns true if the node has its texts: others may be recorded later. */
-static bool has_texts(const struct mpr_ranges *r, const struct mpr_node *n)
-{
-    size_t bytes;
-    return mpr_texts_get(&r->names, n->name, &bytes) &&
-           (!n->domain || mpr_texts_get(&r->domains, n->domain, &bytes));
-}
-
-/* Names are cached, because many nodes may have the same long name. */
+/* Names are cached, because many nodes may have the same long name; but not while a text is
+ * missing, because it may be recorded later. */
 static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_replay *r,
                                        uint32_t node)
 {
     const struct mpr_node *n = &r->ranges.node[node];
     const uint64_t key = (uint64_t)n->domain << 32 | n->name;
     const uint32_t known = mpr_index_get(&s->name_of, key);
+    size_t bytes;
     if (known) return s->name[known - 1];
     const char *label = mpr_label_name(&s->arena, r, n->name, n->domain);
     const char *unnumbered = mpr_name_without_numbers(&s->arena, label);
     const struct mpr_repeats_text new = { label, unnumbered, mpr_hash_text(unnumbered) };
-    if (!has_texts(&r->ranges, n)) return new;
+    if (!mpr_texts_get(&r->ranges.names, n->name, &bytes) ||
+        (n->domain && !mpr_texts_get(&r->ranges.domains, n->domain, &bytes)))
+        return new;
     MPR_GROW(s->name, s->names, s->name_cap);
     s->name[s->names++] = new;
     mpr_index_set(&s->name_of, key, s->names);
@@ -84,18 +82,15 @@ struct mpr_path mpr_repeats_path(struct mpr_arena *arena, const struct mpr_repea
     return (struct mpr_path){ frame, depth };
 }
 
-/* Returns true if the last @names names of both paths are the same. */
-static bool end_alike(const struct mpr_repeats *s, uint32_t a, uint32_t b, uint32_t names)
-{
-    for (; names; names--, a = s->repeat[a].parent, b = s->repeat[b].parent)
-        if (!a || !b || strcmp(s->repeat[a].name, s->repeat[b].name) != 0) return false;
-    return true;
-}
-
+/* Returns true if no other path has the same last @names names. */
 static bool is_unique(const struct mpr_repeats *s, uint32_t repeat, uint32_t names)
 {
-    for (uint32_t i = 1; i < s->repeats; i++)
-        if (i != repeat && end_alike(s, i, repeat, names)) return false;
+    for (uint32_t i = 1; i < s->repeats; i++) {
+        uint32_t a = i, b = repeat, left = names;
+        for (; left && a && b; left--, a = s->repeat[a].parent, b = s->repeat[b].parent)
+            if (strcmp(s->repeat[a].name, s->repeat[b].name) != 0) break;
+        if (i != repeat && !left) return false;
+    }
     return true;
 }
 
@@ -129,12 +124,15 @@ bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uin
     return strcmp(name_of(s, r, node).label, s->repeat[repeat].name) != 0;
 }
 
-/* Returns as many names of the node's path as @range has, or only the last one if they are long. */
-static const char *numbered_label(struct mpr_repeats *s, const struct mpr_replay *r,
-                                  struct mpr_arena *arena, uint32_t node, const char *range)
+/* The name with numbers has as many names of the node's path as @range, or one if they are long. */
+const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
+                              struct mpr_arena *arena, uint32_t node, const char *range,
+                              uint64_t number)
 {
     enum { LONGEST = 256 };
     const char *last = name_of(s, r, node).label, *label = last;
+    if (!mpr_repeats_numbered(s, r, node))
+        return mpr_arena_format(arena, "%s:%" PRIu64, range, number);
     if (strlen(range) > LONGEST) return mpr_arena_text(arena, last);
     for (const char *at = range; (at = strstr(at, " > ")); at++) {
         node = r->ranges.node[node].parent;
@@ -143,14 +141,6 @@ static const char *numbered_label(struct mpr_repeats *s, const struct mpr_replay
         label = mpr_arena_format(arena, "%s > %s", name, label);
     }
     return mpr_arena_text(arena, label);
-}
-
-const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
-                              struct mpr_arena *arena, uint32_t node, const char *range,
-                              uint64_t number)
-{
-    if (mpr_repeats_numbered(s, r, node)) return numbered_label(s, r, arena, node, range);
-    return mpr_arena_format(arena, "%s:%" PRIu64, range, number);
 }
 
 /* ---- a name that was asked for */
@@ -178,6 +168,91 @@ bool mpr_repeats_named(struct mpr_repeats *s, const struct mpr_replay *r, uint32
         if (!take_off(name, &left, " > ")) return false;
     }
     return false;
+}
+
+enum { NO_NAME = MPR_NAMES_MAX + 1, LISTED = 5, WIDTH = 60 };
+
+void mpr_named_ranges_begin(struct mpr_named_ranges *n, const char *name, const char *other)
+{
+    *n = (struct mpr_named_ranges){ .repeats = mpr_repeats_new(), .name = { name, other } };
+}
+
+void mpr_named_ranges_free(struct mpr_named_ranges *n)
+{
+    mpr_repeats_free(n->repeats);
+    free(n->which);
+    *n = (struct mpr_named_ranges){ .repeats = NULL };
+}
+
+uint32_t mpr_named_ranges_which(void *named, const struct mpr_replay *r, uint32_t node)
+{
+    struct mpr_named_ranges *n = named;
+    MPR_REACH(n->which, node, n->nodes);
+    for (uint32_t i = 0; !n->which[node] && i < MPR_NAMES_MAX; i++)
+        if (n->name[i] && mpr_repeats_named(n->repeats, r, node, n->name[i]))
+            n->which[node] = (uint8_t)(i + 1);
+    if (!n->which[node]) n->which[node] = NO_NAME;
+    const uint32_t repeat = mpr_repeats_of(n->repeats, r, node);
+    if (repeat) n->repeats->repeat[repeat].instances++;
+    if (n->which[node] == NO_NAME) return 0;
+    n->any = true;
+    return n->which[node];
+}
+
+/* Returns true if the text is the name without its domain, or without the part after '#': for
+ * "torch:Optimizer.step#AdamW.step" that is "Optimizer.step#AdamW.step" or "Optimizer.step". */
+static bool is_short_for(const char *text, const char *name)
+{
+    const size_t length = strlen(text);
+    const char *colon = strchr(name, ':'), *from = colon ? colon + 1 : name;
+    if (!length) return false;
+    if (strncmp(name, text, length) == 0) from = name;
+    return strncmp(from, text, length) == 0 && (!from[length] || from[length] == '#');
+}
+
+static const char *near(const struct mpr_repeats *s, const char *text)
+{
+    struct mpr_nearest nearest = { .text = text };
+    for (uint32_t i = 0; i < s->names; i++) {
+        mpr_nearest_try(&nearest, s->name[i].unnumbered);
+        mpr_nearest_try(&nearest, s->name[i].label);
+    }
+    for (uint32_t i = 0; !nearest.word && i < s->names; i++)
+        if (is_short_for(text, s->name[i].unnumbered)) nearest.word = s->name[i].unnumbered;
+    return nearest.word;
+}
+
+/* Returns the first name that is not listed yet, or NULL: ranges of the program first, then by the
+ * number of instances. */
+static const char *next_name(const struct mpr_repeats *s, const char *const *listed, size_t count)
+{
+    const struct mpr_repeat *best = NULL;
+    for (uint32_t i = 1; i < s->repeats; i++) {
+        const struct mpr_repeat *r = &s->repeat[i];
+        size_t k = 0;
+        while (k < count && strcmp(listed[k], r->name) != 0) k++;
+        if (k == count && (!best || r->rank < best->rank ||
+                           (r->rank == best->rank && r->instances > best->instances)))
+            best = r;
+    }
+    return best ? best->name : NULL;
+}
+
+const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_arena *arena)
+{
+    const char *listed[LISTED], *name, *text = "; found: ";
+    size_t count = 0;
+    for (size_t i = 0; i < MPR_NAMES_MAX && n->name[i]; i++) {
+        const char *word = near(n->repeats, n->name[i]);
+        if (word) return mpr_arena_format(arena, "; did you mean %s?", word);
+    }
+    while ((name = next_name(n->repeats, listed, count)) && count < LISTED) {
+        text = mpr_arena_format(arena, "%s%s%s", text, count ? "; " : "",
+                                mpr_utf8_shortened(arena, name, WIDTH));
+        listed[count++] = name;
+    }
+    if (!count) return "; the log has no ranges";
+    return name ? mpr_arena_format(arena, "%s; ...", text) : text;
 }
 
 /* ---- instances */
@@ -262,8 +337,6 @@ void mpr_repeats_free(struct mpr_repeats *s)
 
 /* ---- which of them */
 
-static bool repeats(const struct mpr_repeat *r) { return r->in_turn >= MPR_REPEATS_LEAST; }
-
 static bool is_better(const struct mpr_repeat *a, const struct mpr_repeat *b)
 {
     if (a->rank != b->rank) return a->rank < b->rank;
@@ -331,11 +404,6 @@ const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *s, struct 
     return repeat ? mpr_repeats_name(s, arena, repeat) : NULL;
 }
 
-const char *mpr_repeats_outermost_name(const struct mpr_repeats *s, struct mpr_arena *arena)
-{
-    return mpr_repeats_outermost_name_with(s, arena, MPR_REPEATS_LEAST);
-}
-
 struct mpr_repeats_peak mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t heap)
 {
     const struct mpr_repeats_moment *m = &s->moment[heap];
@@ -349,7 +417,9 @@ struct mpr_repeats_peak mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t
             best = f;
             break;
         }
-        if (!s->thinned && repeats(r) && (!best || is_better(r, &s->repeat[best->what]))) best = f;
+        if (!s->thinned && r->in_turn >= MPR_REPEATS_LEAST &&
+            (!best || is_better(r, &s->repeat[best->what])))
+            best = f;
     }
     for (size_t i = 0; best && i < m->count; i++) open += m->open[i].what == best->what;
     return (struct mpr_repeats_peak){ best, open, m->is_full };

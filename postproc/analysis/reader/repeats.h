@@ -92,8 +92,7 @@ uint32_t mpr_repeats_outermost(const struct mpr_repeats *repeats);
 /* Returns the outermost range that has at least this many instances in turn and covers half as much
  * time: of "epoch > step" the steps, if there are too few epochs to show growth. Else the same. */
 uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *repeats, uint64_t instances);
-/* Return the names of these ranges, in the arena, or NULL. */
-const char *mpr_repeats_outermost_name(const struct mpr_repeats *repeats, struct mpr_arena *arena);
+/* Returns the name of that range, in the arena, or NULL. */
 const char *mpr_repeats_outermost_name_with(const struct mpr_repeats *repeats,
                                             struct mpr_arena *arena, uint64_t instances);
 /* Returns true if it is the step of an optimizer of PyTorch. */
@@ -106,5 +105,27 @@ struct mpr_repeats_peak {
     bool is_full;  /* more may have been open */
 };
 struct mpr_repeats_peak mpr_repeats_at_peak(const struct mpr_repeats *repeats, uint8_t heap);
+
+/* ---- nodes that have a name given by the user; each node is compared once */
+
+enum { MPR_NAMES_MAX = 2 };
+
+struct mpr_named_ranges {
+    struct mpr_repeats *repeats;     /* for names */
+    const char *name[MPR_NAMES_MAX]; /* owned by the caller, or NULL */
+    uint8_t *which;                  /* by node: the result, or 0 if it is not compared yet */
+    uint32_t nodes;
+    bool any; /* a node had one of the names */
+};
+
+void mpr_named_ranges_begin(struct mpr_named_ranges *named, const char *name, const char *other);
+void mpr_named_ranges_free(struct mpr_named_ranges *named);
+/* Returns 1 if the node has the first name, 2 if it has only the other one, or 0.  For struct
+ * mpr_follow; @named: the struct mpr_named_ranges. */
+uint32_t mpr_named_ranges_which(void *named, const struct mpr_replay *r, uint32_t node);
+
+/* Returns the hint for a name that no range has: "; did you mean step?" if a range has a similar
+ * name, else the ranges with the most instances, "; found: step; forward; ...". */
+const char *mpr_named_ranges_hint(const struct mpr_named_ranges *named, struct mpr_arena *arena);
 
 #endif

@@ -6,80 +6,65 @@
 #include <string.h>
 
 #include "amount.h"
+#include "mpf/event.h"
 #include "reader.h"
 #include "reading.h"
 
-void mpr_reader_process(const struct mpr_header *h, struct mpr_arena *arena,
-                        struct mpr_process_info *out)
+static void fill_process(const struct mpr_header *h, struct mpr_arena *arena,
+                         struct mpr_process_info *out)
 {
-    *out = (struct mpr_process_info){ 0 };
     const char **argv = mpr_arena_alloc(arena, (h->pairs + 1) * sizeof *argv);
-    for (size_t i = 0; i < h->pairs; i++) {
+    *out = (struct mpr_process_info){ .argv = argv,
+                                      .host = mpr_arena_text(arena, mpr_header_get(h, "host")),
+                                      .rank = mpr_arena_text(arena, mpr_header_get(h, "rank")),
+                                      .run = mpr_arena_text(arena, mpr_header_get(h, "run")),
+                                      .parent_log =
+                                          mpr_arena_text(arena, mpr_header_get(h, "parent.log")),
+                                      .pid = h->pid,
+                                      .ppid = h->ppid,
+                                      .start_ns = h->start.real };
+    for (size_t i = 0; i < h->pairs; i++)
         if (strcmp(h->pair[i].key, "argv") == 0)
             argv[out->argc++] = mpr_arena_text(arena, h->pair[i].value);
-    }
-    out->argv = argv;
-    out->host = mpr_arena_text(arena, mpr_header_get(h, "host"));
-    out->rank = mpr_arena_text(arena, mpr_header_get(h, "rank"));
-    out->run = mpr_arena_text(arena, mpr_header_get(h, "run"));
-    out->parent_log = mpr_arena_text(arena, mpr_header_get(h, "parent.log"));
-    out->pid = h->pid;
-    out->ppid = h->ppid;
-    out->start_ns = h->start.real;
 }
 
-static struct mpr_recording recording(const struct mpr_header *h)
+static uint64_t number_in(const struct mpr_header *h, const char *key)
 {
-    const char *large = mpr_header_get(h, "stacks.large"), *root = mpr_header_get(h, "root"),
-               *blocks = mpr_header_get(h, "host.blocks"),
-               *blocks_large = mpr_header_get(h, "host.large"),
-               *blocks_mean = mpr_header_get(h, "host.mean");
-    return (struct mpr_recording){ .stacks = mpr_recorded_named(mpr_header_get(h, "stacks")),
-                                   .stacks_large = large ? strtoull(large, NULL, 10) : 0,
-                                   .small_objects = mpr_recorded_named(mpr_header_get(
-                                                        h, "stacks.python")) == MPR_RECORDED_SAMPLE,
-                                   .blocks = blocks ? mpr_recorded_named(blocks) : MPR_RECORDED_ALL,
-                                   .blocks_large =
-                                       blocks_large ? strtoull(blocks_large, NULL, 10) : 0,
-                                   .blocks_mean = blocks_mean ? strtoull(blocks_mean, NULL, 10) : 0,
-                                   .root = root && strcmp(root, "1") == 0 };
+    const char *text = mpr_header_get(h, key);
+    return text ? strtoull(text, NULL, 10) : 0;
 }
 
-static void fill_windows(const struct mpr_header *h, const struct mpr_replay *r,
-                         struct mpr_arena *arena, struct mpr_recording *out)
+static void fill_recording(const struct mpr_header *h, const struct mpr_replay *r,
+                           struct mpr_arena *arena, struct mpr_recording *out)
 {
-    const char *text = mpr_header_get(h, "window");
+    const char *blocks = mpr_header_get(h, "host.blocks"), *window = mpr_header_get(h, "window");
     const struct mpr_capture_windows *w = &r->windows;
-    out->window.text = text ? mpr_arena_text(arena, text) : "";
-    out->window.blocks = mpr_header_get(h, "window.blocks") != NULL;
-    out->window.count = w->count;
-    out->window.from_ns = w->first_ns;
-    out->window.to_ns = w->open ? r->now : w->last_ns;
-    out->window.ns = w->closed_ns + (w->open ? mpr_saturating_sub(r->now, w->since) : 0);
-}
-
-/* Returns the file with the malloc that the program calls, if that is not memprof's, or "". */
-static const char *unseen_malloc(const struct mpr_header *h, struct mpr_arena *arena)
-{
-    const char *heap = mpr_header_get(h, "heap"), *name = mpr_header_get(h, "allocator");
-    return heap && !strcmp(heap, "unseen") ? mpr_arena_text(arena, name ? name : "another library")
-                                           : "";
-}
-
-static struct mpr_summary_fold fold(const struct mpr_log_fold *f)
-{
-    static const enum mpr_fold_state state[] = {
-        [MPR_LOG_WHOLE] = MPR_FOLD_NONE,           [MPR_LOG_FOLDED] = MPR_FOLD_GOOD,
-        [MPR_LOG_FOLD_MISSING] = MPR_FOLD_MISSING, [MPR_LOG_FOLD_OUTDATED] = MPR_FOLD_OLDER,
-        [MPR_LOG_FOLD_FOREIGN] = MPR_FOLD_FOREIGN, [MPR_LOG_FOLD_DAMAGED] = MPR_FOLD_DAMAGED
+    *out = (struct mpr_recording){
+        .stacks = mpr_recorded_named(mpr_header_get(h, "stacks")),
+        .stacks_large = number_in(h, "stacks.large"),
+        .small_objects =
+            mpr_recorded_named(mpr_header_get(h, "stacks.python")) == MPR_RECORDED_SAMPLE,
+        .blocks = blocks ? mpr_recorded_named(blocks) : MPR_RECORDED_ALL,
+        .blocks_large = number_in(h, "host.large"),
+        .blocks_mean = number_in(h, "host.mean"),
+        .root = number_in(h, "root") == 1,
+        .window = { .text = window ? mpr_arena_text(arena, window) : "",
+                    .blocks = mpr_header_get(h, "window.blocks") != NULL,
+                    .count = w->count,
+                    .from_ns = w->first_ns,
+                    .to_ns = w->open ? r->now : w->last_ns,
+                    .ns = w->closed_ns + (w->open ? mpr_saturating_sub(r->now, w->since) : 0) },
     };
-    return (struct mpr_summary_fold){ state[f->state], f->until_ns, f->grain_ns, f->events,
-                                      f->bytes };
 }
 
 static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
                        struct mpr_summary *out)
 {
+    static const enum mpr_fold_state fold[] = {
+        [MPR_LOG_WHOLE] = MPR_FOLD_NONE,           [MPR_LOG_FOLDED] = MPR_FOLD_GOOD,
+        [MPR_LOG_FOLD_MISSING] = MPR_FOLD_MISSING, [MPR_LOG_FOLD_OUTDATED] = MPR_FOLD_OLDER,
+        [MPR_LOG_FOLD_FOREIGN] = MPR_FOLD_FOREIGN, [MPR_LOG_FOLD_DAMAGED] = MPR_FOLD_DAMAGED
+    };
     out->end = s->end;
     out->life = s->process.life == MPR_LIFE_RUNS      ? MPR_RUNS
                 : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD
@@ -88,7 +73,8 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
     out->journal = s->has_journal;
     out->journal_only = s->journal_only;
     out->copied = s->copied;
-    out->fold = fold(&s->fold);
+    out->fold = (struct mpr_summary_fold){ fold[s->fold.state], s->fold.until_ns, s->fold.grain_ns,
+                                           s->fold.events, s->fold.bytes };
     out->cut = s->cut;
     out->has_header = s->has_header;
     out->cut_offset = s->cut ? s->cut_offset : MPR_NOWHERE;
@@ -155,35 +141,21 @@ static void add_unwritten(struct mpr_summary *out, const struct mpf_unwritten *u
                                     mpr_saturating_sub(u->to, start), u->events };
 }
 
-/* A process that is killed between two stores may have recorded an interval twice. */
-static bool is_recorded(const struct mpr_replay *r, const struct mpf_unwritten *u)
-{
-    for (uint32_t i = 0; i < r->unwrittens; i++)
-        if (r->unwritten[i].from == u->from) return true;
-    return false;
-}
-
-/* The log is complete up to the first of these intervals only. */
+/* The log is complete up to the first of these intervals only.  A process that is killed between
+ * two stores may have recorded an interval twice. */
 static void fill_unwritten(const struct mpr_reader *reader, struct mpr_summary *out)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpf_unwritten *rest = &mpr_log_status(reader->log)->unwritten;
     const uint64_t start = mpr_log_header(reader->log)->start.mono;
-    for (uint32_t i = 0; i < r->unwrittens; i++) add_unwritten(out, &r->unwritten[i], start);
-    if (!is_recorded(r, rest)) add_unwritten(out, rest, start);
+    bool recorded = false;
+    for (uint32_t i = 0; i < r->unwrittens; i++) {
+        add_unwritten(out, &r->unwritten[i], start);
+        recorded |= r->unwritten[i].from == rest->from;
+    }
+    if (!recorded) add_unwritten(out, rest, start);
     if (out->unwrittens && out->unwritten[0].from_ns < out->good_ns)
         out->good_ns = out->unwritten[0].from_ns;
-}
-
-static void fill_repairs(const struct mpr_accounts *accounts, struct mpr_summary *out)
-{
-    for (int i = 0; i < MPR_HEAPS; i++) {
-        const struct mpr_heap *heap = &accounts->heap[i];
-        out->order_repairs += heap->repairs;
-        out->unmatched_frees += heap->unmatched;
-        out->missed_frees += heap->missed;
-        out->inherited_frees += heap->inherited;
-    }
 }
 
 void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struct mpr_arena *arena,
@@ -191,23 +163,101 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
 {
     const struct mpr_log_status *status = mpr_log_status(reader->log);
     const struct mpr_header *header = mpr_log_header(reader->log);
-    const struct mpr_samples *samples = &reader->replay.samples;
-    *out = (struct mpr_summary){ .path = mpr_arena_text(arena, path) };
-    mpr_reader_process(header, arena, &out->process);
-    out->recording = recording(header);
-    fill_windows(header, &reader->replay, arena, &out->recording);
-    out->allocator = mpr_arena_text(arena, mpr_header_get(header, "allocator"));
-    out->unseen_malloc = unseen_malloc(header, arena);
+    const struct mpr_replay *r = &reader->replay;
+    const char *allocator = mpr_header_get(header, "allocator"),
+               *heap = mpr_header_get(header, "heap");
+    const bool unseen = heap && strcmp(heap, "unseen") == 0;
+    *out = (struct mpr_summary){
+        .path = mpr_arena_text(arena, path),
+        .allocator = mpr_arena_text(arena, allocator),
+        .unseen_malloc =
+            unseen ? mpr_arena_text(arena, allocator ? allocator : "another library") : "",
+        .anonymous = mpr_reading_high(&r->samples, MPF_RSS_ANON),
+        .alone = mpr_saturating_sub(mpr_reading_high(&r->samples, MPF_RSS_PRIVATE_DIRTY),
+                                    mpr_reading_high(&r->samples, MPF_RSS_MEMPROF)),
+    };
+    fill_process(header, arena, &out->process);
+    fill_recording(header, r, arena, &out->recording);
     fill_state(status, arena, out);
     fill_fate(status, out);
-    out->anonymous = mpr_reading_high(samples, MPF_RSS_ANON);
-    out->alone = mpr_saturating_sub(mpr_reading_high(samples, MPF_RSS_PRIVATE_DIRTY),
-                                    mpr_reading_high(samples, MPF_RSS_MEMPROF));
-    fill_losses(&reader->replay, status->lost, out);
+    fill_losses(r, status->lost, out);
     fill_unwritten(reader, out);
-    fill_repairs(&reader->replay.accounts, out);
+    for (int i = 0; i < MPR_HEAPS; i++) {
+        out->order_repairs += r->accounts.heap[i].repairs;
+        out->unmatched_frees += r->accounts.heap[i].unmatched;
+        out->missed_frees += r->accounts.heap[i].missed;
+        out->inherited_frees += r->accounts.heap[i].inherited;
+    }
     out->incomplete = mpr_log_incomplete(status) || out->lost_events;
     /* a lost name is not a lost byte */
-    const bool events_missing = out->lost_events > reader->replay.lost_by[MPF_LOSS_NAMES];
+    const bool events_missing = out->lost_events > r->lost_by[MPF_LOSS_NAMES];
     out->complete = status->ended && !mpr_log_incomplete(status) && !events_missing;
+}
+
+/* ---- to choose one of several logs */
+
+int mpr_summary_read(struct mpr_summary *log, struct mpr_arena *arena, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
+        return -1;
+    mpr_reader_summary(&reader, path, arena, log);
+    mpr_reader_close(&reader);
+    return 0;
+}
+
+int mpr_log_identity_read(struct mpr_process_info *process, struct mpr_arena *arena,
+                          const char *path, struct mpr_error *error)
+{
+    struct mpr_log *log;
+    if (mpr_log_open(&log, path, error) != 0) return -1;
+    fill_process(mpr_log_header(log), arena, process);
+    mpr_log_close(log);
+    return 0;
+}
+
+int mpr_log_outcome_read(struct mpr_log_outcome *end, const char *path, uint8_t heap,
+                         const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    struct mpr_arena arena = { 0 };
+    struct mpr_summary s;
+    if (mpr_reader_run(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, progress, error) != 0)
+        return -1;
+    mpr_reader_summary(&reader, path, &arena, &s);
+    const struct mpr_heap *at = reader.replay.accounts.heap;
+    const struct mpr_gpu *gpu = &reader.replay.gpu;
+    *end = (struct mpr_log_outcome){ .lacks = heap && !at[heap].used, .failed = MPR_NEVER };
+    for (int i = 0; i < MPR_HEAPS; i++)
+        if (at[i].peak_bytes > end->peak) end->peak = at[i].peak_bytes;
+    if (s.oom != MPR_FATE_NO_OOM) end->failed = s.process.start_ns + s.duration_ns;
+    for (uint32_t i = gpu->ooms; i-- > 0;)
+        if (gpu->oom[i].hard) end->failed = s.process.start_ns + gpu->oom[i].time;
+    mpr_reader_close(&reader);
+    mpr_arena_free(&arena);
+    return 0;
+}
+
+bool mpr_log_outcome_precedes(const struct mpr_log_outcome *left,
+                              const struct mpr_log_outcome *right)
+{
+    if (left->lacks != right->lacks) return right->lacks;
+    if (left->failed != right->failed) return left->failed < right->failed;
+    return left->peak > right->peak;
+}
+
+int mpr_log_has_heap(const char *path, uint8_t heap, struct mpr_log_heaps *heaps,
+                     const struct mpr_progress *progress, struct mpr_error *error)
+{
+    static_assert(MPR_LOG_HEAPS == MPR_HEAPS, "each heap has its place");
+    struct mpr_reader reader;
+    if (mpr_reader_open(&reader, path, MPR_GROUP_HEAP, MPR_INSTANT_PEAK, error) != 0) return -1;
+    reader.until_heap = heap;
+    if (mpr_reader_replay(&reader, path, progress, error) < 0) return -1;
+    const struct mpr_accounts *accounts = &reader.replay.accounts;
+    const bool has = accounts->heap[heap].used;
+    for (unsigned i = 0; i < MPR_HEAPS; i++) heaps->there[i] |= accounts->heap[i].used;
+    mpr_reader_close(&reader);
+    return has;
 }

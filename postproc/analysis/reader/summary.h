@@ -1,4 +1,5 @@
-/* The facts of a log that every report prints: its process, and missing data. */
+/* The facts of a log that every report prints: its process, and missing data.  Commands choose one
+ * of several logs by them. */
 #ifndef MPR_SUMMARY_H
 #define MPR_SUMMARY_H
 
@@ -10,6 +11,10 @@
 #include "basename.h"
 #include "mpf/end.h"
 #include "recorded.h"
+
+struct mpr_arena;
+struct mpr_error;
+struct mpr_progress;
 
 #define MPR_NOWHERE UINT64_MAX
 
@@ -137,5 +142,42 @@ static inline const char *mpr_summary_program(const struct mpr_summary *log)
     const struct mpr_process_info *process = &log->process;
     return process->argc ? mpr_basename(process->argv[0]) : "";
 }
+
+/* ---- facts that are read from a log.  The functions return 0, or -1 with *error filled; strings
+ * are allocated in the arena. */
+
+/* Reads the whole log. */
+int mpr_summary_read(struct mpr_summary *log, struct mpr_arena *arena, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error);
+/* Reads the process from the log's header. */
+int mpr_log_identity_read(struct mpr_process_info *process, struct mpr_arena *arena,
+                          const char *path, struct mpr_error *error);
+
+#define MPR_NEVER UINT64_MAX
+enum { MPR_LOG_HEAPS = 256 };
+
+/* Facts about a process that require a replay of its whole log. */
+struct mpr_log_outcome {
+    uint64_t peak;   /* bytes, of the largest heap */
+    bool lacks;      /* the requested heap does not occur in this log */
+    uint64_t failed; /* CLOCK_REALTIME, ns: the first fatal out-of-memory event (device memory
+                        refused, or killed for host memory), or MPR_NEVER */
+};
+/* Reads the whole log.  @heap: the requested heap, or MPF_HEAP_NONE. */
+int mpr_log_outcome_read(struct mpr_log_outcome *end, const char *path, uint8_t heap,
+                         const struct mpr_progress *progress, struct mpr_error *error);
+/* Returns true if the left log should be reported instead of the right one: first come
+ * logs with the requested heap, then those that failed earlier, then those with larger peaks. */
+bool mpr_log_outcome_precedes(const struct mpr_log_outcome *left,
+                              const struct mpr_log_outcome *right);
+
+/* The heaps of logs, by number (mpf/event.h). */
+struct mpr_log_heaps {
+    bool there[MPR_LOG_HEAPS];
+};
+/* Reads a log up to the first block of the heap.  Returns 1 if it has the heap, or 0 if it does
+ * not, with its heaps added to *heaps. */
+int mpr_log_has_heap(const char *path, uint8_t heap, struct mpr_log_heaps *heaps,
+                     const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

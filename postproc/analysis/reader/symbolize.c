@@ -6,8 +6,8 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "labels.h"
 #include "log.h"
-#include "names.h"
 #include "ranges.h"
 #include "sites.h"
 #include "store.h"
@@ -69,54 +69,42 @@ static struct call *list_calls(const struct mpr_sites *s, uint64_t *count)
 
 /* ---- storing */
 
-struct storing {
-    struct mpr_symbolized *out;
-    struct mpr_store *store;
-    struct mpr_names *names;
-    const struct mpr_sites *sites;
-};
-
-/* Looks up a call at its offset in the module of the first call of the object. */
-static const struct mpr_symbol *look(const struct storing *s, const struct call *first,
-                                     uint64_t offset, size_t *count)
+/* Looks up a call of an object, at its offset in the module of the first call. */
+static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_sites *sites,
+                                     const struct call *first, uint64_t offset, size_t *count)
 {
-    return mpr_names_calls(s->names, s->sites, first->number, first->module->from + offset, count);
+    return mpr_names_calls(names, sites, first->number, first->module->from + offset, count);
 }
 
-/* Those of one object.  Without any name it stays out, so that reports say that it is not here. */
-static void store_object(struct storing *s, const struct call *call, size_t count)
-{
-    const struct mpr_module *m = call->module;
-    const struct mpr_binary object = { m->path, m->build_id, m->build_id_bytes, m->from };
-    uint64_t named = 0;
-    size_t stored = 0, calls = 0;
-    for (size_t i = 0; i < count && !calls; i++) look(s, call, call[i].offset, &calls);
-    if (!calls) return;
-    for (bool room = mpr_store_object(s->store, &object); room && stored < count; stored += room) {
-        const struct mpr_symbol *symbol = look(s, call, call[stored].offset, &calls);
-        room = mpr_store_address(s->store, call[stored].offset, symbol, calls);
-        named += room && calls;
-    }
-    s->out->left_out += count - stored;
-    s->out->named += named;
-    s->out->objects += named > 0;
-}
-
+/* An object without any name stays out, so that reports say that it is not here. */
 static int store(struct mpr_symbolized *out, struct mpr_arena *arena, const struct mpr_sites *sites,
                  struct mpr_names *names, const uint8_t id[16], const char *path,
                  struct mpr_error *error)
 {
-    struct storing s = { out, mpr_store_new(id), names, sites };
+    struct mpr_store *store = mpr_store_new(id);
     struct call *call = list_calls(sites, &out->calls);
     for (size_t i = 0, next; i < out->calls; i = next) {
-        next = i + 1;
-        while (next < out->calls && !compare_objects(call[i].module, call[next].module)) next++;
-        store_object(&s, &call[i], next - i);
+        const struct mpr_module *m = call[i].module;
+        const struct mpr_binary object = { m->path, m->build_id, m->build_id_bytes, m->from };
+        uint64_t named = 0;
+        size_t k, calls = 0;
+        for (next = i + 1; next < out->calls && !compare_objects(m, call[next].module);) next++;
+        for (k = i; k < next && !calls; k++) look(names, sites, &call[i], call[k].offset, &calls);
+        if (!calls) continue;
+        k = i;
+        for (bool room = mpr_store_object(store, &object); room && k < next; k += room) {
+            const struct mpr_symbol *symbol = look(names, sites, &call[i], call[k].offset, &calls);
+            room = mpr_store_address(store, call[k].offset, symbol, calls);
+            named += room && calls;
+        }
+        out->left_out += next - k;
+        out->named += named;
+        out->objects += named > 0;
     }
     out->note = mpr_names_notes(names, arena, sites, &out->notes);
-    const long bytes = out->named ? mpr_store_write(s.store, path, error) : 0;
+    const long bytes = out->named ? mpr_store_write(store, path, error) : 0;
     if (bytes > 0) out->bytes = (uint64_t)bytes;
-    mpr_store_free(s.store);
+    mpr_store_free(store);
     free(call);
     return bytes < 0 ? -1 : 0;
 }

@@ -11,9 +11,9 @@
 #include "alloc.h"
 #include "amount.h"
 #include "labels.h"
-#include "named_ranges.h"
 #include "range_heaps.h"
 #include "reader.h"
+#include "repeats.h"
 
 /* Limits of the ranges that are measured if none was asked for: of the application, and others. */
 enum { OWN_RANGES = 8, OTHER_RANGES = 8, RANGES = OWN_RANGES + OTHER_RANGES, DEPTH = 4 };

@@ -85,40 +85,11 @@ static struct mark *add_mark(struct mpr_annotations *a, const struct mpr_thread 
     return &a->mark[a->marks++];
 }
 
-static void see_mark(struct mpr_annotations *a, const struct mpr_thread *t,
-                     const struct mpf_event *e)
-{
-    struct mark *mark = add_mark(a, t, e, MPR_MARK_NVTX, 0);
-    if (!mark) return;
-    mark->name = (uint32_t)e->addr;
-    mark->domain = (uint32_t)(e->addr >> 32);
-}
-
-/* Windows use at most half of the room, so that there is some for failures. */
-static void see_window(struct mpr_annotations *a, const struct mpr_thread *t,
-                       const struct mpf_event *e)
-{
-    if (a->marks >= MARKS / 2) {
-        a->marks_left_out++;
-        return;
-    }
-    add_mark(a, t, e, MPR_MARK_NVTX, 0)->mark.text =
-        e->addr ? "(capture window opens)" : "(capture window closes)";
-}
-
 /* Keeps every change around the event. */
 static void keep_excerpt(const struct mpr_replay *r, const struct mpf_event *e,
                          enum mpr_excerpt_kind kind)
 {
     if (r->accounts.excerpts) mpr_excerpts_mark(r->accounts.excerpts, &r->accounts, e->heap, kind);
-}
-
-static void see_failure(struct mpr_annotations *a, const struct mpr_replay *r,
-                        const struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (e->addr & MPF_FAIL_HUGE_PAGES) return;
-    keep_excerpt(r, e, MPR_EXCERPT_FAILURE);
-    add_mark(a, t, e, MPR_MARK_FAILED, mpf_fail_bytes(e->addr, e->size));
 }
 
 /* @free: index of the value with the device's free bytes. */
@@ -154,15 +125,6 @@ static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
 
 /* ---- tracks */
 
-/* Joins each two points to the larger one. */
-static void halve(struct track *t)
-{
-    for (size_t i = 0; i < POINTS / 2; i++)
-        t->point[i] = t->point[2 * i + (t->point[2 * i].value < t->point[2 * i + 1].value)];
-    t->points = POINTS / 2;
-    t->stride *= 2;
-}
-
 /* The largest of each `stride` samples is a point. */
 static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, uint64_t value,
                       uint64_t limit)
@@ -180,29 +142,42 @@ static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, 
         t->points--;
     } else {
         t->waiting = 1;
-        if (t->points == POINTS) halve(t);
+        if (t->points == POINTS) { /* joins each two points to the larger one */
+            for (size_t i = 0; i < POINTS / 2; i++)
+                t->point[i] = t->point[2 * i + (t->point[2 * i].value < t->point[2 * i + 1].value)];
+            t->points = POINTS / 2;
+            t->stride *= 2;
+        }
     }
     t->point[t->points++] = (struct mpr_track_point){ time, value };
-}
-
-static uint64_t resident(const struct mpf_event *e)
-{
-    uint64_t sum = 0;
-    for (unsigned i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++)
-        if (value_of(e, i) != MPF_UNKNOWN) sum += value_of(e, i);
-    return sum;
 }
 
 void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                          const struct mpf_event *e)
 {
     struct mpr_annotations *a = arg;
+    struct mark *mark;
+    uint64_t resident = 0;
     switch (e->op) {
     case MPF_OP_PUSH: see_push(a, r, t, e); break;
     case MPF_OP_POP: see_pop(a, t, e); break;
-    case MPF_OP_MARK: see_mark(a, t, e); break;
-    case MPF_OP_WINDOW: see_window(a, t, e); break;
-    case MPF_OP_FAIL: see_failure(a, r, t, e); break;
+    case MPF_OP_MARK:
+        mark = add_mark(a, t, e, MPR_MARK_NVTX, 0);
+        if (!mark) break;
+        mark->name = (uint32_t)e->addr;
+        mark->domain = (uint32_t)(e->addr >> 32);
+        break;
+    case MPF_OP_WINDOW: /* at most half of the room, so that there is some for failures */
+        if (a->marks >= MARKS / 2) a->marks_left_out++;
+        else
+            add_mark(a, t, e, MPR_MARK_NVTX, 0)->mark.text =
+                e->addr ? "(capture window opens)" : "(capture window closes)";
+        break;
+    case MPF_OP_FAIL:
+        if (e->addr & MPF_FAIL_HUGE_PAGES) break;
+        keep_excerpt(r, e, MPR_EXCERPT_FAILURE);
+        add_mark(a, t, e, MPR_MARK_FAILED, mpf_fail_bytes(e->addr, e->size));
+        break;
     case MPF_OP_GPU_FAIL:
         if (value_of(e, MPF_FAIL_RESULT) == 2 && value_of(e, MPF_FAIL_PROBE) != 1)
             see_refusal(a, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE); /* out of memory */
@@ -212,7 +187,11 @@ void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr
         if (value_of(e, MPF_RETURN_CALL) == MPF_CALL_GRAPH && value_of(e, MPF_RETURN_RESULT) == 0)
             keep_excerpt(r, e, MPR_EXCERPT_GRAPH);
         break;
-    case MPF_OP_SAMPLE_RSS: add_point(a, MPR_TRACK_RSS, e->time, resident(e), MPF_UNKNOWN); break;
+    case MPF_OP_SAMPLE_RSS:
+        for (unsigned i = MPF_RSS_ANON; i <= MPF_RSS_SHMEM; i++)
+            if (value_of(e, i) != MPF_UNKNOWN) resident += value_of(e, i);
+        add_point(a, MPR_TRACK_RSS, e->time, resident, MPF_UNKNOWN);
+        break;
     case MPF_OP_SAMPLE_CGROUP:
         add_point(a, MPR_TRACK_CGROUP, e->time, value_of(e, MPF_CGROUP_USAGE),
                   value_of(e, MPF_CGROUP_LIMIT));
@@ -228,29 +207,7 @@ void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr
 
 /* ---- the result */
 
-static struct mpr_mark mark_of(struct mpr_numbering *n, const struct mark *m)
-{
-    struct mpr_mark mark = m->mark;
-    mark.node = mpr_numbering_node(n, mark.node);
-    if (!mark.text) mark.text = mpr_label_name(n->arena, &n->reader->replay, m->name, m->domain);
-    return mark;
-}
-
-static struct mpr_mark mark_of_graph(struct mpr_numbering *n, const struct mpr_graph_row *row)
-{
-    return (struct mpr_mark){
-        .kind = MPR_MARK_GRAPH,
-        .time = row->time,
-        .free_bytes = MPF_UNKNOWN,
-        .node = mpr_numbering_node(n, row->node),
-        .thread = row->maker,
-        .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, row->device),
-        .text = "",
-        .graph = { row->instantiated, row->nodes, row->segment_bytes, row->executable_bytes,
-                   row->launch_bytes, mpr_graph_total(row) },
-    };
-}
-
+/* Adds marks of graphs, in order of time. */
 static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
                        struct mpr_timeline *out)
 {
@@ -259,10 +216,28 @@ static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
     const size_t shown = graphs.rows < MARKS ? graphs.rows : MARKS;
     out->mark = mpr_arena_alloc(&out->arena, (a->marks + shown) * sizeof *out->mark);
     for (size_t i = 0, k = 0; i < a->marks || k < shown;) {
-        const bool graph =
-            i == a->marks || (k < shown && graphs.row[k].time < a->mark[i].mark.time);
-        out->mark[out->marks++] =
-            graph ? mark_of_graph(n, &graphs.row[k++]) : mark_of(n, &a->mark[i++]);
+        struct mpr_mark *to = &out->mark[out->marks++];
+        const struct mpr_graph_row *row = &graphs.row[k];
+        const struct mark *m = &a->mark[i];
+        if (i == a->marks || (k < shown && row->time < m->mark.time)) {
+            k++;
+            *to = (struct mpr_mark){
+                .kind = MPR_MARK_GRAPH,
+                .time = row->time,
+                .free_bytes = MPF_UNKNOWN,
+                .node = mpr_numbering_node(n, row->node),
+                .thread = row->maker,
+                .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, row->device),
+                .text = "",
+                .graph = { row->instantiated, row->nodes, row->segment_bytes, row->executable_bytes,
+                           row->launch_bytes, mpr_graph_total(row) },
+            };
+            continue;
+        }
+        i++;
+        *to = m->mark;
+        to->node = mpr_numbering_node(n, to->node);
+        if (!to->text) to->text = mpr_label_name(n->arena, &n->reader->replay, m->name, m->domain);
     }
     out->marks_left_out = a->marks_left_out + graphs.rows - shown;
     mpr_graphs_free(&graphs);

@@ -43,18 +43,6 @@ struct making {
 
 /* ---- units */
 
-static uint32_t facts_of(const struct mpr_replay *r, uint32_t index, const struct unit *u)
-{
-    const struct mpr_cell *cell = &r->accounts.cell[index];
-    const bool in_range = mpr_composite_key_unpack(cell->key).node != 0,
-               counted = mpr_counted_totals_is(&r->totals, &r->accounts, cell);
-    return (uint32_t)in_range << MPR_BAND_IN_RANGE | (uint32_t)counted << MPR_BAND_COUNTED |
-           (uint32_t)(u->python != 0) << MPR_BAND_HAS_PYTHON |
-           (uint32_t)(u->native != 0) << MPR_BAND_HAS_NATIVE |
-           (uint32_t)(u->library != 0) << MPR_BAND_HAS_LIBRARY |
-           (uint32_t)mpr_estimates_is_sampled(&r->estimates, index) << MPR_BAND_SAMPLED;
-}
-
 static uint32_t find_unit(struct making *m, uint32_t index)
 {
     const struct mpr_cell *cell = &m->r->accounts.cell[index];
@@ -66,14 +54,20 @@ static uint32_t find_unit(struct making *m, uint32_t index)
             u->python == site.python)
             return number - 1;
     }
+    const uint32_t library = mpr_sites_library(&m->r->sites, site.stack);
+    uint32_t facts = (uint32_t)mpr_counted_totals_is(&m->r->totals, &m->r->accounts, cell)
+                     << MPR_BAND_COUNTED;
+    if (m->out->sample_mean)
+        facts |= (uint32_t)(mpr_composite_key_unpack(cell->key).node != 0) << MPR_BAND_IN_RANGE |
+                 (uint32_t)(site.python != 0) << MPR_BAND_HAS_PYTHON |
+                 (uint32_t)(site.stack != 0) << MPR_BAND_HAS_NATIVE |
+                 (uint32_t)(library != 0) << MPR_BAND_HAS_LIBRARY |
+                 (uint32_t)mpr_estimates_is_sampled(&m->r->estimates, index) << MPR_BAND_SAMPLED;
     m->unit[m->units] = (struct unit){ .cell = index,
-                                       .library = mpr_sites_library(&m->r->sites, site.stack),
+                                       .library = library,
                                        .native = site.stack,
-                                       .python = site.python };
-    m->unit[m->units].facts =
-        m->out->sample_mean ? facts_of(m->r, index, &m->unit[m->units])
-                            : (uint32_t)mpr_counted_totals_is(&m->r->totals, &m->r->accounts, cell)
-                                  << MPR_BAND_COUNTED;
+                                       .python = site.python,
+                                       .facts = facts };
     mpr_index_add(&m->unit_index, hash, ++m->units);
     return m->units - 1;
 }
@@ -198,20 +192,14 @@ static uint32_t line_band(struct making *m, const struct unit *u)
     return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, u) : NO_BAND;
 }
 
-/* Returns the band for all other units with these facts. */
-static uint32_t other_band(struct making *m, const struct unit *u)
-{
-    for (uint32_t i = (uint32_t)m->out->bands; i-- > 0;)
-        if (m->out->band[i].kind == MPR_BAND_OTHER && is_alike(&m->out->band[i], u)) return i;
-    return add_band(m, MPR_BAND_OTHER, u);
-}
-
-/* Puts the unit into a band that it shares. */
+/* Puts the unit into a band that it shares: at last into that of all other units with its facts. */
 static void share_band(struct making *m, struct unit *u)
 {
     u->band = m->all ? small_band(m, u) : NO_BAND;
     if (u->band == NO_BAND && m->all) u->band = line_band(m, u);
-    if (u->band == NO_BAND) u->band = other_band(m, u);
+    for (uint32_t i = (uint32_t)m->out->bands; u->band == NO_BAND && i-- > 0;)
+        if (m->out->band[i].kind == MPR_BAND_OTHER && is_alike(&m->out->band[i], u)) u->band = i;
+    if (u->band == NO_BAND) u->band = add_band(m, MPR_BAND_OTHER, u);
     m->out->band[u->band].facts |= u->facts;
 }
 
@@ -344,24 +332,6 @@ MPR_COMPARE(by_place, struct mpr_peak_place,
 MPR_COMPARE(by_size, struct mpr_peak_place,
             mpr_compare(b->bytes + b->more, a->bytes + a->more) ?: by_place(a, b))
 
-static struct mpr_peak_place place_of(const struct making *m, uint32_t index)
-{
-    const struct mpr_cell *cell = &m->r->accounts.cell[index];
-    const struct unit *u = &m->unit[m->unit_of[index]];
-    struct mpr_peak_place place = { .node = mpr_composite_key_unpack(cell->key).node,
-                                    .python = u->python,
-                                    .native = u->python ? 0 : u->native,
-                                    .facts = u->facts,
-                                    .bytes = mpr_accounts_bytes_at_peak(&m->r->accounts, cell) };
-    uint64_t samples;
-    if (!m->out->sample_mean) return place;
-    place.more =
-        (uint64_t)mpr_estimates_at_peak(m->estimates, &m->r->accounts, index, &samples).bytes;
-    place.variance = mpr_estimates_units(
-        m->estimates, cell->heap, mpr_estimates_variance(m->estimates, &m->r->accounts, index));
-    return place;
-}
-
 static void add_place(struct mpr_peak_place *to, const struct mpr_peak_place *more)
 {
     to->facts |= more->facts;
@@ -373,10 +343,26 @@ static void add_place(struct mpr_peak_place *to, const struct mpr_peak_place *mo
 /* Places are the sums of units that differ only in thread and size. */
 static void fill_places(struct making *m, uint8_t heap, size_t limit)
 {
-    struct mpr_peak_place *all = mpr_alloc(m->r->accounts.cells, sizeof *all);
+    const struct mpr_accounts *accounts = &m->r->accounts;
+    const struct mpr_estimates *e = m->estimates;
+    struct mpr_heap_timeline *out = m->out;
+    struct mpr_peak_place *all = mpr_alloc(accounts->cells, sizeof *all);
     size_t cells = 0, places = 0;
-    for (uint32_t i = 0; i < m->r->accounts.cells; i++)
-        if (m->r->accounts.cell[i].heap == heap) all[cells++] = place_of(m, i);
+    uint64_t samples;
+    for (uint32_t i = 0; i < accounts->cells; i++) {
+        const struct mpr_cell *cell = &accounts->cell[i];
+        if (cell->heap != heap) continue;
+        const struct unit *u = &m->unit[m->unit_of[i]];
+        struct mpr_peak_place *place = &all[cells++];
+        *place = (struct mpr_peak_place){ .node = mpr_composite_key_unpack(cell->key).node,
+                                          .python = u->python,
+                                          .native = u->python ? 0 : u->native,
+                                          .facts = u->facts,
+                                          .bytes = mpr_accounts_bytes_at_peak(accounts, cell) };
+        if (!out->sample_mean) continue;
+        place->more = (uint64_t)mpr_estimates_at_peak(e, accounts, i, &samples).bytes;
+        place->variance = mpr_estimates_units(e, heap, mpr_estimates_variance(e, accounts, i));
+    }
     if (cells) qsort(all, cells, sizeof *all, by_place);
     for (size_t i = 0; i < cells; i++) {
         if (!all[i].bytes) continue;
@@ -385,7 +371,6 @@ static void fill_places(struct making *m, uint8_t heap, size_t limit)
         else all[places++] = all[i];
     }
     if (places) qsort(all, places, sizeof *all, by_size);
-    struct mpr_heap_timeline *out = m->out;
     out->place = mpr_arena_alloc(m->arena, (limit + 1) * sizeof *out->place);
     for (size_t i = 0; i < places; i++) {
         if (i <= limit) out->place[out->places++] = all[i];

@@ -11,6 +11,7 @@
 #include "labels.h"
 #include "mpf/event.h"
 #include "mpf/gpu.h"
+#include "repeats.h"
 #include "samples.h"
 #include "timeline_parts.h"
 #include "user_frame.h"
@@ -78,16 +79,11 @@ static void report_sample(struct reading *r, enum mpr_reading_source source)
 
 static void report_gpu(struct reading *r, const struct mpf_event *e)
 {
-    uint64_t value[MPF_GPU_COUNT];
-    memset(value, 0xff, sizeof value);
-    if (e->size) memcpy(value, e->data, e->size < sizeof value ? e->size : sizeof value);
-    const struct mpr_content_gpu sample = { .device = e->addr,
-                                            .time_ns = e->time,
-                                            .used = value[MPF_GPU_USED],
-                                            .total = value[MPF_GPU_TOTAL],
-                                            .own = value[MPF_GPU_OWN],
-                                            .reserved = value[MPF_GPU_RESERVED],
-                                            .file_cache = value[MPF_GPU_FILE_CACHE] };
+    struct mpr_content_gpu sample = { .device = e->addr, .time_ns = e->time };
+    memset(sample.value, 0xff, sizeof sample.value);
+    if (e->size)
+        memcpy(sample.value, e->data,
+               e->size < sizeof sample.value ? e->size : sizeof sample.value);
     r->sink->gpu(r->sink->arg, &sample);
 }
 
@@ -195,23 +191,6 @@ static void fill_ranges(struct reading *r)
     }
 }
 
-static void fill_calls(struct mpr_contents *out, const struct mpr_numbering *n)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < n->stacks; i++) count += n->stack[i].depth;
-    out->call = mpr_arena_alloc(&out->arena, count * sizeof *out->call);
-    for (uint32_t i = 0; i < n->stacks; i++) {
-        const struct mpr_call_stack *stack = &n->stack[i];
-        for (size_t k = stack->depth; k-- > 0;)
-            out->call[out->calls++] =
-                (struct mpr_content_call){ i, stack->depth - 1 - k, stack->frame[k] };
-    }
-    out->frame = mpr_arena_alloc(&out->arena, n->frames * sizeof *out->frame);
-    for (; out->frames < n->frames; out->frames++)
-        out->frame[out->frames] =
-            (struct mpr_content_frame){ out->frames, n->frame[out->frames]->text };
-}
-
 /* Fills the sites that have blocks, with their calls and frames. */
 static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader,
                        struct mpr_user_frames *user_frames)
@@ -219,6 +198,7 @@ static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader
     const struct mpr_accounts *accounts = &reader->replay.accounts;
     const struct mpr_sites *sites = &reader->replay.sites;
     bool *is_used = mpr_alloc((size_t)sites->sites + 1, sizeof *is_used);
+    size_t calls = 0;
     struct mpr_numbering n;
     for (uint32_t i = 0; i < accounts->cells; i++) is_used[accounts->cell[i].site] = true;
     mpr_numbering_init(&n, &out->arena, reader);
@@ -237,33 +217,21 @@ static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader
                                        .name = depth ? told.path.frame[depth - 1]->text : "",
                                        .caller = told.caller };
     }
-    fill_calls(out, &n);
+    for (uint32_t i = 0; i < n.stacks; i++) calls += n.stack[i].depth;
+    out->call = mpr_arena_alloc(&out->arena, calls * sizeof *out->call);
+    for (uint32_t i = 0; i < n.stacks; i++)
+        for (size_t depth = n.stack[i].depth, level = 0; level < depth; level++)
+            out->call[out->calls++] =
+                (struct mpr_content_call){ i, level, n.stack[i].frame[depth - 1 - level] };
+    out->frame = mpr_arena_alloc(&out->arena, n.frames * sizeof *out->frame);
+    for (; out->frames < n.frames; out->frames++)
+        out->frame[out->frames] =
+            (struct mpr_content_frame){ out->frames, n.frame[out->frames]->text };
     mpr_numbering_free(&n);
     free(is_used);
 }
 
 /* ---- reading */
-
-static void fill(struct reading *r, const char *path)
-{
-    const struct mpr_reader *reader = &r->reader;
-    struct mpr_contents *out = r->out;
-    mpr_ledger_end(&r->ledger);
-    mpr_open_ranges_end(&r->open, &reader->replay);
-    mpr_reader_summary(reader, path, &out->arena, &out->summary);
-    fill_heaps(out, &reader->replay);
-    fill_uses(out, &reader->replay);
-    fill_ranges(r);
-    out->thread = mpr_info_threads(&out->arena, &reader->replay, &out->threads);
-    if (out->threads && !out->thread->number)
-        out->thread->name = mpr_label_maker(&out->arena, &reader->replay, 0);
-    fill_sites(out, reader, r->options->user_frames);
-    mpr_segments_fill(&out->segments, reader, mpr_oom_newest(&reader->replay.gpu));
-    mpr_graphs_fill(&out->graphs, reader);
-    out->device = mpr_devices_fill(&out->arena, reader, &out->devices);
-    out->failures = reader->replay.gpu.ooms;
-    out->segments.summary = out->graphs.summary = out->summary;
-}
 
 int mpr_contents_read(struct mpr_contents *contents, const char *path,
                       const struct mpr_contents_options *options,
@@ -281,7 +249,22 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
     mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ see, &r });
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
-        fill(&r, path);
+        const struct mpr_replay *replay = &r.reader.replay;
+        mpr_ledger_end(&r.ledger);
+        mpr_open_ranges_end(&r.open, replay);
+        mpr_reader_summary(&r.reader, path, &contents->arena, &contents->summary);
+        fill_heaps(contents, replay);
+        fill_uses(contents, replay);
+        fill_ranges(&r);
+        contents->thread = mpr_info_threads(&contents->arena, replay, &contents->threads);
+        if (contents->threads && !contents->thread->number)
+            contents->thread->name = mpr_label_maker(&contents->arena, replay, 0);
+        fill_sites(contents, &r.reader, options->user_frames);
+        mpr_segments_fill(&contents->segments, &r.reader, mpr_oom_newest(&replay->gpu));
+        mpr_graphs_fill(&contents->graphs, &r.reader);
+        contents->device = mpr_devices_fill(&contents->arena, &r.reader, &contents->devices);
+        contents->failures = replay->gpu.ooms;
+        contents->segments.summary = contents->graphs.summary = contents->summary;
         mpr_reader_close(&r.reader);
     } else mpr_contents_free(contents);
     mpr_ledger_free(&r.ledger);
@@ -295,4 +278,103 @@ void mpr_contents_free(struct mpr_contents *contents)
     mpr_segments_free(&contents->segments);
     mpr_graphs_free(&contents->graphs);
     mpr_arena_free(&contents->arena);
+}
+
+/* ---- ranges over time */
+
+struct turn_name {
+    const char *domain, *name;
+};
+
+struct turns {
+    struct mpr_reader reader;
+    const struct mpr_range_turns_options *options;
+    struct mpr_open_ranges open;
+    struct mpr_named_ranges named; /* to recognize steps */
+    struct mpr_index step_of;      /* by the push of an open step: its number */
+    uint32_t step;                 /* the newest one's number */
+    struct mpr_arena arena;
+    struct turn_name *name; /* by node */
+    uint32_t names;
+    bool begun, closed; /* from_ns has come; until_ns has passed, or the log has ended */
+};
+
+static void report_turn(struct turns *r, const struct mpr_open_instance *i, bool begins,
+                        uint64_t time)
+{
+    const struct mpr_ranges *ranges = &r->reader.replay.ranges;
+    MPR_REACH(r->name, i->node, r->names);
+    struct turn_name *n = &r->name[i->node];
+    if (!n->name) {
+        const struct mpr_node *node = &ranges->node[i->node];
+        n->name = mpr_label_name(&r->arena, &r->reader.replay, node->name, 0);
+        n->domain = mpr_arena_text(&r->arena, mpr_ranges_domain(ranges, node->domain));
+    }
+    const struct mpr_range_turn turn = { .begins = begins,
+                                         .time_ns = time,
+                                         .thread = i->thread,
+                                         .domain = n->domain,
+                                         .name = n->name,
+                                         .step = mpr_index_get(&r->step_of, i->push) };
+    r->options->tell(r->options->arg, &turn);
+}
+
+static void on_pop(void *arg, const struct mpr_open_instance *i, uint64_t to, bool ended)
+{
+    struct turns *r = arg;
+    (void)ended;
+    if (r->begun && !r->closed)
+        report_turn(r, i, false, to < r->options->until_ns ? to : r->options->until_ns);
+    if (mpr_index_get(&r->step_of, i->push)) mpr_index_set(&r->step_of, i->push, 0);
+}
+
+static void see_turn(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
+                     const struct mpf_event *e)
+{
+    struct turns *r = arg;
+    struct mpr_open_ranges *open = &r->open;
+    if (r->closed) return;
+    if (!r->begun && e->time >= r->options->from_ns) {
+        r->begun = true;
+        for (uint32_t i = 0; i < open->threads; i++) {
+            uint32_t place = open->newest[i];
+            while (place && open->at[place - 1].older) place = open->at[place - 1].older;
+            for (; place; place = open->at[place - 1].newer)
+                report_turn(r, &open->at[place - 1], true, r->options->from_ns);
+        }
+    }
+    if (e->time > r->options->until_ns) {
+        mpr_open_ranges_end(open, replay);
+        r->closed = true;
+        return;
+    }
+    mpr_open_ranges_see(open, replay, t, e);
+    if (e->op != MPF_OP_PUSH || t->depth_overflow) return;
+    const struct mpr_open_instance *i = &open->at[open->newest[t->number] - 1];
+    /* only the outermost instance of the step counts */
+    if (r->options->step && !r->step_of.count &&
+        mpr_named_ranges_which(&r->named, replay, i->node) == 1)
+        mpr_index_set(&r->step_of, i->push, ++r->step);
+    if (r->begun) report_turn(r, i, true, i->from);
+}
+
+int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options *options,
+                         const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct turns r = { .options = options, .open = { .ends = on_pop, .arg = &r } };
+    if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
+    r.reader.replay.options.without_malloc = true;
+    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ see_turn, &r });
+    if (options->step) mpr_named_ranges_begin(&r.named, options->step, NULL);
+    const int status = mpr_reader_replay(&r.reader, path, progress, error);
+    if (status == 0) {
+        if (!r.closed) mpr_open_ranges_end(&r.open, &r.reader.replay);
+        mpr_reader_close(&r.reader);
+    }
+    mpr_open_ranges_free(&r.open);
+    if (options->step) mpr_named_ranges_free(&r.named);
+    mpr_index_free(&r.step_of);
+    mpr_arena_free(&r.arena);
+    free(r.name);
+    return status;
 }

@@ -15,6 +15,7 @@
 #include "device.h"
 #include "graphs.h"
 #include "info.h"
+#include "mpf/gpu.h"
 #include "progress.h"
 #include "reading.h"
 #include "segments.h"
@@ -40,9 +41,9 @@ struct mpr_content_instance {
     bool ended;
 };
 
-/* Figures of a GPU's driver, or MPF_UNKNOWN. */
+/* Figures of a GPU's driver, in the order of mpf/gpu.h, or MPF_UNKNOWN. */
 struct mpr_content_gpu {
-    uint64_t device, time_ns, used, total, own, reserved, file_cache;
+    uint64_t device, time_ns, value[MPF_GPU_COUNT];
 };
 
 struct mpr_content_sink {
@@ -125,5 +126,28 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
                       const struct mpr_content_sink *sink, const struct mpr_progress *progress,
                       struct mpr_error *error);
 void mpr_contents_free(struct mpr_contents *contents);
+
+/* ---- each push and pop of a range, in order, for tools that draw ranges over time
+ *
+ * Ranges that are open when the span begins are pushed there, outermost first, and ranges that are
+ * open when it ends are popped there. */
+
+struct mpr_range_turn {
+    bool begins;
+    uint64_t time_ns, thread;
+    const char *domain, *name; /* valid during the reading; domain: "" for the application's */
+    uint64_t step; /* the number of an instance of the step, from 1, or 0 for other ranges */
+};
+
+struct mpr_range_turns_options {
+    const char *step; /* the name of a range (repeats.h), or NULL */
+    uint64_t from_ns, until_ns;
+    void (*tell)(void *arg, const struct mpr_range_turn *turn);
+    void *arg;
+};
+
+/* Returns 0, or -1 with *error filled. */
+int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options *options,
+                         const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

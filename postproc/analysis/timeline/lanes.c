@@ -89,25 +89,21 @@ static void join(struct mpr_lanes *l)
     l->boxes = kept;
 }
 
-/* Returns how many boxes to keep: half of the limit.  Joining leaves each thread a box, and about
- * two for each open range.  If that is more, these keep some more for details. */
-static size_t boxes_to_keep(const struct mpr_lanes *l)
-{
-    static const struct newest none;
-    size_t min = 2 * l->follow.count;
-    for (uint32_t i = 0; i < l->threads; i++) min += memcmp(&l->newest[i], &none, sizeof none) != 0;
-    if (min > l->limit) min = l->limit;
-    min += (l->limit - min) / 4;
-    return l->limit / 2 > min ? l->limit / 2 : min;
-}
-
-/* It looks at all boxes, so there is a pause after a call that gained little. */
+/* Keeps half of the limit.  Joining leaves each thread a box, and about two for each open range; if
+ * that is more, these keep some more for details.  It looks at all boxes, so there is a pause after
+ * a call that gained little. */
 static void make_room(struct mpr_lanes *l)
 {
+    static const struct newest none;
     const size_t little = l->limit / 16;
     if (l->pause && l->pause--) return;
     join(l); /* the new ones */
-    const size_t keep = boxes_to_keep(l);
+    size_t keep = 2 * l->follow.count;
+    for (uint32_t i = 0; i < l->threads; i++)
+        keep += memcmp(&l->newest[i], &none, sizeof none) != 0;
+    if (keep > l->limit) keep = l->limit;
+    keep += (l->limit - keep) / 4;
+    if (keep < l->limit / 2) keep = l->limit / 2;
     while (l->boxes > keep && l->shortest < UINT64_MAX / 2) {
         l->shortest = l->shortest ? 2 * l->shortest : 1000;
         join(l);

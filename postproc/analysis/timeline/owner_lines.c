@@ -57,26 +57,14 @@ static size_t key_of(const struct mpr_owner_lines *l, const struct mpr_holder *o
     return other ? l->reader->replay.ranges.nodes + other : owner->node | owner->python;
 }
 
-static size_t count_keys(const struct mpr_replay *r)
-{
-    size_t others = (size_t)r->sites.libraries + 1;
-    if (r->sites.stacks.nodes > others) others = r->sites.stacks.nodes;
-    if (r->threads.count > others) others = r->threads.count;
-    return r->ranges.nodes + others + 1;
-}
-
 /* ---- rows */
 
 /* The order of equal rows is that of replay's numbers. */
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mpr_holder *a = left, *b = right;
-    int order = mpr_compare(b->bytes, a->bytes);
-    if (!order) order = mpr_compare(a->node | a->python, b->node | b->python);
-    if (!order) order = mpr_compare(a->library, b->library);
-    if (!order) order = mpr_compare(a->thread, b->thread);
-    return order ? order : mpr_compare(a->native, b->native);
-}
+MPR_COMPARE(by_bytes, struct mpr_holder,
+            mpr_compare(b->bytes, a->bytes) ?: mpr_compare(a->node | a->python, b->node | b->python)
+                                            ?: mpr_compare(a->library, b->library)
+                                            ?: mpr_compare(a->thread, b->thread)
+                                            ?: mpr_compare(a->native, b->native))
 
 /* The heap's cells by the view, with the estimates of `peaks`. */
 struct projected {
@@ -86,39 +74,14 @@ struct projected {
     uint64_t samples;               /* at the peak */
 };
 
-static void project(struct projected *p, struct mpr_replay *r, enum mpr_group by, uint8_t heap)
-{
-    mpr_projection_begin(&p->projection, r, by, NULL);
-    p->totals = mpr_cell_totals_heap(r, heap);
-    p->added = mpr_alloc(r->accounts.cells, sizeof *p->added);
-    p->samples = 0;
-    for (uint32_t i = 0; i < r->accounts.cells; i++) p->samples += p->totals[i].samples;
-}
-
-static void end_projected(struct projected *p, struct mpr_replay *r)
-{
-    mpr_projection_end(&p->projection, r);
-    free(p->totals);
-    free(p->added);
-}
-
-/* As in peaks.c.  @cell: of the projection. */
-static bool is_estimate(const struct projected *p, const struct mpr_replay *r, uint32_t cell)
-{
-    const struct mpr_cell *of = &r->accounts.cell[cell];
-    if (of->heap == MPF_HEAP_PYTHON || mpr_counted_totals_is(&r->totals, &r->accounts, of))
-        return true;
-    if (!mpr_replay_extrapolates(r, of->heap)) return false;
-    return mpr_estimates_is_sampled(&r->estimates, cell) ||
-           (mpr_replay_is_represented(r, of) && p->samples);
-}
-
-/* Adds all of the cell's projection to its row, once. */
+/* Adds all of the cell's projection to its row, once.  Whether a row is an estimate is as in
+ * peaks.c. */
 static void add_projected(struct mpr_holder *row, struct projected *p, const struct mpr_replay *r,
                           uint32_t cell)
 {
     const uint32_t to = p->projection.to[cell];
     const struct mpr_cell_totals *t = &p->totals[to];
+    const struct mpr_cell *of = &r->accounts.cell[to];
     if (p->added[to]) return;
     p->added[to] = true;
     row->bytes += t->then;
@@ -126,16 +89,11 @@ static void add_projected(struct mpr_holder *row, struct projected *p, const str
     row->allocations += t->allocations;
     mpr_variance_add(&row->variance, &t->variance);
     row->error = mpr_variance_error(&row->variance);
-    row->about |= is_estimate(p, r, to);
-}
-
-static void add_cell(struct mpr_holder *row, const struct mpr_replay *r,
-                     const struct mpr_cell *cell)
-{
-    row->bytes += mpr_accounts_bytes_at_peak(&r->accounts, cell);
-    row->blocks += mpr_accounts_blocks_at_peak(&r->accounts, cell);
-    row->allocations += cell->allocations;
-    row->about |= mpr_counted_totals_is(&r->totals, &r->accounts, cell);
+    row->about |= of->heap == MPF_HEAP_PYTHON ||
+                  mpr_counted_totals_is(&r->totals, &r->accounts, of) ||
+                  (mpr_replay_extrapolates(r, of->heap) &&
+                   (mpr_estimates_is_sampled(&r->estimates, to) ||
+                    (mpr_replay_is_represented(r, of) && p->samples)));
 }
 
 /* @projected: NULL if the heap has no samples. */
@@ -165,8 +123,15 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
             sum[rows] = owner;
             *row = ++rows;
         }
-        if (projected) add_projected(&sum[*row - 1], projected, r, i);
-        else add_cell(&sum[*row - 1], r, cell);
+        struct mpr_holder *to = &sum[*row - 1];
+        if (projected) {
+            add_projected(to, projected, r, i);
+            continue;
+        }
+        to->bytes += mpr_accounts_bytes_at_peak(&r->accounts, cell);
+        to->blocks += mpr_accounts_blocks_at_peak(&r->accounts, cell);
+        to->allocations += cell->allocations;
+        to->about |= mpr_counted_totals_is(&r->totals, &r->accounts, cell);
     }
     v->rows = rows;
     v->owner = mpr_arena_alloc(l->arena, rows * sizeof *v->owner);
@@ -176,30 +141,27 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
     free(row_of);
 }
 
-static struct mpr_path path_of(const struct mpr_owner_lines *l, enum mpr_group by,
-                               const struct mpr_holder *owner)
-{
-    const struct mpr_replay *r = &l->reader->replay;
-    if (owner->native) return mpr_label_stack(l->arena, l->reader, owner->native);
-    if (by != MPR_GROUP_THREAD && !owner->library)
-        return mpr_label_node(l->arena, l->reader, owner->node | owner->python);
-    const struct mpr_frame **name = mpr_arena_alloc(l->arena, sizeof *name);
-    *name = owner->library ? mpr_label_library_frame(l->arena, r, owner->library)
-                           : mpr_label_maker_frame(l->arena, r, owner->thread);
-    return (struct mpr_path){ name, 1 };
-}
-
 static void fill_rows(struct mpr_owner_lines *l, struct view *v)
 {
+    const struct mpr_replay *r = &l->reader->replay;
     v->row = mpr_arena_alloc(l->arena, v->rows * sizeof *v->row);
     for (size_t i = 0; i < v->rows; i++) {
         const struct mpr_holder *owner = &v->owner[i];
-        v->row[i] = (struct mpr_row){ .path = path_of(l, v->by, owner),
-                                      .bytes = owner->bytes,
-                                      .blocks = owner->blocks,
-                                      .estimated = owner->about,
-                                      .variance = owner->variance,
-                                      .allocations = owner->allocations };
+        struct mpr_row *row = &v->row[i];
+        *row = (struct mpr_row){ .bytes = owner->bytes,
+                                 .blocks = owner->blocks,
+                                 .estimated = owner->about,
+                                 .variance = owner->variance,
+                                 .allocations = owner->allocations };
+        if (owner->native) row->path = mpr_label_stack(l->arena, l->reader, owner->native);
+        else if (v->by != MPR_GROUP_THREAD && !owner->library)
+            row->path = mpr_label_node(l->arena, l->reader, owner->node | owner->python);
+        else {
+            const struct mpr_frame **name = mpr_arena_alloc(l->arena, sizeof *name);
+            *name = owner->library ? mpr_label_library_frame(l->arena, r, owner->library)
+                                   : mpr_label_maker_frame(l->arena, r, owner->thread);
+            row->path = mpr_frame_alone(name);
+        }
     }
 }
 
@@ -227,21 +189,31 @@ struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t, struct mpr_
     static const enum mpr_group by[MPR_LINE_VIEWS] = { MPR_GROUP_AUTO, MPR_GROUP_RANGE,
                                                        MPR_GROUP_PYTHON, MPR_GROUP_STACK,
                                                        MPR_GROUP_THREAD };
+    struct mpr_replay *r = &reader->replay;
     struct mpr_owner_lines *l = mpr_arena_alloc(&t->arena, sizeof *l);
+    size_t others = (size_t)r->sites.libraries + 1;
+    if (r->sites.stacks.nodes > others) others = r->sites.stacks.nodes;
+    if (r->threads.count > others) others = r->threads.count;
     *l = (struct mpr_owner_lines){ .arena = &t->arena,
                                    .reader = reader,
                                    .naming = t->options.naming,
                                    .by_native = t->best.by == MPR_GROUP_STACK,
-                                   .keys = count_keys(&reader->replay) };
-    const bool sampled =
-        mpr_estimates_heap_is_sampled(&reader->replay.estimates, &reader->replay.accounts, heap);
+                                   .keys = r->ranges.nodes + others + 1 };
+    const bool sampled = mpr_estimates_heap_is_sampled(&r->estimates, &r->accounts, heap);
     for (enum mpr_view i = 0; i < MPR_LINE_VIEWS; i++) {
         struct view *v = &l->view[i];
+        struct projected p = { .samples = 0 };
         v->by = i == MPR_VIEW_AUTO && l->by_native ? MPR_GROUP_STACK : by[i];
-        struct projected p;
-        if (sampled) project(&p, &reader->replay, v->by, heap);
+        if (sampled) {
+            mpr_projection_begin(&p.projection, r, v->by, NULL);
+            p.totals = mpr_cell_totals_heap(r, heap);
+            p.added = mpr_alloc(r->accounts.cells, sizeof *p.added);
+            for (uint32_t k = 0; k < r->accounts.cells; k++) p.samples += p.totals[k].samples;
+        }
         sum_cells(l, i, heap, sampled ? &p : NULL);
-        if (sampled) end_projected(&p, &reader->replay);
+        if (sampled) mpr_projection_end(&p.projection, r);
+        free(p.totals);
+        free(p.added);
         fill_rows(l, v);
         make_lines(l, v);
     }
@@ -301,21 +273,7 @@ static bool is_same(const struct mpr_line *a, const struct mpr_line *b)
     return mpr_row_by_path(&a->row, &b->row) == 0 && strcmp(a->caller, b->caller) == 0;
 }
 
-/* Returns false if the result does not mention the owner. */
-static bool number_part(enum mpr_group by, const struct mpr_holder *owner,
-                        const struct mpr_numbering *n, struct mpr_line_part *part)
-{
-    if (by == MPR_GROUP_THREAD) {
-        part->kind = MPR_PART_THREAD;
-        part->number = owner->thread;
-        return true;
-    }
-    part->kind = owner->node ? MPR_PART_NODE : owner->python ? MPR_PART_PYTHON : MPR_PART_NATIVE;
-    if (owner->node) part->number = n->of_node[owner->node] ? n->of_node[owner->node] - 1 : 0;
-    else part->number = owner->python ? n->of_python[owner->python] : n->of_native[owner->native];
-    return part->number != 0;
-}
-
+/* Fills the rows of a line that the result mentions. */
 static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
                        const struct mpr_line *line, struct mpr_numbering *n,
                        struct mpr_view_line *out)
@@ -323,8 +281,22 @@ static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
     const struct mpr_row_link *at = line->link;
     out->part = mpr_arena_alloc(l->arena, line->rows * sizeof *out->part);
     do {
+        const struct mpr_holder *owner = &v->owner[at->row - v->row];
         struct mpr_line_part *part = &out->part[out->parts];
-        if (!number_part(v->by, &v->owner[at->row - v->row], n, part)) continue;
+        if (v->by == MPR_GROUP_THREAD)
+            *part = (struct mpr_line_part){ .kind = MPR_PART_THREAD, .number = owner->thread };
+        else if (owner->node)
+            *part = (struct mpr_line_part){ .kind = MPR_PART_NODE,
+                                            .number = n->of_node[owner->node]
+                                                          ? n->of_node[owner->node] - 1
+                                                          : 0 };
+        else if (owner->python)
+            *part = (struct mpr_line_part){ .kind = MPR_PART_PYTHON,
+                                            .number = n->of_python[owner->python] };
+        else
+            *part = (struct mpr_line_part){ .kind = MPR_PART_NATIVE,
+                                            .number = n->of_native[owner->native] };
+        if (v->by != MPR_GROUP_THREAD && !part->number) continue;
         const struct mpr_line whole = mpr_line_of(at->row),
                               own = mpr_naming_line(l->arena, l->naming, v->by, at->row);
         part->how = is_same(&own, line)     ? MPR_SHOWN_AS_LINE

@@ -45,33 +45,28 @@ static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t 
     *c = (struct cursor){ series, 0, 0, c->bytes };
 }
 
-static bool has_changed(const struct writer *w, const uint64_t *bytes, size_t band)
-{
-    for (size_t i = band; i < groups_of(w->in); i += w->in->bands)
-        if (bytes[i] != w->bytes[i]) return true;
-    return false;
-}
-
-static void write_change(struct writer *w, const uint64_t *bytes, uint32_t band)
-{
-    struct mpr_band_change *c = &w->out->change[w->out->changes++];
-    struct mpr_band_sampling *most = &w->out->band[band].sampling;
-    for (size_t i = band; i < groups_of(w->in); i += w->in->bands) w->bytes[i] = bytes[i];
-    *c = (struct mpr_band_change){ .band = band, .bytes = bytes[band] };
-    if (w->in->numbers == 1) return;
-    c->more = bytes[band + MPR_LEVELS_MORE * w->in->bands];
-    c->variance = bytes[band + MPR_LEVELS_VARIANCE * w->in->bands];
-    if (c->more > most->more || (!most->more && c->variance > most->variance))
-        *most = (struct mpr_band_sampling){ c->bytes, c->more, c->variance };
-}
-
 /* Writes a span with that vector.  @allocs, @frees: the heap's at its end. */
 static void write_span(struct writer *w, struct mpr_span span, const uint64_t *bytes,
                        uint64_t allocs, uint64_t frees)
 {
+    const size_t bands = w->in->bands, groups = groups_of(w->in);
     struct mpr_heap_timeline *out = w->out;
-    for (uint32_t i = 0; i < w->in->bands; i++)
-        if (has_changed(w, bytes, i)) write_change(w, bytes, i);
+    for (size_t band = 0; band < bands; band++) {
+        bool changed = false;
+        for (size_t i = band; i < groups; i += bands) {
+            changed |= bytes[i] != w->bytes[i];
+            w->bytes[i] = bytes[i];
+        }
+        if (!changed) continue;
+        struct mpr_band_change *c = &out->change[out->changes++];
+        struct mpr_band_sampling *most = &out->band[band].sampling;
+        *c = (struct mpr_band_change){ .band = (uint32_t)band, .bytes = bytes[band] };
+        if (w->in->numbers == 1) continue;
+        c->more = bytes[band + MPR_LEVELS_MORE * bands];
+        c->variance = bytes[band + MPR_LEVELS_VARIANCE * bands];
+        if (c->more > most->more || (!most->more && c->variance > most->variance))
+            *most = (struct mpr_band_sampling){ c->bytes, c->more, c->variance };
+    }
     span.allocs = allocs - w->allocs;
     span.frees = frees - w->frees;
     span.end = out->changes;
@@ -86,29 +81,6 @@ static struct mpr_span span_of(const struct mpr_bucket *b, unsigned shift)
         .start = b->key << shift, .time = b->time, .max = b->max, .min = b->min, .close = b->close
     };
 }
-
-/* ---- excerpts */
-
-static void write_excerpt(struct writer *w)
-{
-    const struct mpr_excerpt_series *excerpt = &w->in->excerpt[w->next++];
-    uint64_t allocs = excerpt->allocs, frees = excerpt->frees;
-    if (!excerpt->series.buckets) return;
-    rewind_to(&w->excerpt, &excerpt->series, groups_of(w->in));
-    while (w->excerpt.buckets < excerpt->series.buckets) {
-        const struct mpr_bucket *b = step(&w->excerpt);
-        allocs += b->allocs;
-        frees += b->frees;
-        if (b->time < w->covered) continue;
-        write_span(w, span_of(b, 0), w->excerpt.bytes, allocs, frees);
-    }
-    struct mpr_exact *last = w->out->exacts ? &w->out->exact[w->out->exacts - 1] : NULL;
-    if (last && last->to >= excerpt->from) last->to = excerpt->to;
-    else w->out->exact[w->out->exacts++] = (struct mpr_exact){ excerpt->from, excerpt->to };
-    w->covered = excerpt->to;
-}
-
-/* ---- buckets */
 
 /* Writes the part of a bucket from `from` to the next excerpt, or to its end.  The previous
  * excerpt, if any, ends at `from`. */
@@ -140,6 +112,7 @@ static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t f
 static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t end)
 {
     const struct mpr_band_series *in = w->in;
+    struct mpr_heap_timeline *out = w->out;
     const uint64_t start = b->key << in->series->shift;
     for (;;) {
         while (w->next < in->excerpts &&
@@ -152,7 +125,20 @@ static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t 
         if (from >= end) return;
         if (!excerpt || excerpt->from > from) write_piece(w, b, from, excerpt);
         if (!excerpt) return;
-        write_excerpt(w);
+        uint64_t allocs = excerpt->allocs, frees = excerpt->frees;
+        w->next++;
+        rewind_to(&w->excerpt, &excerpt->series, groups_of(in));
+        while (w->excerpt.buckets < excerpt->series.buckets) {
+            const struct mpr_bucket *of = step(&w->excerpt);
+            allocs += of->allocs;
+            frees += of->frees;
+            if (of->time >= w->covered)
+                write_span(w, span_of(of, 0), w->excerpt.bytes, allocs, frees);
+        }
+        struct mpr_exact *last = out->exacts ? &out->exact[out->exacts - 1] : NULL;
+        if (last && last->to >= excerpt->from) last->to = excerpt->to;
+        else out->exact[out->exacts++] = (struct mpr_exact){ excerpt->from, excerpt->to };
+        w->covered = excerpt->to;
     }
 }
 
@@ -192,13 +178,9 @@ void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
 
 /* ---- flows: slices are joined until there are few enough rows */
 
-static int by_slice(const void *left, const void *right)
-{
-    const struct mpr_alloc_free_entry *a = left, *b = right;
-    int order = mpr_compare(a->born, b->born);
-    if (!order) order = mpr_compare(a->gone, b->gone);
-    return order ? order : mpr_compare(a->whose, b->whose);
-}
+MPR_COMPARE(by_slice, struct mpr_alloc_free_entry,
+            mpr_compare(a->born, b->born) ?: mpr_compare(a->gone, b->gone)
+                                          ?: mpr_compare(a->whose, b->whose))
 
 void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_alloc_free_heap *heap,
                          const uint32_t *band_of, struct mpr_heap_timeline *out)

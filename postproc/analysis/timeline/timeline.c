@@ -65,13 +65,9 @@ static void gather(void *arg, const struct mpr_large_block *block)
 }
 
 /* Live blocks come in the order of a hash table, which differs in each run. */
-static int by_birth(const void *left, const void *right)
-{
-    const struct mpr_large_block *a = left, *b = right;
-    int order = mpr_compare(a->from, b->from);
-    if (!order) order = mpr_compare(a->addr, b->addr);
-    return order ? order : mpr_compare(a->to, b->to);
-}
+MPR_COMPARE(by_birth, struct mpr_large_block,
+            mpr_compare(a->from, b->from) ?: mpr_compare(a->addr, b->addr)
+                                          ?: mpr_compare(a->to, b->to))
 
 MPR_COMPARE(by_from, struct mpr_lifetime,
             mpr_compare(a->from, b->from) ?: mpr_compare(a->addr, b->addr))
@@ -128,23 +124,6 @@ struct mpr_timeline_reading {
     struct mpr_alloc_free_matrix *flows;
 };
 
-/* Fills the names of size classes and libraries.  Blocks that are only counted have the class of 0
- * bytes. */
-static void fill_names(struct mpr_timeline *t, const struct mpr_replay *r)
-{
-    enum { CLASSES = 66 };
-    const size_t libraries = (size_t)r->sites.libraries + 1;
-    t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
-    for (; t->sizes < CLASSES; t->sizes++)
-        t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
-    if (r->totals.told) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
-    t->library = mpr_arena_alloc(&t->arena, libraries * sizeof *t->library);
-    for (; t->libraries < libraries; t->libraries++)
-        t->library[t->libraries] =
-            t->libraries ? mpr_label_library_frame(&t->arena, r, (uint32_t)t->libraries)
-                         : &mpr_frame_none;
-}
-
 static void fill_gpu(struct mpr_timeline *t, struct mpr_numbering *n)
 {
     const struct mpr_gpu *g = &n->reader->replay.gpu;
@@ -164,21 +143,14 @@ static void fill_gpu(struct mpr_timeline *t, struct mpr_numbering *n)
     };
 }
 
-static void fill_repeat(struct mpr_timeline *t, const struct mpr_repeats *s)
-{
-    const uint32_t outermost = mpr_repeats_outermost(s);
-    const struct mpr_repeat *repeat = &s->repeat[outermost];
-    t->compared = mpr_repeats_outermost_name_with(s, &t->arena, MPR_STEPS_LEAST);
-    if (!outermost) return;
-    t->repeat = (struct mpr_timeline_repeat){ .name = mpr_repeats_name(s, &t->arena, outermost),
-                                              .instances = repeat->instances,
-                                              .from = repeat->first_ns,
-                                              .to = repeat->last_ns };
-}
-
 static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
                       const struct mpr_timeline_reading *o)
 {
+    enum { CLASSES = 66 };
+    const struct mpr_replay *r = &reader->replay;
+    const struct mpr_repeats *s = reader->repeats;
+    const uint32_t outermost = mpr_repeats_outermost(s);
+    const size_t libraries = (size_t)r->sites.libraries + 1;
     struct mpr_numbering n;
     mpr_numbering_init(&n, &t->arena, reader);
     for (size_t i = 0; i < t->heaps; i++) {
@@ -196,28 +168,37 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     mpr_lanes_fill(o->lanes, &n, t);
     fill_gpu(t, &n);
     for (size_t i = 0; i < t->heaps; i++) mpr_places_number(&n, &t->heap[i]);
-    fill_repeat(t, reader->repeats);
+    t->compared = mpr_repeats_outermost_name_with(s, &t->arena, MPR_STEPS_LEAST);
+    if (outermost)
+        t->repeat = (struct mpr_timeline_repeat){ .name = mpr_repeats_name(s, &t->arena, outermost),
+                                                  .instances = s->repeat[outermost].instances,
+                                                  .from = s->repeat[outermost].first_ns,
+                                                  .to = s->repeat[outermost].last_ns };
     mpr_numbering_fill(&n, t);
     mpr_numbering_free(&n);
     mpr_segments_fill(&t->segments, reader, NULL);
     mpr_segments_fill_oom(&t->at_oom, reader);
-    fill_names(t, &reader->replay);
+    t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
+    for (; t->sizes < CLASSES; t->sizes++)
+        t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
+    /* blocks that are only counted have the class of 0 bytes */
+    if (r->totals.told) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
+    t->library = mpr_arena_alloc(&t->arena, libraries * sizeof *t->library);
+    t->library[t->libraries++] = &mpr_frame_none;
+    for (; t->libraries < libraries; t->libraries++)
+        t->library[t->libraries] = mpr_label_library_frame(&t->arena, r, (uint32_t)t->libraries);
 }
 
 /* ---- reading */
-
-static bool is_sampled(const struct mpr_replay *r)
-{
-    const struct mpr_estimates *e = &r->estimates;
-    return e->stacks.mean > 0 || e->python.mean > 0 || e->host.mean > 0;
-}
 
 struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
                                                 struct mpr_reader *reader)
 {
     const struct mpr_timeline_options *options = &t->options;
     struct mpr_replay *r = &reader->replay;
-    const struct mpr_estimates *e = options->estimates && is_sampled(r) ? &r->estimates : NULL;
+    const struct mpr_estimates *all = &r->estimates;
+    const bool sampled = all->stacks.mean > 0 || all->python.mean > 0 || all->host.mean > 0;
+    const struct mpr_estimates *e = options->estimates && sampled ? all : NULL;
     const struct mpr_levels_options levels = { options->from, options->to, options->buckets,
                                                LEVEL_CHANGES * (e ? MPR_LEVELS_NUMBERS : 1), e };
     struct mpr_timeline_reading *o = mpr_alloc(1, sizeof *o);
