@@ -48,29 +48,27 @@ static void add_table(struct parsing *p, const struct mpr_option *option, void *
     }
 }
 
-/* Operands that the command handles itself. */
-static void add_operand(struct mpr_args *args, const char *text)
-{
-    MPR_REACH(args->operand, args->operands + 1, args->cap);
-    args->operand[args->operands++] = text;
-    args->operand[args->operands] = NULL;
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     const struct parsing *p = state->input;
+    struct mpr_args *args = p->args;
     const bool logs = p->cmdline->takes == MPR_TAKES_LOGS || p->cmdline->takes == MPR_TAKES_PATHS;
     switch (key) {
     case ARGP_KEY_ARG:
-        if (!logs) add_operand(p->args, text);
-        else p->args->logs.failed |= !mpr_paths_add(&p->args->logs.paths, text);
+        if (logs) {
+            args->logs.failed |= !mpr_paths_add(&args->logs.paths, text);
+            return 0;
+        }
+        MPR_REACH(args->operand, args->operands + 1, args->cap);
+        args->operand[args->operands++] = text;
+        args->operand[args->operands] = NULL;
         return 0;
     case ARGP_KEY_NO_ARGS:
         if (logs || p->cmdline->need)
             argp_error(state, "%s", logs ? MPR_NEED_LOG : p->cmdline->need);
         return 0;
     case ARGP_KEY_END:
-        if (p->cmdline->check) p->cmdline->check(p->args, state);
+        if (p->cmdline->check) p->cmdline->check(args, state);
         return 0;
     }
     for (size_t i = 0; i < p->options; i++)
@@ -86,8 +84,6 @@ struct mpr_args mpr_args_default(void)
     return (struct mpr_args){ .output = mpr_output_default() };
 }
 
-#define USUAL_EXIT "0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete"
-
 void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv, void *values)
 {
     static char name[64]; /* "memprof-report peaks": argp takes the name in messages from argv[0] */
@@ -100,8 +96,9 @@ void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv,
     if (cmdline->takes == MPR_TAKES_PROCESSES)
         add_table(&p, mpr_logs_process_options, &args->logs, "Which logs:", 2);
     if (!cmdline->no_output) add_table(&p, mpr_output_options, &args->output, "Output:", 3);
-    char *doc = mpr_text_format("%s\n\nExit status: %s.", cmdline->doc,
-                                cmdline->exit ? cmdline->exit : USUAL_EXIT);
+    char *doc = mpr_text_format(
+        "%s\n\nExit status: %s.", cmdline->doc,
+        cmdline->exit ? cmdline->exit : "0 fine, 1 failure, 2 wrong usage, 3 a log is incomplete");
     const struct argp argp = { .options = p.option,
                                .parser = parse,
                                .args_doc = cmdline->operands ? cmdline->operands : "LOG|DIR...",
@@ -234,16 +231,6 @@ static uint64_t number_in(const char *path)
     return read && end != text ? number : UINT64_MAX;
 }
 
-/* Returns the memory of the machine, or of the container if that has less. */
-static uint64_t available_bytes(void)
-{
-    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
-                   v2 = number_in("/sys/fs/cgroup/memory.max"),
-                   v1 = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-                   container = v1 < v2 ? v1 : v2;
-    return container < machine ? container : machine;
-}
-
 /* Ends the process without writing the buffers of files, which have a part of a report. */
 static void end_without_memory(void)
 {
@@ -264,7 +251,15 @@ static void end_without_memory(void)
 void mpr_memory_limit(uint64_t mib)
 {
     struct rlimit limit;
-    const uint64_t bytes = mib == MPR_MEMORY_DEFAULT ? available_bytes() / 2 : mib << 20;
+    uint64_t bytes = mib << 20;
+    if (mib == MPR_MEMORY_DEFAULT) {
+        const uint64_t machine =
+                           (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+                       v2 = number_in("/sys/fs/cgroup/memory.max"),
+                       v1 = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+                       container = v1 < v2 ? v1 : v2;
+        bytes = (container < machine ? container : machine) / 2;
+    }
     mpr_alloc_on_failure(end_without_memory);
     if (!bytes || getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur <= bytes) return;
     limit.rlim_cur = bytes;

@@ -95,24 +95,19 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 
 /* ---- two runs */
 
-/* Chooses the two runs that the page compares: of more than two, the outlier and the median.
- * Returns false if the logs have no such pair. */
-static bool choose_two(const struct runs *runs, struct mpr_page *page)
-{
-    struct mpr_outlier found = { .outlier = 1 };
-    if (runs->count != 2 && !mpr_outlier_find(runs->at, runs->count, &found)) return false;
-    page->base = found.median;
-    page->now = found.outlier;
-    page->differs_in = found.heap;
-    return true;
-}
-
-/* Returns false without such a pair, or if one of its logs cannot be read again. */
+/* Compares two runs: of more than two the outlier and the median.  Returns false if the logs have
+ * no such pair, or if one of its logs cannot be read again. */
 static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_diff *diff)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
-    bool good = choose_two(runs, page);
+    struct mpr_outlier found = { .outlier = 1 };
+    bool good = runs->count == 2 || mpr_outlier_find(runs->at, runs->count, &found);
+    if (good) {
+        page->base = found.median;
+        page->now = found.outlier;
+        page->differs_in = found.heap;
+    }
     const size_t pair[] = { page->base, page->now };
     mpr_diff_init(diff, &compared);
     for (size_t i = 0; good && i < 2; i++) {
@@ -187,17 +182,6 @@ static void read_findings(struct runs *runs, const struct mpr_page *page)
     mpr_bar_clear();
 }
 
-static void free_findings(struct findings *f, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (f->of[i]) mpr_insights_free(f->of[i]);
-        free(f->of[i]);
-    }
-    free(f->of);
-    free(f->reading);
-    mpr_processes_free(&f->processes);
-}
-
 /* ---- the page */
 
 static int write_page(struct mpr_output *output, struct runs *runs)
@@ -250,8 +234,14 @@ int mpr_cmd_html(int argc, char **argv)
     runs.options.naming = &a.output.naming;
     mpr_logs_each(&a.logs, add, &runs);
     a.logs.failed |= !runs.count || write_page(&a.output, &runs) != 0;
-    free_findings(&runs.findings, runs.count);
-    for (size_t i = 0; i < runs.count; i++) mpr_timeline_free(&runs.at[i]);
+    for (size_t i = 0; i < runs.count; i++) {
+        mpr_timeline_free(&runs.at[i]);
+        if (runs.findings.of[i]) mpr_insights_free(runs.findings.of[i]);
+        free(runs.findings.of[i]);
+    }
+    free(runs.findings.of);
+    free(runs.findings.reading);
+    mpr_processes_free(&runs.findings.processes);
     free(runs.at);
     return mpr_args_close(&a, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
 }

@@ -125,11 +125,12 @@ static const char *suggestion(const char *name)
     return nearest.word;
 }
 
-/* Returns the text and then a list of the commands.  argp frees it. */
-static char *with_list(const char *text, const struct command *list)
+/* Puts a list of the commands below the first text of --help.  argp frees the result. */
+static char *with_list(int key, const char *text, const struct command *list)
 {
     char *help = NULL;
     size_t bytes;
+    if (key != ARGP_KEY_HELP_PRE_DOC) return (char *)text;
     FILE *out = mpr_text_open(&help, &bytes);
     fprintf(out, "%s\n", text);
     for (; list->name; list++)
@@ -139,13 +140,19 @@ static char *with_list(const char *text, const struct command *list)
     return help;
 }
 
-/* ---- log */
+static char *help(int key, const char *text, void *input)
+{
+    (void)input;
+    return with_list(key, text, commands);
+}
 
 static char *log_help(int key, const char *text, void *input)
 {
     (void)input;
-    return key == ARGP_KEY_HELP_PRE_DOC ? with_list(text, log_commands) : (char *)text;
+    return with_list(key, text, log_commands);
 }
+
+/* ---- log */
 
 static error_t parse_log(int key, char *text, struct argp_state *state)
 {
@@ -223,12 +230,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static char *help(int key, const char *text, void *input)
-{
-    (void)input;
-    return key == ARGP_KEY_HELP_PRE_DOC ? with_list(text, commands) : (char *)text;
-}
-
 static const struct argp argp = {
     .options = options,
     .parser = parse,
@@ -273,19 +274,18 @@ static bool is_own(const char *arg)
     return arg[1] != '-' && strchr("mv?V", arg[1]);
 }
 
-/* Returns true if the value of an own option is the next word: "-m 100", "--max-memory 100". */
-static bool takes_value(const char *arg)
-{
-    if (arg[1] == 'm') return !arg[2];
-    return strncmp(arg, "--m", 3) == 0 && !strchr(arg, '=');
-}
-
 /* Returns the index of the summary's first option in a command line such as "--width 80 LOG", or 0
  * if a command is named, or no file follows. */
 static int summary_options_at(int argc, char **argv)
 {
     int at = 1;
-    while (at < argc && argv[at][0] == '-' && is_own(argv[at])) at += takes_value(argv[at]) ? 2 : 1;
+    while (at < argc && argv[at][0] == '-' && is_own(argv[at])) {
+        /* The value of an own option may be the next word: "-m 100", "--max-memory 100". */
+        const char *arg = argv[at];
+        const bool alone =
+            arg[1] == 'm' ? !arg[2] : strncmp(arg, "--m", 3) == 0 && !strchr(arg, '=');
+        at += alone ? 2 : 1;
+    }
     if (at >= argc || argv[at][0] != '-') return 0;
     for (int i = at + 1; i < argc && !find(commands, argv[i]) && !renamed(argv[i]); i++)
         if (access(argv[i], F_OK) == 0) return at;

@@ -186,26 +186,21 @@ int mpr_destination_close(struct mpr_destination *d, bool publish)
     return error ? fail(d, error) : 0;
 }
 
-/* Returns 0 for output to a file or another program: lines are whole there unless COLUMNS is set.
- */
-static int line_width(FILE *file)
-{
-    struct winsize size;
-    const int width = columns(getenv("COLUMNS"));
-    if (width) return width;
-    return isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 int mpr_output_open(struct mpr_output *output)
 {
     if (mpr_destination_open(&output->to, output->path) != 0) return -1;
-    FILE *file = output->to.file;
-    const bool terminal = isatty(fileno(file)) && !getenv("NO_COLOR");
-    if (output->width == MPR_WIDTH_AUTO) output->style.width = line_width(file);
-    else output->style.width = output->width;
+    const int fd = fileno(output->to.file);
+    const bool terminal = isatty(fd);
+    struct winsize size;
+    int width = output->width;
+    /* Lines for a file or another program are whole unless COLUMNS is set. */
+    if (width == MPR_WIDTH_AUTO) width = columns(getenv("COLUMNS"));
+    if (!width && output->width == MPR_WIDTH_AUTO && terminal && ioctl(fd, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    output->style.width = width;
     output->style.naming = &output->naming;
-    output->style.color =
-        output->color == MPR_COLOR_ALWAYS || (output->color == MPR_COLOR_AUTO && terminal);
+    output->style.color = output->color == MPR_COLOR_ALWAYS ||
+                          (output->color == MPR_COLOR_AUTO && terminal && !getenv("NO_COLOR"));
     return 0;
 }
 

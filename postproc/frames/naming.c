@@ -48,31 +48,26 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
     return line;
 }
 
-/* Counts the digits at the end of a thread's name, such as "12" in "worker12". */
-static size_t digits_of(const char *name, size_t bytes)
-{
-    enum { DIGITS = 9 };
-    size_t digits = 0;
-    while (digits < bytes && isdigit((unsigned char)name[bytes - 1 - digits])) digits++;
-    const char *number = name + bytes - digits;
-    const bool is_one = digits && digits <= DIGITS && digits < bytes &&
-                        isalpha((unsigned char)number[-1]) && (*number != '0' || digits == 1);
-    return is_one ? digits : 0;
-}
-
 /* Returns the path by which a thread folds: "worker 3", or "worker" and "12" for "worker12".  A
  * thread without a number in its name does not fold. */
 static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
 {
+    enum { DIGITS = 9 };
     struct mpr_name_number place;
     const struct mpr_frame **path = mpr_arena_alloc(arena, 2 * sizeof *path);
     const char *name = thread->name;
-    const size_t bare = thread->line ? strlen(name) : 0, digits = digits_of(name, bare);
+    const size_t bare = thread->line ? strlen(name) : 0;
+    size_t digits = 0; /* at the end of the name */
+    while (digits < bare && isdigit((unsigned char)name[bare - 1 - digits])) digits++;
+    const char *number = name + bare - digits;
+    if (digits > DIGITS || digits == bare || !isalpha((unsigned char)number[-1]) ||
+        (*number == '0' && digits > 1))
+        digits = 0;
     path[0] = thread;
     if (digits) {
         const char *pool = mpr_arena_format(arena, "%.*s", (int)(bare - digits), name);
         path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, pool);
-        path[1] = mpr_frame_named(arena, MPR_FRAME_LABEL, name + bare - digits);
+        path[1] = mpr_frame_named(arena, MPR_FRAME_LABEL, number);
     } else if (bare && mpr_numbers_in_name(name, &place, 1))
         path[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, name);
     return (struct mpr_path){ path, digits ? 2 : 1 };

@@ -281,37 +281,16 @@ static size_t fold_bucket(struct fold *f, const struct item *item, size_t items,
     return outliers ? 2 : 1;
 }
 
-static void fold_place(struct fold *f)
-{
-    size_t left = 0;
-    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
-        left += fold_bucket(f, b.item, b.items, &f->item[left]);
-    f->items = left;
-}
-
 /* ---- which place */
-
-/* Returns true if two places have the same sets in all items. */
-static bool equal_everywhere(const struct fold *f, size_t a, size_t b)
-{
-    for (size_t i = 0; i < f->items; i++)
-        if (strcmp(f->item[i].at[a].exact, f->item[i].at[b].exact) != 0) return false;
-    return true;
-}
-
-static bool varies(const struct fold *f, size_t place)
-{
-    for (size_t i = 1; i < f->items; i++)
-        if (strcmp(f->item[i].at[place].exact, f->item[0].at[place].exact) != 0) return true;
-    return false;
-}
 
 /* Folds at a place: sets which places always have the same number, and which are others. */
 static void choose(struct fold *f, size_t at, const bool *varying)
 {
     f->at = at;
     for (size_t k = 0; k < f->item->places; k++) {
-        f->same[k] = k != at && varying[k] && equal_everywhere(f, at, k);
+        f->same[k] = varying[k] && k != at;
+        for (size_t i = 0; f->same[k] && i < f->items; i++)
+            f->same[k] = strcmp(f->item[i].at[at].exact, f->item[i].at[k].exact) == 0;
         f->other[k] = varying[k] && k != at && !f->same[k];
     }
 }
@@ -322,7 +301,9 @@ static bool fold_best(struct fold *f, const bool *folded)
 {
     bool varying[PLACES] = { false };
     size_t best = PLACES, fewest = f->items;
-    for (size_t k = 0; k < f->item->places; k++) varying[k] = varies(f, k);
+    for (size_t k = 0; k < f->item->places; k++)
+        for (size_t i = 1; i < f->items && !varying[k]; i++)
+            varying[k] = strcmp(f->item[i].at[k].exact, f->item[0].at[k].exact) != 0;
     for (size_t k = f->item->places; k-- > 0;) {
         if (!varying[k] || folded[k]) continue;
         choose(f, k, varying);
@@ -333,7 +314,10 @@ static bool fold_best(struct fold *f, const bool *folded)
     }
     if (best == PLACES) return false;
     choose(f, best, varying);
-    fold_place(f);
+    size_t left = 0;
+    for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
+        left += fold_bucket(f, b.item, b.items, &f->item[left]);
+    f->items = left;
     return true;
 }
 
@@ -381,21 +365,6 @@ size_t mpr_lines_group(struct mpr_arena *arena, struct mpr_line *line, size_t li
 
 /* ---- sides */
 
-/* Returns the set of the numbers at a place, each once. */
-static struct place set_at(struct mpr_arena *arena, const struct item *item, size_t items,
-                           size_t at)
-{
-    uint64_t *number = mpr_alloc(items, sizeof *number);
-    size_t numbers = 0;
-    for (size_t i = 0; i < items; i++) number[i] = item[i].at[at].number;
-    qsort(number, items, sizeof *number, mpr_compare_numbers);
-    for (size_t i = 0; i < items; i++)
-        if (!i || number[i] != number[numbers - 1]) number[numbers++] = number[i];
-    const struct place place = numbers > 1 ? set_of(arena, number, numbers) : item->at[at];
-    free(number);
-    return place;
-}
-
 static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
 {
     bool has_older = false, has_newer = false;
@@ -404,8 +373,17 @@ static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t item
             if (item[i].line.of_run[run]) *(run < older ? &has_older : &has_newer) = true;
     if (!item->places || !has_older || !has_newer) return items;
     struct item sum = item[0];
+    uint64_t *number = mpr_alloc(items, sizeof *number);
     for (size_t i = 1; i < items; i++) mpr_line_add(&sum.line, &item[i].line);
-    for (size_t k = 0; k < sum.places; k++) sum.at[k] = set_at(arena, item, items, k);
+    for (size_t k = 0; k < sum.places; k++) {
+        size_t numbers = 0;
+        for (size_t i = 0; i < items; i++) number[i] = item[i].at[k].number;
+        qsort(number, items, sizeof *number, mpr_compare_numbers);
+        for (size_t i = 0; i < items; i++)
+            if (!i || number[i] != number[numbers - 1]) number[numbers++] = number[i];
+        if (numbers > 1) sum.at[k] = set_of(arena, number, numbers);
+    }
+    free(number);
     join(arena, &sum);
     item[0] = sum;
     return 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "units.h"
 
 /* Returns NULL for types that have no number. */
@@ -106,25 +107,16 @@ struct path {
 
 static int compare_shown(const struct path *a, const struct path *b)
 {
-    const int order = mpr_frame_compare_paths(a->shown->path, b->shown->path);
-    return order ? order : strcmp(a->shown->caller, b->shown->caller);
+    return mpr_frame_compare_paths(a->shown->path, b->shown->path)
+               ?: strcmp(a->shown->caller, b->shown->caller);
 }
 
-static int by_shown(const void *left, const void *right)
-{
-    const struct path *a = left, *b = right;
-    const int order = compare_shown(a, b);
-    if (order) return order;
-    return a->shown < b->shown ? -1 : a->shown > b->shown;
-}
-
-static int by_whole(const void *left, const void *right)
-{
-    const struct path *a = left, *b = right;
-    const int order = mpr_frame_compare_paths(a->whole, b->whole);
-    if (order) return order;
-    return a->shown < b->shown ? -1 : a->shown > b->shown;
-}
+/* Values of equal order stay in the order of the rows. */
+MPR_COMPARE(by_shown, struct path,
+            compare_shown(a, b) ?: mpr_compare((uintptr_t)a->shown, (uintptr_t)b->shown))
+MPR_COMPARE(by_whole, struct path,
+            mpr_frame_compare_paths(a->whole, b->whole)
+                ?: mpr_compare((uintptr_t)a->shown, (uintptr_t)b->shown))
 
 typedef void distinguish(struct mpr_arena *arena, struct path *path, size_t paths);
 

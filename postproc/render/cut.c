@@ -63,15 +63,6 @@ struct part {
     enum amount amount;
 };
 
-static bool is_left_out(const struct part *p, enum mpr_frame_word_kind word)
-{
-    const struct mpr_frame *f = p->frame;
-    if (p->amount == ALONE || p->amount == WHOLE) return false;
-    if (word == MPR_WORD_NAME && *f->file)
-        return p->no_name || (p->amount == LINE && p->last && f->module_first);
-    return word == MPR_WORD_OBJECT && p->end && strstr(f->object, ".so");
-}
-
 static void write_word(struct writing *w, const struct part *p, const struct mpr_frame_word *word,
                        bool first)
 {
@@ -98,11 +89,17 @@ static void write_word(struct writing *w, const struct part *p, const struct mpr
 static void write_frame(struct writing *w, const struct part *p)
 {
     struct mpr_frame_word word[MPR_FRAME_WORDS];
-    const size_t words = mpr_frame_words(p->frame, word);
+    const struct mpr_frame *f = p->frame;
+    const size_t words = mpr_frame_words(f, word);
+    const bool whole = p->amount == ALONE || p->amount == WHOLE;
+    const bool line_only = p->no_name || (p->amount == LINE && p->last && f->module_first);
+    const bool no_name = !whole && line_only && *f->file,
+               no_object = !whole && p->end && strstr(f->object, ".so");
     bool any = false;
     if (p->last) w->to->parts.last = here(w);
     for (size_t i = 0; i < words; i++) {
-        if (is_left_out(p, word[i].kind)) continue;
+        if (word[i].kind == MPR_WORD_NAME ? no_name : word[i].kind == MPR_WORD_OBJECT && no_object)
+            continue;
         if (any) fputc(' ', w->out);
         write_word(w, p, &word[i], !any);
         any = true;
@@ -278,15 +275,6 @@ static void begin_command(struct cell *c, size_t lead, size_t width)
 
 /* ---- modules */
 
-static struct mpr_parts shifted(struct mpr_parts p, size_t bytes)
-{
-    struct mpr_piece *const piece[] = { &p.place, &p.method, &p.module, &p.caller };
-    for (size_t i = 0; i < sizeof piece / sizeof *piece; i++)
-        piece[i]->from += bytes, piece[i]->to += bytes;
-    p.last += bytes;
-    return p;
-}
-
 /* Puts the innermost module, "[h.0.mlp] ", before a text that was cut and does not show it. */
 static void add_module(struct cell *c, struct mpr_path path, size_t width)
 {
@@ -301,9 +289,14 @@ static void add_module(struct cell *c, struct mpr_path path, size_t width)
     mpr_text_close(out);
     if (mpr_utf8_columns(front) <= width / 2 && !strstr(c->text, front)) {
         struct shown *to = &c->source[c->amount];
+        struct mpr_parts *p = &to->parts;
+        struct mpr_piece *const piece[] = { &p->place, &p->method, &p->module, &p->caller };
         char *whole = mpr_text_format("%s%s", front, to->text);
         free(to->text);
-        *to = (struct shown){ whole, shifted(to->parts, front_bytes) };
+        to->text = whole;
+        for (size_t i = 0; i < sizeof piece / sizeof *piece; i++)
+            piece[i]->from += front_bytes, piece[i]->to += front_bytes;
+        p->last += front_bytes;
         c->marked = mpr_alloc(strlen(whole) + 1, 1);
         memset(c->marked, 1, front_bytes);
         write_cell(c, width);

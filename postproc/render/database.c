@@ -82,26 +82,19 @@ int mpr_database_file_open(const char *name, int fd, sqlite3 **db, int flags)
     return status;
 }
 
-static bool is_special_file(const struct mpr_database_place *place)
-{
-    struct stat st;
-    if (place->directory == AT_FDCWD) return mpr_atomic_in_place(place->path);
-    return fstatat(place->directory, mpr_basename(place->path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           !S_ISREG(st.st_mode);
-}
-
 static void open_part(struct mpr_database *db, const struct mpr_database_place *place)
 {
+    const char *name = mpr_basename(place->path);
+    const bool by_path = place->directory == AT_FDCWD;
+    struct stat st;
     db->file.fd = -1;
-    if (is_special_file(place)) {
+    if (by_path ? mpr_atomic_in_place(place->path)
+                : fstatat(place->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      !S_ISREG(st.st_mode))
         snprintf(db->why, sizeof db->why, "this is not a regular file");
-        return;
-    }
-    const int status =
-        place->directory == AT_FDCWD
-            ? mpr_atomic_open_path(&db->file, place->path)
-            : mpr_atomic_open(&db->file, place->directory, mpr_basename(place->path), place->mode);
-    if (status != 0) snprintf(db->why, sizeof db->why, "%s", mpr_file_part_error_text(errno));
+    else if ((by_path ? mpr_atomic_open_path(&db->file, place->path)
+                      : mpr_atomic_open(&db->file, place->directory, name, place->mode)) != 0)
+        snprintf(db->why, sizeof db->why, "%s", mpr_file_part_error_text(errno));
 }
 
 /* Frees the database.  Returns its first failure, or NULL. */
@@ -220,19 +213,22 @@ static sqlite3_stmt *insert_into(struct mpr_database *db, const struct mpr_expor
 
 /* ---- rows */
 
-static int bind_text(sqlite3_stmt *s, int at, const char *text)
+/* SQLite's integers are signed.  Only a damaged log has a number above 2^63. */
+static int bind_number(sqlite3_stmt *s, int at, uint64_t number)
 {
-    size_t bytes;
-    char *mended = mpr_utf8_repaired(text, &bytes);
-    return mended ? sqlite3_bind_text(s, at, mended, (int)bytes, free)
-                  : sqlite3_bind_text(s, at, text, (int)bytes, SQLITE_STATIC);
+    return sqlite3_bind_int64(s, at, number < INT64_MAX ? (int64_t)number : INT64_MAX);
 }
 
-/* A path, or a list of numbers. */
-static int bind_list(sqlite3_stmt *s, int at, const struct mpr_value *v)
+/* Binds a path, a list of numbers, or a text. */
+static int bind_text(sqlite3_stmt *s, int at, const struct mpr_value *v)
 {
     char *copy;
     size_t bytes;
+    if (v->type == MPR_TEXT || v->type == MPR_WORD) {
+        char *mended = mpr_utf8_repaired(v->text, &bytes);
+        return sqlite3_bind_text(s, at, mended ? mended : v->text, (int)bytes,
+                                 mended ? free : SQLITE_STATIC);
+    }
     FILE *out = mpr_text_open(&copy, &bytes);
     for (size_t i = 0; v->type == MPR_NUMBERS && i < v->count; i++)
         fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
@@ -240,14 +236,9 @@ static int bind_list(sqlite3_stmt *s, int at, const struct mpr_value *v)
         if (i) fputs(" > ", out);
         mpr_utf8_write_repaired(out, v->path.frame[i]->text);
     }
+    if (v->type == MPR_PATH && !v->path.depth) fputs(mpr_group_empty_path(MPR_GROUP_RANGE), out);
     mpr_text_close(out);
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);
-}
-
-/* SQLite's integers are signed.  Only a damaged log has a larger number. */
-static int bind_number(sqlite3_stmt *s, int at, uint64_t number)
-{
-    return sqlite3_bind_int64(s, at, number < INT64_MAX ? (int64_t)number : INT64_MAX);
 }
 
 static int bind(sqlite3_stmt *s, int at, const struct mpr_value *v)
@@ -258,11 +249,9 @@ static int bind(sqlite3_stmt *s, int at, const struct mpr_value *v)
     case MPR_CHANGE: return sqlite3_bind_int64(s, at, v->amount);
     case MPR_SHARE: return sqlite3_bind_double(s, at, v->percent / 100);
     case MPR_WORD:
-    case MPR_TEXT: return bind_text(s, at, v->text);
+    case MPR_TEXT:
     case MPR_PATH:
-        if (!v->path.depth) return bind_text(s, at, mpr_group_empty_path(MPR_GROUP_RANGE));
-        return bind_list(s, at, v);
-    case MPR_NUMBERS: return bind_list(s, at, v);
+    case MPR_NUMBERS: return bind_text(s, at, v);
     default: return bind_number(s, at, v->number);
     }
 }

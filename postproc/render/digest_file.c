@@ -171,39 +171,21 @@ static bool take(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_co
 
 /* ---- tables */
 
-/* Returns true if it is a table that has pages: neither a view nor a virtual table of a module. */
-static bool is_table(struct reading *r, const char *name)
-{
-    char *sql = mpr_text_format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
-                                "rootpage > 0 AND name = '%s'",
-                                name);
-    int64_t count = 0;
-    const bool good = number_of(r, sql, &count) && count == 1;
-    free(sql);
-    return good;
-}
-
-static sqlite3_stmt *select_rows(struct reading *r, const struct mpr_export_table *t)
-{
-    char *sql;
-    size_t bytes;
-    FILE *text = mpr_text_open(&sql, &bytes);
-    fputs("SELECT ", text);
-    for (size_t i = 0; i < t->columns; i++) fprintf(text, "%s%s", i ? ", " : "", t->column[i].key);
-    fprintf(text, " FROM %s ORDER BY rowid", t->name);
-    mpr_text_close(text);
-    sqlite3_stmt *s = prepare(r, sql);
-    free(sql);
-    return s;
-}
-
 /* Reads all rows into an array that the caller frees. */
 static enum mpr_digest_found take_rows(struct reading *r, const struct mpr_digest_table *t,
                                        char **row, size_t *rows)
 {
-    sqlite3_stmt *s = select_rows(r, &t->table);
+    char *sql;
+    size_t bytes, cap = 0;
+    FILE *text = mpr_text_open(&sql, &bytes);
+    fputs("SELECT ", text);
+    for (size_t i = 0; i < t->table.columns; i++)
+        fprintf(text, "%s%s", i ? ", " : "", t->table.column[i].key);
+    fprintf(text, " FROM %s ORDER BY rowid", t->table.name);
+    mpr_text_close(text);
+    sqlite3_stmt *s = prepare(r, sql);
+    free(sql);
     enum mpr_digest_found found = s ? MPR_DIGEST_GOOD : refused(r);
-    size_t cap = 0;
     int status = SQLITE_DONE;
     while (found == MPR_DIGEST_GOOD && (status = sqlite3_step(s)) == SQLITE_ROW) {
         if (*rows == MAX_ROWS) {
@@ -226,7 +208,14 @@ static enum mpr_digest_found take_table(struct reading *r, const struct mpr_dige
 {
     char *row = NULL;
     size_t rows = 0;
-    if (!is_table(r, t->table.name))
+    int64_t count = 0;
+    /* A table that has pages: neither a view nor a virtual table of a module. */
+    char *sql = mpr_text_format("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
+                                "rootpage > 0 AND name = '%s'",
+                                t->table.name);
+    const bool is_there = number_of(r, sql, &count) && count == 1;
+    free(sql);
+    if (!is_there)
         return damaged(r, mpr_arena_format(r->arena, "it has no table %s", t->table.name));
     const enum mpr_digest_found found = take_rows(r, t, &row, &rows);
     void *list = mpr_arena_alloc(&r->digest->arena, rows * t->stride);

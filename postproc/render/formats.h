@@ -48,8 +48,6 @@ void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
  * choice is not NULL. */
 void mpr_text_log(FILE *out, const struct mpr_summary *summary, const struct mpr_choice *choice,
                   const struct mpr_style *style);
-void mpr_text_notes(FILE *out, const char *const *note, size_t notes,
-                    const struct mpr_style *style);
 
 /* A line that is being written and may wrap.  width: of lines; 0: unlimited.  hang: indentation of
  * continuation lines.  column: the current end of the line. */

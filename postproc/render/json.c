@@ -4,14 +4,6 @@
 
 #include "utf8.h"
 
-static void write_escape(FILE *out, uint32_t code)
-{
-    if (code < 0x10000) fprintf(out, "\\u%04" PRIx32, code);
-    else
-        fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
-                0xdc00 + (code & 0x3ff));
-}
-
 /* The page shows its strings to people, so unsafe characters appear there as they do in text. */
 static void write_string(const struct mpr_json *j, const char *text)
 {
@@ -25,9 +17,12 @@ static void write_string(const struct mpr_json *j, const char *text)
         else if (code == '"' || code == '\\') fprintf(out, "\\%c", (int)code);
         else if (j->in_html && mpr_utf8_unsafe(code)) fputc('\\', out), mpr_utf8_escape(out, code);
         else if (mpr_utf8_unsafe(code) || (j->in_html && code == '<') ||
-                 (!j->in_html && mpr_utf8_begins_ci_command(before, code, *text)))
-            write_escape(out, code);
-        else fwrite(start, 1, (size_t)(text - start), out);
+                 (!j->in_html && mpr_utf8_begins_ci_command(before, code, *text))) {
+            if (code < 0x10000) fprintf(out, "\\u%04" PRIx32, code);
+            else
+                fprintf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
+                        0xdc00 + (code & 0x3ff));
+        } else fwrite(start, 1, (size_t)(text - start), out);
     }
     fputc('"', out);
 }

@@ -102,13 +102,6 @@ static uint64_t unused_number(struct mpr_perfetto *p)
     return MAX_PID + ++p->invented;
 }
 
-static uint64_t tid_of(struct mpr_perfetto *p, uint64_t tid)
-{
-    const uint64_t pid = p->timeline->summary.process.pid;
-    if (p->pid == pid) return tid;
-    return tid == pid ? p->pid : unused_number(p);
-}
-
 /* Describes a process as "rank 1: python3", or as "rank 1: python3 (4242)" if the trace has another
  * pid for it. */
 static void describe_process(struct mpr_perfetto *p, const struct mpr_process_info *process)
@@ -148,7 +141,8 @@ static uint64_t thread_track(struct mpr_perfetto *p, uint64_t number)
     const uint64_t own = thread->line;
     describe(p, track, own ? 0 : track_of(p, OF_PROCESS, 0), own ? NULL : thread->name);
     if (own) {
-        const uint64_t tid = tid_of(p, own);
+        const uint64_t pid = p->timeline->summary.process.pid;
+        const uint64_t tid = p->pid == pid ? own : own == pid ? p->pid : unused_number(p);
         mpr_protobuf_number(&p->inside, THREAD_PID, p->pid);
         mpr_protobuf_number(&p->inside, THREAD_TID, tid);
         mpr_protobuf_text(&p->inside, THREAD_NAME, tid == own ? thread->name : thread->text);
@@ -231,34 +225,26 @@ static void annotate_number(struct mpr_perfetto *p, const char *name, uint64_t n
     mpr_protobuf_message(&p->data, EVENT_ANNOTATION, &p->inside);
 }
 
-static void annotate_text(struct mpr_perfetto *p, const char *name, const char *text)
-{
-    if (!*text) return;
-    mpr_protobuf_text(&p->inside, ANNOTATION_NAME, name);
-    mpr_protobuf_text(&p->inside, ANNOTATION_TEXT, text);
-    mpr_protobuf_message(&p->data, EVENT_ANNOTATION, &p->inside);
-}
-
-static const char *mark_name(const struct mpr_mark *m)
-{
-    static const char *const name[] = { [MPR_MARK_NVTX] = "",
-                                        [MPR_MARK_FAILED] = "allocation failed",
-                                        [MPR_MARK_REFUSED] = "driver: out of memory",
-                                        [MPR_MARK_OOM] = "PyTorch: out of memory",
-                                        [MPR_MARK_GRAPH] = "graph captured" };
-    static_assert(sizeof name / sizeof *name == MPR_MARK_GRAPH + 1, "each kind has a name");
-    if (m->kind == MPR_MARK_NVTX) return m->text;
-    return m->kind == MPR_MARK_GRAPH && m->graph.instantiated ? "graph instantiated"
-                                                              : name[m->kind];
-}
-
 static void put_mark(struct mpr_perfetto *p, const struct mpr_mark *m)
 {
+    static const char *const names[] = { [MPR_MARK_NVTX] = "",
+                                         [MPR_MARK_FAILED] = "allocation failed",
+                                         [MPR_MARK_REFUSED] = "driver: out of memory",
+                                         [MPR_MARK_OOM] = "PyTorch: out of memory",
+                                         [MPR_MARK_GRAPH] = "graph captured" };
+    static_assert(sizeof names / sizeof *names == MPR_MARK_GRAPH + 1, "each kind has a name");
     const bool graph = m->kind == MPR_MARK_GRAPH, failed = !graph && m->kind != MPR_MARK_NVTX;
+    const char *name = m->kind == MPR_MARK_NVTX         ? m->text
+                       : graph && m->graph.instantiated ? "graph instantiated"
+                                                        : names[m->kind];
     const uint64_t track = thread_track(p, m->thread);
     begin_event(p, m->time, INSTANT, track);
-    mpr_protobuf_text(&p->data, EVENT_NAME, mark_name(m));
-    annotate_text(p, "heap", mpr_heap_name(m->heap));
+    mpr_protobuf_text(&p->data, EVENT_NAME, name);
+    if (m->heap) {
+        mpr_protobuf_text(&p->inside, ANNOTATION_NAME, "heap");
+        mpr_protobuf_text(&p->inside, ANNOTATION_TEXT, mpr_heap_name(m->heap));
+        mpr_protobuf_message(&p->data, EVENT_ANNOTATION, &p->inside);
+    }
     if (failed) annotate_number(p, "bytes asked for", m->bytes);
     if (failed && m->free_bytes != UINT64_MAX) annotate_number(p, "bytes free", m->free_bytes);
     if (graph) annotate_number(p, "nodes", m->graph.nodes);

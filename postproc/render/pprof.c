@@ -83,19 +83,14 @@ void mpr_pprof_begin(struct mpr_pprof *p)
 
 /* pprof removes text in <> because it takes it for template arguments, so "<module>" becomes
  * "(module)". */
-static uint32_t name_number(struct mpr_pprof *p, const char *name)
-{
-    const size_t bytes = strlen(name);
-    if (*name != '<' || name[bytes - 1] != '>') return text_number(p, name);
-    char *shown = mpr_text_format("(%.*s)", (int)(bytes - 2), name + 1);
-    const uint32_t number = text_number(p, shown);
-    free(shown);
-    return number;
-}
-
 static uint32_t function(struct mpr_pprof *p, const char *name, const char *file)
 {
-    const uint32_t name_text = name_number(p, name), file_text = text_number(p, file);
+    const size_t bytes = strlen(name);
+    const bool brackets = *name == '<' && name[bytes - 1] == '>';
+    char *shown = brackets ? mpr_text_format("(%.*s)", (int)(bytes - 2), name + 1) : NULL;
+    const uint32_t name_text = text_number(p, shown ? shown : name),
+                   file_text = text_number(p, file);
+    free(shown);
     const uint64_t key = (uint64_t)name_text << 32 | file_text;
     const uint32_t known = mpr_index_get(&p->function, key);
     if (known) return known;

@@ -97,14 +97,6 @@ void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choic
     mpr_doc_free(&doc);
 }
 
-void mpr_text_notes(FILE *out, const char *const *note, size_t notes, const struct mpr_style *style)
-{
-    struct mpr_document doc = { 0 };
-    mpr_report_notes(&doc, note, notes);
-    mpr_text_document(out, &doc, style);
-    mpr_doc_free(&doc);
-}
-
 /* ---- terminals without UTF-8 */
 
 #define ESCAPE "\\u{%" PRIx32 "}"

@@ -103,25 +103,24 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
 
 static void heading(struct mpr_document *doc, const struct mpr_calltree *t)
 {
+    const char *python = t->options.python ? "Python " : "";
+    if (!t->heap) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "no %scall stacks were recorded%s%s", python,
+                     t->options.heap ? " for " : "", mpr_heap_name(t->options.heap));
+        return;
+    }
     mpr_report_too_late(doc, &t->summary, t->options.at);
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_heap_name(t->heap));
     mpr_doc_add_plain(doc, "  %s %s%s at %s, by %scall stack, %s",
                       mpr_instant_is_peak(t->options.at) ? "peak" : "bytes", t->inside ? "~" : "",
-                      mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time),
-                      t->options.python ? "Python " : "",
+                      mpr_doc_size(doc, t->bytes), mpr_doc_time(doc, t->time), python,
                       t->options.bottom_up ? "from the allocating call" : "from main");
     mpr_report_inside(doc, t->inside);
     mpr_doc_end(doc);
     mpr_doc_add(doc, MPR_FAINT, "%13s%9s%12s", "bytes", "share", "blocks");
     mpr_doc_end(doc);
-}
-
-static void no_stacks(struct mpr_document *doc, const struct mpr_calltree *t)
-{
-    mpr_doc_gap(doc);
-    mpr_doc_line(doc, "no %scall stacks were recorded%s%s", t->options.python ? "Python " : "",
-                 t->options.heap ? " for " : "", mpr_heap_name(t->options.heap));
 }
 
 static void footer(struct mpr_document *doc, const struct mpr_calltree *t)
@@ -138,28 +137,20 @@ static void footer(struct mpr_document *doc, const struct mpr_calltree *t)
         any = true;
     }
     mpr_doc_end(doc);
-}
-
-static void lines(FILE *out, const struct mpr_calltree *t,
-                  void (*describe)(struct mpr_document *doc, const struct mpr_calltree *t),
-                  const struct mpr_style *style)
-{
-    struct mpr_document doc = { .clock = style->clock };
-    mpr_doc_set_epoch(&doc, t->summary.process.start_ns);
-    describe(&doc, t);
-    mpr_text_document(out, &doc, style);
-    mpr_doc_free(&doc);
+    mpr_report_notes(doc, t->note, t->notes);
 }
 
 void mpr_stacks_text(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
+    struct mpr_document above = { .clock = style->clock }, below = { .clock = style->clock };
     mpr_text_log(out, &t->summary, NULL, style);
-    if (!t->heap) {
-        lines(out, t, no_stacks, style);
-        return;
-    }
-    lines(out, t, heading, style);
+    mpr_doc_set_epoch(&above, t->summary.process.start_ns);
+    heading(&above, t);
+    mpr_text_document(out, &above, style);
+    mpr_doc_free(&above);
+    if (!t->heap) return;
     tree(out, t, style);
-    lines(out, t, footer, style);
-    mpr_text_notes(out, t->note, t->notes, style);
+    footer(&below, t);
+    mpr_text_document(out, &below, style);
+    mpr_doc_free(&below);
 }

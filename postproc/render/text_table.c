@@ -196,15 +196,6 @@ static void cell(struct line *l, const struct mpr_column *c, const struct mpr_va
     free(text);
 }
 
-/* Without a terminal's width, a path may be too long: the columns after it are on the next line. */
-static void path_cell(struct line *l, const struct cuts *cuts, size_t row, bool first)
-{
-    if (!first && cuts->column->lead) put(l, l->column, cuts->column->lead, 0);
-    align(l, cuts->column, cuts->text[row], first);
-    const struct mpr_column *next = next_column(l, cuts->column + 1);
-    if (!l->style->width && next && !next->below && l->end > l->column) break_line(l);
-}
-
 /* ---- lines */
 
 /* Writes a text instead of the first column.  If it is too long for the text `next` in the second
@@ -244,8 +235,16 @@ static void one_row(struct line *l, size_t i)
         const struct cuts *cuts = cuts_of(l, c);
         const struct mpr_value v = mpr_table_cell(l->table, c, row);
         if (c->below) continue;
-        if (cuts) path_cell(l, cuts, i, c == first);
-        else cell(l, c, &v, c == first, is_estimated(l, c, row));
+        if (!cuts) {
+            cell(l, c, &v, c == first, is_estimated(l, c, row));
+            continue;
+        }
+        if (c != first && c->lead) put(l, l->column, c->lead, 0);
+        align(l, c, cuts->text[i], c == first);
+        /* Without a terminal's width, a path may be too long: the columns after it are on the next
+         * line. */
+        const struct mpr_column *next = next_column(l, c + 1);
+        if (!l->style->width && next && !next->below && l->end > l->column) break_line(l);
     }
     break_line(l);
     for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
@@ -321,13 +320,10 @@ static void measure_numbers(struct line *l)
     }
 }
 
-/* The width of a cut column if the terminal's width is unknown. */
-static int usual_width(const struct mpr_column *c) { return c->width > 0 ? c->width : USUAL_PATH; }
-
 /* The width that a cut column gets before others get any. */
 static int needed_width(const struct cuts *k)
 {
-    return between(MIN_PATH, k->longest, usual_width(k->column));
+    return between(MIN_PATH, k->longest, k->column->width > 0 ? k->column->width : USUAL_PATH);
 }
 
 /* Returns the width of all columns but notes; cut columns count as they need, or not at all. */
@@ -362,16 +358,6 @@ static int notes_width(const struct line *l, bool beside)
         }
     }
     return max;
-}
-
-/* Paths get all the room, so that the tables of a report have their columns below each other. Notes
- * get room only if paths still have the width that they need. */
-static int path_width(const struct line *l, const struct cuts *k, int paths)
-{
-    if (!l->style->width) return between(usual_width(k->column), k->longest, MAX_WHOLE);
-    const int room = l->style->width - columns_width(l, false), notes = notes_width(l, false);
-    const bool has_both = room - notes >= needed_width(k) * paths;
-    return between(MIN_PATH, (has_both ? room - notes : room) / paths, MAX_PATH);
 }
 
 /* ---- paths */
@@ -412,7 +398,14 @@ static void cut_paths(struct line *l)
     for (int i = 0; i < gathered; i++) paths += is_shown(l, l->cuts[i].column);
     for (struct cuts *k = l->cuts; k < l->cuts + gathered; k++) {
         if (!is_shown(l, k->column)) continue;
-        k->width = path_width(l, k, paths);
+        const int usual = k->column->width > 0 ? k->column->width : USUAL_PATH;
+        /* Paths get all the room, so that the tables of a report have their columns below each
+         * other.  Notes get room only if paths still have the width that they need. */
+        const int room = l->style->width - columns_width(l, false), notes = notes_width(l, false);
+        const bool has_both = room - notes >= needed_width(k) * paths;
+        k->width = l->style->width
+                       ? between(MIN_PATH, (has_both ? room - notes : room) / paths, MAX_PATH)
+                       : between(usual, k->longest, MAX_WHOLE);
         k->text =
             mpr_cut_paths(k->path, l->rows, l->style->width ? (size_t)k->width : MPR_CUT_FULL);
     }

@@ -43,15 +43,15 @@ static void raise(struct columns *c, size_t column, uint64_t total, size_t span)
 }
 
 /* A span's level lasts until the next span begins, so the columns in between also show it. */
-static void make_columns(struct columns *c, const struct mpr_timeline *t,
+static void make_columns(struct columns *c, struct mpr_arena *arena, const struct mpr_timeline *t,
                          const struct mpr_heap_timeline *h, size_t count)
 {
     const uint64_t end =
         t->options.to < t->summary.duration_ns ? t->options.to : t->summary.duration_ns;
     const uint64_t length = end > t->options.from ? end - t->options.from : 1;
     *c = (struct columns){ .count = count, .from = t->options.from, .width = length / count + 1 };
-    c->total = mpr_alloc(count, sizeof *c->total);
-    c->span = mpr_alloc(count, sizeof *c->span);
+    c->total = mpr_arena_alloc(arena, count * sizeof *c->total);
+    c->span = mpr_arena_alloc(arena, count * sizeof *c->span);
     for (size_t i = 0; i < h->spans; i++) {
         const struct mpr_span *span = &h->span[i];
         const size_t first = column_of(c, span->time),
@@ -59,12 +59,6 @@ static void make_columns(struct columns *c, const struct mpr_timeline *t,
         raise(c, first, span->max, i);
         for (size_t k = first + 1; k < next; k++) raise(c, k, span->max, i);
     }
-}
-
-static void free_columns(struct columns *c)
-{
-    free(c->total);
-    free(c->span);
 }
 
 /* ---- charts */
@@ -131,25 +125,13 @@ struct band_line {
     const char *course;
 };
 
-static struct mpr_value path(const void *row, const void *context)
-{
-    const struct mpr_line *l = &((const struct band_line *)row)->line;
-    (void)context;
-    struct mpr_value v = mpr_value_path(l->row.path);
-    v.shortened = true;
-    v.caller = l->caller;
-    return v;
-}
-
-static struct mpr_value bytes(const void *row, const void *context)
-{
-    const struct band_line *l = row;
-    const struct mpr_heap_timeline *h = context;
-    struct mpr_value v = mpr_value_number(MPR_BYTES, l->line.row.bytes);
-    v.about = h->inside;
-    v.at_least = l->line.row.at_least;
-    return v;
-}
+MPR_VALUE_IN(path, band_line, l, mpr_heap_timeline, h,
+             mpr_value_shortened(l->line.row.path, l->line.caller))
+MPR_VALUE_IN(bytes, band_line, l, mpr_heap_timeline, h,
+             (struct mpr_value){ .type = MPR_BYTES,
+                                 .number = l->line.row.bytes,
+                                 .about = h->inside,
+                                 .at_least = l->line.row.at_least })
 
 /* Returns the bands as rows with their bytes at the peak, so that they become lines as in other
  * reports. */
@@ -226,7 +208,7 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     struct mpr_arena arena = { 0 };
     struct columns c;
     size_t lines, live;
-    make_columns(&c, t, h, course_columns(style));
+    make_columns(&c, &arena, t, h, course_columns(style));
     const struct mpr_row *row = rows_of(&arena, h, &c);
     const struct mpr_line *line =
         mpr_naming_lines(&arena, style->naming ? style->naming : &as_they_are, t->choice.by, row,
@@ -258,7 +240,6 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
                        .top = BANDS,
                        .by = t->choice.by },
                    style);
-    free_columns(&c);
     mpr_arena_free(&arena);
 }
 
@@ -284,30 +265,22 @@ static void heap(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_
 {
     enum { MIN_CHART = 4 };
     const int room = style->width - MARGIN - 2;
+    struct mpr_arena arena = { 0 };
     struct columns c;
     heading(out, t, h, style);
-    make_columns(&c, t, h,
+    make_columns(&c, &arena, t, h,
                  !style->width || room > COLUMNS ? COLUMNS
                  : room > MIN_CHART              ? (size_t)room
                                                  : MIN_CHART);
     peak_label(out, &c, style);
     chart(out, &c);
     axis(out, &c, &t->summary, style);
-    free_columns(&c);
+    mpr_arena_free(&arena);
     if (t->choice.by != MPR_GROUP_HEAP) band_table(out, t, h, style);
-}
-
-static bool has_bounds(const struct mpr_timeline *t)
-{
-    for (size_t i = 0; i < t->heaps; i++)
-        for (size_t k = 0; k < t->heap[i].bands; k++)
-            if (t->heap[i].band[k].at_least) return true;
-    return false;
 }
 
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
-    mpr_text_log(out, &t->summary, &t->choice, style);
     static const char *const note[] = {
         "call stacks are sampled: bands count only the sampled blocks and are lower bounds; peaks "
         "estimates the totals",
@@ -315,7 +288,14 @@ void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr
         "the totals"
     };
     const bool host = t->summary.recording.blocks == MPR_RECORDED_SAMPLE;
-    if (has_bounds(t)) mpr_text_notes(out, &note[host], 1, style);
+    struct mpr_document notes = { 0 };
+    bool bounds = false;
+    mpr_text_log(out, &t->summary, &t->choice, style);
+    for (size_t i = 0; i < t->heaps; i++)
+        for (size_t k = 0; k < t->heap[i].bands; k++) bounds |= t->heap[i].band[k].at_least;
+    if (bounds) mpr_report_notes(&notes, &note[host], 1);
+    mpr_text_document(out, &notes, style);
+    mpr_doc_free(&notes);
     for (size_t i = 0; i < t->heaps; i++) heap(out, t, &t->heap[i], style);
     if (!t->heaps) fputs("\nno allocations were recorded\n", out);
 }

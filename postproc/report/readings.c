@@ -6,11 +6,13 @@
 
 /* ---- fields */
 
-#define VALUE(name, which)                                                                         \
+#define VALUE_UNLESS(name, which, rule)                                                            \
     {                                                                                              \
-        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]),                      \
-        .unless = MPR_UNKNOWN_AT_MAX                                                               \
+        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]), .unless = rule       \
     }
+#define VALUE(name, which) VALUE_UNLESS(name, which, MPR_UNKNOWN_AT_MAX)
+/* Older logs do not have it. */
+#define NEWER(name, which) VALUE_UNLESS(name, which, MPR_ABSENT_AT_MAX)
 #define TIME                                                                                       \
     {                                                                                              \
         .key = "time_ns", .type = MPR_TIME, MPR_FIELD(mpr_reading, time)                           \
@@ -33,32 +35,21 @@ const struct mpr_column mpr_reading_rss[] = {
     VALUE("address_space_bytes", MPF_RSS_VM_SIZE),
     VALUE("limit_as_bytes", MPF_RSS_LIMIT_AS),
     VALUE("limit_data_bytes", MPF_RSS_LIMIT_DATA),
-    { .key = "page_table_bytes",
-      .type = MPR_BYTES,
-      MPR_FIELD(mpr_reading, value[MPF_RSS_PAGE_TABLES]),
-      .unless = MPR_ABSENT_AT_MAX },
+    NEWER("page_table_bytes", MPF_RSS_PAGE_TABLES),
     { .key = "rollup_time_ns", .get = rollup_time },
 };
 
-#define KIND(name, which)                                                                          \
-    {                                                                                              \
-        .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]),                      \
-        .unless = MPR_ABSENT_AT_MAX                                                                \
-    }
 const struct mpr_column mpr_reading_cgroup[] = {
     TIME,
     VALUE("usage_bytes", MPF_CGROUP_USAGE),
     VALUE("limit_bytes", MPF_CGROUP_LIMIT),
     VALUE("peak_bytes", MPF_CGROUP_PEAK),
     VALUE("oom_kills", MPF_CGROUP_OOM_KILLS),
-    { .key = "memprof_files_bytes",
-      .type = MPR_BYTES,
-      MPR_FIELD(mpr_reading, value[MPF_CGROUP_MEMPROF]),
-      .unless = MPR_ABSENT_AT_MAX },
-    KIND("anon_bytes", MPF_CGROUP_ANON),
-    KIND("cache_bytes", MPF_CGROUP_CACHE),
-    KIND("shmem_bytes", MPF_CGROUP_SHMEM),
-    KIND("kernel_bytes", MPF_CGROUP_KERNEL),
+    NEWER("memprof_files_bytes", MPF_CGROUP_MEMPROF),
+    NEWER("anon_bytes", MPF_CGROUP_ANON),
+    NEWER("cache_bytes", MPF_CGROUP_CACHE),
+    NEWER("shmem_bytes", MPF_CGROUP_SHMEM),
+    NEWER("kernel_bytes", MPF_CGROUP_KERNEL),
 };
 
 const struct mpr_column mpr_reading_jemalloc[] = {
