@@ -125,81 +125,31 @@ static const char *suggestion(const char *name)
     return nearest.word;
 }
 
-/* Puts a list of the commands below the first text of --help.  argp frees the result. */
-static char *with_list(int key, const char *text, const struct command *list)
+/* ---- the program's own options */
+
+struct arguments {
+    const struct command *list; /* of the commands that may follow */
+    int command;                /* its place in argv */
+    uint64_t memory;
+    bool summary; /* no command is needed */
+    bool verbose;
+};
+
+/* Puts the list of commands below the first text of --help.  argp frees the result. */
+static char *help(int key, const char *text, void *input)
 {
+    const struct arguments *a = input;
     char *help = NULL;
     size_t bytes;
-    if (key != ARGP_KEY_HELP_PRE_DOC) return (char *)text;
+    if (key != ARGP_KEY_HELP_PRE_DOC || !a) return (char *)text;
     FILE *out = mpr_text_open(&help, &bytes);
     fprintf(out, "%s\n", text);
-    for (; list->name; list++)
+    for (const struct command *list = a->list; list->name; list++)
         if (list->run) fprintf(out, "  %-10s%s\n", list->name, list->help);
         else fprintf(out, "%s:\n", list->name);
     mpr_text_close(out);
     return help;
 }
-
-static char *help(int key, const char *text, void *input)
-{
-    (void)input;
-    return with_list(key, text, commands);
-}
-
-static char *log_help(int key, const char *text, void *input)
-{
-    (void)input;
-    return with_list(key, text, log_commands);
-}
-
-/* ---- log */
-
-static error_t parse_log(int key, char *text, struct argp_state *state)
-{
-    static const char names[] = "info, verify, recover, compact, symbolize or digest";
-    switch (key) {
-    case ARGP_KEY_NO_ARGS: argp_error(state, "expected a command: %s", names); return 0;
-    case ARGP_KEY_ARG:
-        if (!find(log_commands, text))
-            argp_error(state, "'%s' is not a command of 'memprof-report log': expected %s", text,
-                       names);
-        *(int *)state->input = state->next - 1;
-        state->next = state->argc;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static int run_log(int argc, char **argv)
-{
-    static const struct argp log_argp = {
-        .parser = parse_log,
-        .args_doc = "COMMAND [OPTION...] LOG|DIR...",
-        .doc = "Shows, checks and maintains log files and the files next to them.\n"
-               "\vExamples:\n"
-               "  memprof-report log info memprof.n03.4242.zst\n"
-               "  memprof-report log recover logs/\n"
-               "  memprof-report log digest --help",
-        .help_filter = log_help,
-    };
-    static char program[] = "memprof-report log", name[32];
-    int at = 0;
-    argv[0] = program;
-    argp_parse(&log_argp, argc, argv, ARGP_IN_ORDER, NULL, &at);
-    const struct command *command = find(log_commands, argv[at]);
-    snprintf(name, sizeof name, "log %s", command->name);
-    argv[at] = name;
-    return command->run(argc - at, argv + at);
-}
-
-/* ---- the program's own options */
-
-struct arguments {
-    int command;
-    uint64_t memory;
-    bool summary; /* no command is needed */
-    bool verbose;
-};
 
 static const struct argp_option options[] = {
     { "max-memory", 'm', "MIB", 0,
@@ -212,7 +162,9 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+    static const char log_names[] = "info, verify, recover, compact, symbolize or digest";
     struct arguments *a = state->input;
+    const bool log = a->list == log_commands;
     switch (key) {
     case 'm':
         if (!mpr_parse_number(arg, 0, UINT64_MAX >> 20, &a->memory))
@@ -220,9 +172,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'v': a->verbose = true; return 0;
     case ARGP_KEY_NO_ARGS:
+        if (log) argp_error(state, "expected a command: %s", log_names);
         if (!a->summary) argp_error(state, "expected a command, a log or a directory of logs");
         return 0;
     case ARGP_KEY_ARG:
+        if (log && !find(log_commands, arg))
+            argp_error(state, "'%s' is not a command of 'memprof-report log': expected %s", arg,
+                       log_names);
         a->command = state->next - 1;
         state->next = state->argc;
         return 0;
@@ -245,6 +201,28 @@ static const struct argp argp = {
         "4 a limit is broken, 5 a limit matches nothing (check).",
     .help_filter = help,
 };
+
+static int run_log(int argc, char **argv)
+{
+    static const struct argp log_argp = {
+        .parser = parse,
+        .args_doc = "COMMAND [OPTION...] LOG|DIR...",
+        .doc = "Shows, checks and maintains log files and the files next to them.\n"
+               "\vExamples:\n"
+               "  memprof-report log info memprof.n03.4242.zst\n"
+               "  memprof-report log recover logs/\n"
+               "  memprof-report log digest --help",
+        .help_filter = help,
+    };
+    static char program[] = "memprof-report log", name[32];
+    struct arguments a = { .list = log_commands };
+    argv[0] = program;
+    argp_parse(&log_argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    const struct command *command = find(log_commands, argv[a.command]);
+    snprintf(name, sizeof name, "log %s", command->name);
+    argv[a.command] = name;
+    return command->run(argc - a.command, argv + a.command);
+}
 
 /* argp prints unknown options as they are.  An option that a shell made of a file's name may have
  * any characters, so those that a terminal would act on are refused here. */
@@ -340,7 +318,7 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &began);
     check_options(argc, argv);
     const int options_at = summary_options_at(argc, argv);
-    struct arguments a = { .memory = MPR_MEMORY_DEFAULT, .summary = options_at };
+    struct arguments a = { .list = commands, .memory = MPR_MEMORY_DEFAULT, .summary = options_at };
     setlocale(LC_CTYPE, "");
     argp_err_exit_status = MPR_EXIT_USAGE;
     argp_parse(&argp, options_at ? options_at : argc, argv, ARGP_IN_ORDER, NULL, &a);

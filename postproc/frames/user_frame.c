@@ -437,16 +437,6 @@ static const struct mpr_frame *summary_frame(struct mpr_arena *arena, struct mpr
 
 /* ---- paths */
 
-/* After an operator's calls follows the range of its backward pass, "torch:MmBackward0". Returns
- * the index of that range, or the depth if the path has no such range. */
-static size_t calls_end(struct mpr_path path, size_t from)
-{
-    size_t end = path.depth;
-    if (from == end || !path.frame[from]->is_backward) return end;
-    while (end > from && path.frame[end - 1]->kind != MPR_FRAME_PYTHON) end--;
-    return end > from ? end : path.depth;
-}
-
 struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
                                        const struct mpr_frame_summary *told)
 {
@@ -466,7 +456,11 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
     if (path.depth > 1 && path.frame[0]->kind == MPR_FRAME_CUT) path.frame++, path.depth--;
     size_t ranges = 0;
     while (!calls && ranges < path.depth && !mpr_frame_is_call(path.frame[ranges])) ranges++;
-    const size_t end = calls ? path.depth : calls_end(path, ranges);
+    /* After the calls of a backward operator follows its range, "torch:MmBackward0". */
+    size_t end = path.depth;
+    if (!calls && ranges < path.depth && path.frame[ranges]->is_backward)
+        while (end > ranges && path.frame[end - 1]->kind != MPR_FRAME_PYTHON) end--;
+    if (end == ranges) end = path.depth;
     struct mpr_path s = { path.frame + ranges, end - ranges };
     struct mpr_frame_summary told = { path, "" };
     s.depth = without_allocator(t, s);

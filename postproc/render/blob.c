@@ -1,5 +1,6 @@
 #include "blob.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -48,14 +49,11 @@ static void base64(FILE *out, const uint8_t *at, size_t bytes)
     }
 }
 
-static void plain(FILE *out, const uint8_t *at, size_t bytes) { fwrite(at, 1, bytes, out); }
-
 /* zlib counts its input in 32 bits, so it gets pieces.  Its output is written in pieces that are
  * multiples of 3 bytes for base64, except the last one. */
 enum { PIECE = 3 << 18, GZIP = 16 };
 
-static void pack(struct mpr_blob *blob, FILE *out,
-                 void (*put)(FILE *out, const uint8_t *at, size_t bytes))
+static void pack(struct mpr_blob *blob, FILE *out, bool as_base64)
 {
     uint8_t *packed = mpr_alloc(PIECE, 1);
     size_t fed = 0;
@@ -72,7 +70,8 @@ static void pack(struct mpr_blob *blob, FILE *out,
         }
         status = deflate(&z, fed == blob->bytes ? Z_FINISH : Z_NO_FLUSH);
         if (z.avail_out && status != Z_STREAM_END) continue;
-        put(out, packed, PIECE - z.avail_out);
+        if (as_base64) base64(out, packed, PIECE - z.avail_out);
+        else fwrite(packed, 1, PIECE - z.avail_out, out);
         z.next_out = packed;
         z.avail_out = PIECE;
     } while (status != Z_STREAM_END);
@@ -81,9 +80,9 @@ static void pack(struct mpr_blob *blob, FILE *out,
     mpr_blob_free(blob);
 }
 
-void mpr_blob_write(struct mpr_blob *blob, FILE *out) { pack(blob, out, base64); }
+void mpr_blob_write(struct mpr_blob *blob, FILE *out) { pack(blob, out, true); }
 
-void mpr_blob_gzip(struct mpr_blob *blob, FILE *out) { pack(blob, out, plain); }
+void mpr_blob_gzip(struct mpr_blob *blob, FILE *out) { pack(blob, out, false); }
 
 void mpr_blob_free(struct mpr_blob *blob)
 {

@@ -121,21 +121,13 @@ static enum mpr_digest_found identify(struct reading *r)
     if (application != MPR_DIGEST_APPLICATION)
         return say(r, MPR_DIGEST_FOREIGN, "this database is not a digest of a log");
     if (version == MPR_DIGEST_VERSION) return MPR_DIGEST_GOOD;
-    if (version < MPR_DIGEST_VERSION)
-        return say(
-            r, MPR_DIGEST_DAMAGED,
-            mpr_arena_format(
-                r->arena,
-                "this digest has version %lld, and this memprof-report reads version %d; make the digest again "
-                "from its log",
-                (long long)version, MPR_DIGEST_VERSION));
-    return say(
-        r, MPR_DIGEST_NEWER,
-        mpr_arena_format(
-            r->arena,
-            "this digest has version %lld, and this memprof-report reads version %d; use a newer "
-            "memprof-report",
-            (long long)version, MPR_DIGEST_VERSION));
+    const bool older = version < MPR_DIGEST_VERSION;
+    return say(r, older ? MPR_DIGEST_DAMAGED : MPR_DIGEST_NEWER,
+               mpr_arena_format(
+                   r->arena,
+                   "this digest has version %lld, and this memprof-report reads version %d; %s",
+                   (long long)version, MPR_DIGEST_VERSION,
+                   older ? "make the digest again from its log" : "use a newer memprof-report"));
 }
 
 /* ---- values */
@@ -226,16 +218,6 @@ static enum mpr_digest_found take_table(struct reading *r, const struct mpr_dige
     return found;
 }
 
-static enum mpr_digest_found take_all(struct reading *r)
-{
-    enum mpr_digest_found found = identify(r);
-    for (size_t i = 0; found == MPR_DIGEST_GOOD && i < mpr_digest_tables; i++)
-        found = take_table(r, &mpr_digest_table[i]);
-    if (found == MPR_DIGEST_GOOD && r->digest->processes != 1)
-        found = damaged(r, "it does not have exactly one process");
-    return found;
-}
-
 enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
                                       struct mpr_arena *arena, const char **why)
 {
@@ -248,7 +230,11 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     const int opened = mpr_database_file_open(uri, -1, &r.sqlite, flags);
     if (opened == SQLITE_OK) harden_sqlite(&r);
-    const enum mpr_digest_found found = opened == SQLITE_OK ? take_all(&r) : refused(&r);
+    enum mpr_digest_found found = opened == SQLITE_OK ? identify(&r) : refused(&r);
+    for (size_t i = 0; found == MPR_DIGEST_GOOD && i < mpr_digest_tables; i++)
+        found = take_table(&r, &mpr_digest_table[i]);
+    if (found == MPR_DIGEST_GOOD && d->processes != 1)
+        found = damaged(&r, "it does not have exactly one process");
     sqlite3_close(r.sqlite);
     free(uri);
     if (found != MPR_DIGEST_GOOD) mpr_digest_free(d);

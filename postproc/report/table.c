@@ -181,33 +181,30 @@ struct mpr_value mpr_table_sum(const struct mpr_table *t, const struct mpr_colum
 
 /* ---- rows as lines */
 
-static void merge_number(const struct mpr_column *c, uint64_t *to, uint64_t from)
-{
-    const bool adds = c->type == MPR_BYTES || c->type == MPR_COUNT;
-    switch (c->merge) {
-    case MPR_MERGE_MAX: *to = from > *to ? from : *to; return;
-    case MPR_MERGE_MIN: *to = from < *to ? from : *to; return;
-    case MPR_MERGE_SQUARES: /* hypot needs glibc 2.35 */
-        *to = (uint64_t)(sqrt((double)*to * (double)*to + (double)from * (double)from) + 0.5);
-        return;
-    case MPR_MERGE_DEFAULT: break;
-    case MPR_MERGE_FIRST:
-    case MPR_MERGE_PEAK: return;
-    }
-    if (!adds) return;
-    const bool unknown =
-        c->unless == MPR_UNKNOWN_AT_MAX && (*to == UINT64_MAX || from == UINT64_MAX);
-    *to = unknown ? UINT64_MAX : *to + from;
-}
-
 static void merge_value(const struct mpr_column *c, void *line, const void *row)
 {
-    void *to = (char *)line + c->at;
-    const void *from = (const char *)row + c->at;
-    if (c->held == MPR_AS_U64) merge_number(c, to, *(const uint64_t *)from);
-    else if (c->held == MPR_AS_BOOL) *(bool *)to |= *(const bool *)from;
-    else if (c->held == MPR_AS_I64)
+    uint64_t *to = (void *)((char *)line + c->at);
+    const uint64_t *from = (const void *)((const char *)row + c->at);
+    const bool adds = c->type == MPR_BYTES || c->type == MPR_COUNT;
+    if (c->held == MPR_AS_BOOL) *(bool *)to |= *(const bool *)from;
+    if (c->held == MPR_AS_I64)
         *(int64_t *)to = mpr_signed_add(*(int64_t *)to, *(const int64_t *)from);
+    if (c->held != MPR_AS_U64) return;
+    switch (c->merge) {
+    case MPR_MERGE_MAX: *to = *from > *to ? *from : *to; break;
+    case MPR_MERGE_MIN: *to = *from < *to ? *from : *to; break;
+    case MPR_MERGE_SQUARES: /* hypot needs glibc 2.35 */
+        *to = (uint64_t)(sqrt((double)*to * (double)*to + (double)*from * (double)*from) + 0.5);
+        break;
+    case MPR_MERGE_DEFAULT:
+        if (!adds) break;
+        if (c->unless == MPR_UNKNOWN_AT_MAX && (*to == UINT64_MAX || *from == UINT64_MAX))
+            *to = UINT64_MAX;
+        else *to += *from;
+        break;
+    case MPR_MERGE_FIRST:
+    case MPR_MERGE_PEAK: break;
+    }
 }
 
 /* Several columns may show one member, which is merged once. */
@@ -248,15 +245,6 @@ const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uin
                                  : mpr_arena_format(&doc->arena, "(siblings %s to %s)", min, max);
 }
 
-static const char *note_of(struct mpr_document *doc, const struct mpr_lines *how,
-                           const struct mpr_line *l)
-{
-    const char *siblings =
-        how->siblings ? mpr_report_siblings(doc, l->sibling_least, l->sibling_most) : "";
-    if (!how->inherited || !l->row.inherited) return siblings;
-    return *siblings ? mpr_arena_format(&doc->arena, "inherited  %s", siblings) : "inherited";
-}
-
 static bool is_estimated(const void *row) { return ((const struct mpr_row *)row)->estimated; }
 
 /* Replaces the rows by lines, each a row of the same type. */
@@ -284,7 +272,12 @@ static void merge(struct mpr_document *doc, struct mpr_table *t)
     const char **note = mpr_arena_alloc(&doc->arena, lines * sizeof *note);
     for (size_t i = 0; i < lines; i++) {
         merge_rows(doc, &rows, &line[i], row, out + i * t->stride);
-        note[i] = note_of(doc, &t->lines, &line[i]);
+        note[i] = !t->lines.siblings
+                      ? ""
+                      : mpr_report_siblings(doc, line[i].sibling_least, line[i].sibling_most);
+        if (t->lines.inherited && line[i].row.inherited)
+            note[i] =
+                *note[i] ? mpr_arena_format(&doc->arena, "inherited  %s", note[i]) : "inherited";
     }
     t->row = out;
     t->rows = lines;
@@ -314,13 +307,6 @@ static bool has_any(const struct mpr_table *t, const struct mpr_column *c)
         if (v.state == MPR_KNOWN && (v.type == MPR_TEXT ? *v.text != 0 : v.number != 0))
             return true;
     }
-    return false;
-}
-
-static bool has_errors(const struct mpr_table *t)
-{
-    for (size_t i = 0; t->line && i < t->rows; i++)
-        if (error_of_line(&t->line[i])) return true;
     return false;
 }
 
@@ -354,7 +340,10 @@ static void add_column(struct columns *list, const struct mpr_table *t, const st
     if (c->ranks && c->ranks == order) own.spare = 0;
     own.sums = c->sums && (!c->sums_in || c->sums_in & MPR_FOR_PEOPLE);
     insert(list, at, own);
-    if (c->errors && has_errors(t))
+    bool errors = false;
+    for (size_t i = 0; c->errors && t->line && i < t->rows; i++)
+        errors |= error_of_line(&t->line[i]) != 0;
+    if (errors)
         insert(list, ++at,
                (struct mpr_column){
                    .title = "+-", .type = MPR_BYTES, .held = MPR_AS_LINE_ERROR, .spare = 3 });
