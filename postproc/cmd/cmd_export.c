@@ -21,25 +21,36 @@ enum { MAX_SPANS = 4096 }; /* limit for one heap over time */
 /* Options that some formats do not have. */
 enum { OPTION_MIN = 1, OPTION_HEAP = 2 };
 
-struct arguments {
+struct export
+{
     struct mpr_args common;
     const struct format *format;
     const char *path, *from, *until;
     uint8_t heap; /* or MPF_HEAP_NONE for all */
     uint64_t min_bytes;
     unsigned given; /* the options above that were given */
+
+    /* Results: */
+    uint64_t logs;   /* that were written */
+    bool incomplete; /* one of them is */
+    struct mpr_naming naming;
+    struct mpr_pprof pprof;
+    struct mpr_perfetto perfetto;
+    struct mpr_database *database;
+    struct mpr_contents_options contents;
+    bool ran_out; /* of device memory, in the newest log */
 };
 
 struct format {
-    const char *name, *path;           /* path: the file without --output */
-    unsigned options;                  /* those of the options above that it has */
-    bool streams;                      /* it can go to standard output */
-    int (*write)(struct arguments *e); /* returns the exit status */
+    const char *name, *path;        /* path: the file without --output */
+    unsigned options;               /* those of the options above that it has */
+    bool streams;                   /* it can go to standard output */
+    int (*write)(struct export *e); /* returns 0, or -1 after a message on stderr */
 };
 
 /* Finds --from and --until in one log, in ns.  Prints a message if the log ends before --from; the
  * other logs are exported anyway.  Returns 0, or -1 with *error filled. */
-static int find_window(const struct arguments *e, const char *path,
+static int find_window(const struct export *e, const char *path,
                        const struct mpr_progress *progress, uint64_t *from_ns, uint64_t *until_ns,
                        struct mpr_error *error)
 {
@@ -55,24 +66,14 @@ static int find_window(const struct arguments *e, const char *path,
 
 /* ---- sqlite: one database of all logs */
 
-struct sqlite {
-    struct arguments *export;
-    struct mpr_naming naming;
-    struct mpr_contents_options contents;
-    struct mpr_database *database;
-    uint64_t processes;
-    bool incomplete;
-    bool ran_out; /* of device memory, in the newest log */
-};
-
-static void put(struct sqlite *w, enum mpr_export_which which, const void *row, size_t rows,
+static void put(struct export *e, enum mpr_export_which which, const void *row, size_t rows,
                 size_t stride, const void *context)
 {
-    mpr_database_put(w->database, &mpr_export_table[which], row, rows, stride, context);
+    mpr_database_put(e->database, &mpr_export_table[which], row, rows, stride, context);
 }
-#define PUT(w, which, list, count) put((w), (which), (list), (count), sizeof *(list), NULL)
-#define PUT_OF(w, which, list, count, context)                                                     \
-    put((w), (which), (list), (count), sizeof *(list), (context))
+#define PUT(e, which, list, count) put((e), (which), (list), (count), sizeof *(list), NULL)
+#define PUT_OF(e, which, list, count, context)                                                     \
+    put((e), (which), (list), (count), sizeof *(list), (context))
 
 static void put_block(void *arg, const struct mpr_content_block *block)
 {
@@ -99,45 +100,45 @@ static void put_gpu(void *arg, const struct mpr_content_gpu *sample)
 }
 
 /* Adds the rows of a log, and the tables that reports also have. */
-static void put_contents(struct sqlite *w, const struct mpr_contents *c)
+static void put_contents(struct export *e, const struct mpr_contents *c)
 {
-    struct mpr_document graphs = { .naming = &w->naming }, segments = { .naming = &w->naming };
-    PUT(w, MPR_EXPORT_PROCESSES, &c->summary, 1);
-    PUT(w, MPR_EXPORT_HEAPS, c->heap, c->heaps);
-    PUT(w, MPR_EXPORT_THREADS, c->thread, c->threads);
-    PUT(w, MPR_EXPORT_RANGES, c->range, c->ranges);
-    PUT(w, MPR_EXPORT_SITES, c->site, c->sites);
-    PUT(w, MPR_EXPORT_CALLS, c->call, c->calls);
-    PUT(w, MPR_EXPORT_FRAMES, c->frame, c->frames);
-    PUT(w, MPR_EXPORT_USES, c->use, c->uses);
-    PUT(w, MPR_EXPORT_DEVICES, c->device, c->devices);
+    struct mpr_document graphs = { .naming = &e->naming }, segments = { .naming = &e->naming };
+    PUT(e, MPR_EXPORT_PROCESSES, &c->summary, 1);
+    PUT(e, MPR_EXPORT_HEAPS, c->heap, c->heaps);
+    PUT(e, MPR_EXPORT_THREADS, c->thread, c->threads);
+    PUT(e, MPR_EXPORT_RANGES, c->range, c->ranges);
+    PUT(e, MPR_EXPORT_SITES, c->site, c->sites);
+    PUT(e, MPR_EXPORT_CALLS, c->call, c->calls);
+    PUT(e, MPR_EXPORT_FRAMES, c->frame, c->frames);
+    PUT(e, MPR_EXPORT_USES, c->use, c->uses);
+    PUT(e, MPR_EXPORT_DEVICES, c->device, c->devices);
     for (size_t i = 0; i < c->devices; i++) {
         const struct mpr_device_state *peak = &c->device[i].peak;
-        PUT_OF(w, MPR_EXPORT_DEVICE_PARTS, peak->part, peak->parts, &c->device[i]);
-        PUT_OF(w, MPR_EXPORT_COMMUNICATORS, peak->comm, peak->comms, &c->device[i]);
+        PUT_OF(e, MPR_EXPORT_DEVICE_PARTS, peak->part, peak->parts, &c->device[i]);
+        PUT_OF(e, MPR_EXPORT_COMMUNICATORS, peak->comm, peak->comms, &c->device[i]);
     }
     mpr_report_graphs(&graphs, &c->graphs);
     mpr_report_segments(&segments, &c->segments);
-    mpr_database_document(w->database, "graphs", &graphs);
-    mpr_database_document(w->database, "segments", &segments);
+    mpr_database_document(e->database, "graphs", &graphs);
+    mpr_database_document(e->database, "segments", &segments);
     mpr_doc_free(&graphs);
     mpr_doc_free(&segments);
 }
 
-static int read_contents(struct sqlite *w, const char *path, const struct mpr_progress *progress,
+static int read_contents(struct export *e, const char *path, const struct mpr_progress *progress,
                          struct mpr_error *error)
 {
-    const struct mpr_content_sink sink = { w, put_block, put_instance, put_sample, put_gpu };
+    const struct mpr_content_sink sink = { e, put_block, put_instance, put_sample, put_gpu };
     struct mpr_contents contents;
-    if (mpr_contents_read(&contents, path, &w->contents, &sink, progress, error) != 0) return -1;
-    w->incomplete |= contents.summary.incomplete;
-    w->ran_out = contents.failures > 0;
-    put_contents(w, &contents);
+    if (mpr_contents_read(&contents, path, &e->contents, &sink, progress, error) != 0) return -1;
+    e->incomplete |= contents.summary.incomplete;
+    e->ran_out = contents.failures > 0;
+    put_contents(e, &contents);
     mpr_contents_free(&contents);
     return 0;
 }
 
-static int read_series(struct sqlite *w, const char *path, const struct mpr_progress *progress,
+static int read_series(struct export *e, const char *path, const struct mpr_progress *progress,
                        struct mpr_error *error)
 {
     const struct mpr_timeline_options wanted = { .by = MPR_GROUP_RANGE,
@@ -148,21 +149,21 @@ static int read_series(struct sqlite *w, const char *path, const struct mpr_prog
     struct mpr_timeline timeline;
     if (mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0) return -1;
     for (size_t i = 0; i < timeline.heaps; i++)
-        PUT_OF(w, MPR_EXPORT_SERIES, timeline.heap[i].span, timeline.heap[i].spans,
+        PUT_OF(e, MPR_EXPORT_SERIES, timeline.heap[i].span, timeline.heap[i].spans,
                &timeline.heap[i]);
     mpr_timeline_free(&timeline);
     return 0;
 }
 
 /* Reads the log once more, but only if a device ran out of memory. */
-static int read_ooms(struct sqlite *w, const char *path, const struct mpr_progress *progress,
+static int read_ooms(struct export *e, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
-    if (!w->ran_out) return 0;
+    if (!e->ran_out) return 0;
     const int status = mpr_ooms_add(&ooms, path, progress, error);
     for (size_t i = 0; i < ooms.logs; i++)
-        PUT(w, MPR_EXPORT_OOMS, ooms.log[i].story, ooms.log[i].stories);
+        PUT(e, MPR_EXPORT_OOMS, ooms.log[i].story, ooms.log[i].stories);
     mpr_ooms_free(&ooms);
     return status;
 }
@@ -170,51 +171,47 @@ static int read_ooms(struct sqlite *w, const char *path, const struct mpr_progre
 static int add_log(void *to, const char *path, const struct mpr_progress *progress,
                    struct mpr_error *error)
 {
-    struct sqlite *w = to;
-    if (mpr_database_failed(w->database)) return 0; /* write_all prints the reason */
-    mpr_database_process(w->database, w->processes + 1);
-    if (find_window(w->export, path, progress, &w->contents.from_ns, &w->contents.until_ns,
-                    error) != 0 ||
-        read_contents(w, path, progress, error) != 0 ||
-        read_series(w, path, progress, error) != 0 || read_ooms(w, path, progress, error) != 0) {
-        mpr_database_forget(w->database);
+    struct export *e = to;
+    if (mpr_database_failed(e->database)) return 0; /* write_all prints the reason */
+    mpr_database_process(e->database, e->logs + 1);
+    if (find_window(e, path, progress, &e->contents.from_ns, &e->contents.until_ns, error) != 0 ||
+        read_contents(e, path, progress, error) != 0 ||
+        read_series(e, path, progress, error) != 0 || read_ooms(e, path, progress, error) != 0) {
+        mpr_database_forget(e->database);
         return -1;
     }
-    w->processes++;
+    e->logs++;
     return 0;
 }
 
 /* Every table exists, even if no log has rows of it, so that queries do not fail. */
-static const char *write_all(struct sqlite *w)
+static const char *write_all(struct export *e)
 {
     static const struct mpr_database_kind exported = { .version = 1, .page_bytes = 4096 };
-    const struct mpr_database_place place = { w->export->path, AT_FDCWD, 0666 };
+    const struct mpr_database_place place = { e->path, AT_FDCWD, 0666 };
     const char *why;
-    struct mpr_database *db = w->database = mpr_database_open(&place, &exported, &why);
+    struct mpr_database *db = e->database = mpr_database_open(&place, &exported, &why);
     if (!db) return why;
     for (int i = 0; i < MPR_EXPORT_COUNT; i++)
         mpr_database_put(db, &mpr_export_table[i], NULL, 0, 0, NULL);
-    mpr_logs_each(&w->export->common.logs, add_log, w);
+    mpr_logs_each(&e->common.logs, add_log, e);
     mpr_database_run(db, "CREATE INDEX blocks_by_heap ON blocks (process_id, heap, made_ns)");
     mpr_database_run(db, "CREATE INDEX instances_by_range ON instances (process_id, range_id)");
-    return mpr_database_close(db, w->processes != 0);
+    return mpr_database_close(db, e->logs != 0);
 }
 
-static int export_sqlite(struct arguments *e)
+static int export_sqlite(struct export *e)
 {
-    struct mpr_user_frames *user_frames = e->common.output.user_frames;
-    struct sqlite w = { .export = e,
-                        .naming = { .user_frames = user_frames },
-                        .contents = { .min_bytes = e->min_bytes, .user_frames = user_frames } };
     if (!mpr_database_available()) {
         mpr_cmd_say(MPR_NO_SQLITE);
-        return MPR_EXIT_FAILURE;
+        return -1;
     }
+    e->contents = (struct mpr_contents_options){ .min_bytes = e->min_bytes,
+                                                 .user_frames = e->naming.user_frames };
     mpr_logs_choose(&e->common.logs);
-    const char *why = write_all(&w);
+    const char *why = write_all(e);
     if (why) mpr_cmd_say("%s: cannot write: %s", e->path, why);
-    if (why || !w.processes) return MPR_EXIT_FAILURE;
-    return w.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return why ? -1 : 0;
 }
 
 /* ---- torch-snapshot */
@@ -236,10 +233,8 @@ static bool end_at_oom(const char *log, const struct mpr_progress *progress, uin
     return true;
 }
 
-/* Opens the output only if the log has something to write.  Returns the exit status, or -1 with
- * *error filled. */
-static int write_snapshot(const struct arguments *e, const char *log,
-                          const struct mpr_torch_survey *survey,
+/* Opens the output only if the log has something to write.  Returns 0, or -1 with *error filled. */
+static int write_snapshot(struct export *e, const char *log, const struct mpr_torch_survey *survey,
                           const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_torch_export of = { .log = log, .survey = survey, .min_bytes = e->min_bytes };
@@ -248,22 +243,23 @@ static int write_snapshot(const struct arguments *e, const char *log,
         return mpr_fail(error, "%s: this log has no block of PyTorch's allocator on a GPU", log);
     if (find_window(e, log, progress, &of.from_ns, &of.until_ns, error) != 0) return -1;
     const bool at_oom = !e->until && end_at_oom(log, progress, of.from_ns, &of.until_ns);
-    if (mpr_destination_open(&to, e->path) != 0) return MPR_EXIT_FAILURE;
+    if (mpr_destination_open(&to, e->path) != 0) return 0;
     const int written = mpr_torch_snapshot_write(to.file, &of, progress, error);
-    if (mpr_destination_close(&to, written == 0) != 0) return MPR_EXIT_FAILURE;
-    if (written != 0) return -1;
+    const bool closed = mpr_destination_close(&to, written == 0) == 0;
     mpr_bar_clear();
-    if (at_oom)
+    e->logs = closed && written == 0;
+    e->incomplete = survey->summary.incomplete;
+    if (e->logs && at_oom)
         mpr_cmd_say(
             "%s: device memory ran out; the snapshot shows that time (--until=end: the end of the log)",
             log);
-    return survey->summary.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    return closed ? written : 0;
 }
 
-static int export_torch_snapshot(struct arguments *e)
+static int export_torch_snapshot(struct export *e)
 {
     const char *log = mpr_logs_one(&e->common.logs);
-    if (!log) return MPR_EXIT_FAILURE;
+    if (!log) return -1;
     const struct mpr_progress progress = mpr_bar();
     struct mpr_torch_survey survey;
     struct mpr_error error;
@@ -273,25 +269,16 @@ static int export_torch_snapshot(struct arguments *e)
         mpr_torch_survey_free(&survey);
     }
     mpr_bar_clear();
-    if (status >= 0) return status;
-    mpr_cmd_error(&error);
-    return MPR_EXIT_FAILURE;
+    if (status != 0) mpr_cmd_error(&error);
+    return status;
 }
 
 /* ---- pprof */
 
-struct pprof {
-    const struct arguments *export;
-    struct mpr_pprof file;
-    uint64_t processes;
-    bool incomplete;
-};
-
 static int add_profile(void *to, const char *path, const struct mpr_progress *progress,
                        struct mpr_error *error)
 {
-    struct pprof *p = to;
-    const struct arguments *e = p->export;
+    struct export *e = to;
     struct mpr_profile_options wanted = { .heap = e->heap };
     struct mpr_profile profile;
     if (find_window(e, path, progress, &wanted.from_ns, &wanted.until_ns, error) != 0 ||
@@ -299,79 +286,67 @@ static int add_profile(void *to, const char *path, const struct mpr_progress *pr
             0 ||
         mpr_profile_read(&profile, path, &wanted, progress, error) != 0)
         return -1;
-    mpr_pprof_add(&p->file, &profile);
-    p->incomplete |= profile.summary.incomplete;
-    p->processes++;
+    mpr_pprof_add(&e->pprof, &profile);
+    e->incomplete |= profile.summary.incomplete;
+    e->logs++;
     mpr_profile_free(&profile);
     return 0;
 }
 
-static int export_pprof(struct arguments *e)
+static int export_pprof(struct export *e)
 {
-    struct pprof p = { .export = e };
     struct mpr_destination to;
-    int status = MPR_EXIT_FAILURE;
+    int status = -1;
     mpr_logs_choose(&e->common.logs);
-    mpr_pprof_begin(&p.file);
-    mpr_logs_each(&e->common.logs, add_profile, &p);
-    if (p.processes && mpr_destination_open(&to, e->path) == 0) {
-        mpr_pprof_end(&p.file, to.file);
-        if (mpr_destination_close(&to, true) == 0)
-            status = p.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    mpr_pprof_begin(&e->pprof);
+    mpr_logs_each(&e->common.logs, add_profile, e);
+    if (e->logs && mpr_destination_open(&to, e->path) == 0) {
+        mpr_pprof_end(&e->pprof, to.file);
+        status = mpr_destination_close(&to, true);
     }
-    mpr_pprof_free(&p.file);
+    mpr_pprof_free(&e->pprof);
     return status;
 }
 
 /* ---- perfetto */
-
-struct perfetto {
-    const struct arguments *export;
-    struct mpr_naming naming;
-    struct mpr_perfetto file;
-    uint64_t processes;
-    bool incomplete;
-};
 
 static void put_turn(void *arg, const struct mpr_range_turn *turn) { mpr_perfetto_turn(arg, turn); }
 
 static int add_trace(void *to, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
-    struct perfetto *p = to;
+    struct export *e = to;
     struct mpr_timeline timeline;
     struct mpr_timeline_options wanted = { .by = MPR_GROUP_ALL,
-                                           .heap = p->export->heap,
+                                           .heap = e->heap,
                                            .buckets = MAX_SPANS,
                                            .bands = 1,
                                            .changes = SIZE_MAX,
                                            .exact = 1,
-                                           .naming = &p->naming };
-    if (find_window(p->export, path, progress, &wanted.from, &wanted.to, error) != 0 ||
+                                           .naming = &e->naming };
+    if (find_window(e, path, progress, &wanted.from, &wanted.to, error) != 0 ||
         mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0)
         return -1;
-    mpr_perfetto_process(&p->file, &timeline);
+    mpr_perfetto_process(&e->perfetto, &timeline);
     const struct mpr_range_turns_options turns = {
-        .from_ns = wanted.from, .until_ns = wanted.to, .tell = put_turn, .arg = &p->file
+        .from_ns = wanted.from, .until_ns = wanted.to, .tell = put_turn, .arg = &e->perfetto
     };
     const int status = mpr_range_turns_read(path, &turns, progress, error);
-    p->incomplete |= timeline.summary.incomplete;
-    p->processes += status == 0;
+    e->incomplete |= timeline.summary.incomplete;
+    e->logs += status == 0;
     mpr_timeline_free(&timeline);
     return status;
 }
 
-static int export_perfetto(struct arguments *e)
+static int export_perfetto(struct export *e)
 {
-    struct perfetto p = { .export = e, .naming = { .user_frames = e->common.output.user_frames } };
     struct mpr_destination to;
     mpr_logs_choose(&e->common.logs);
-    if (mpr_destination_open(&to, e->path) != 0) return MPR_EXIT_FAILURE;
-    mpr_perfetto_begin(&p.file, to.file);
-    mpr_logs_each(&e->common.logs, add_trace, &p);
-    mpr_perfetto_free(&p.file);
-    if (mpr_destination_close(&to, p.processes != 0) != 0 || !p.processes) return MPR_EXIT_FAILURE;
-    return p.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE;
+    if (mpr_destination_open(&to, e->path) != 0) return -1;
+    mpr_perfetto_begin(&e->perfetto, to.file);
+    mpr_logs_each(&e->common.logs, add_trace, e);
+    mpr_perfetto_free(&e->perfetto);
+    return mpr_destination_close(&to, e->logs != 0);
 }
 
 /* ---- the command */
@@ -386,13 +361,13 @@ static const struct format formats[] = {
 
 static void set_format(void *value, const struct mpr_given *given)
 {
-    struct arguments *e = value;
+    struct export *e = value;
     e->format = &formats[mpr_option_word(given)];
 }
 
 static void set_min(void *value, const struct mpr_given *given)
 {
-    struct arguments *e = value;
+    struct export *e = value;
     if (!mpr_budget_size(given->text, &e->min_bytes))
         mpr_option_invalid(given, "a size, such as 4096, 4KiB or 1MiB");
     e->given |= OPTION_MIN;
@@ -400,14 +375,14 @@ static void set_min(void *value, const struct mpr_given *given)
 
 static void set_heap(void *value, const struct mpr_given *given)
 {
-    struct arguments *e = value;
+    struct export *e = value;
     mpr_set_heap(&e->heap, given);
     e->given |= OPTION_HEAP;
 }
 
 static void check(void *args, struct argp_state *state)
 {
-    struct arguments *e = args;
+    struct export *e = args;
     if (!e->format) argp_error(state, "expected --to=sqlite, torch-snapshot, pprof or perfetto");
     const struct format *f = e->format;
     if (!e->path) e->path = f->path;
@@ -427,14 +402,14 @@ static const struct mpr_option options[] = {
     { "output", 'o', "FILE",
       "write to FILE, and replace an existing file (default: memprof.sqlite, memprof.pickle, "
       "memprof.pb.gz or memprof.pftrace); - is standard output, except with sqlite",
-      MPR_TO_TEXT(struct arguments, path) },
+      MPR_TO_TEXT(struct export, path) },
     { "min", 0, "SIZE",
       "omit blocks smaller than SIZE, such as 4KiB; the table uses of a database still includes them",
       .set = set_min },
     { "from", 0, "TIME", "only blocks, ranges and samples from TIME on: " MPR_INSTANTS,
-      MPR_TO_INSTANT(struct arguments, from) },
+      MPR_TO_INSTANT(struct export, from) },
     { "until", 0, "TIME", "only up to TIME; step:12.end is the end of that range",
-      MPR_TO_INSTANT(struct arguments, until) },
+      MPR_TO_INSTANT(struct export, until) },
     { "heap", 0, "NAME", "only this heap (pprof and perfetto)", .set = set_heap },
     { 0 },
 };
@@ -459,9 +434,12 @@ static const struct mpr_cmdline cmdline = {
 
 int mpr_cmd_export(int argc, char **argv)
 {
-    struct arguments e = { .common = mpr_args_default() };
+    struct export e = { .common = mpr_args_default() };
     mpr_cmdline_parse(&cmdline, argc, argv, &e);
     e.common.logs.heap = e.heap;
-    const int status = e.format->write(&e);
-    return mpr_args_close(&e.common, status);
+    e.naming.user_frames = e.common.output.user_frames;
+    const bool written = e.format->write(&e) == 0 && e.logs;
+    return mpr_args_close(&e.common, !written       ? MPR_EXIT_FAILURE
+                                     : e.incomplete ? MPR_EXIT_INCOMPLETE
+                                                    : MPR_EXIT_FINE);
 }

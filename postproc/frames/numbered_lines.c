@@ -147,6 +147,7 @@ static void join(struct mpr_arena *arena, struct item *i)
         path[k] = places ? mpr_numbers_replace(arena, frame, place, set, places) : frame;
         before += places;
     }
+    if (!i->line.one.depth) i->line.one = i->line.row.path;
     i->line.row.path.frame = path;
 }
 

@@ -170,39 +170,10 @@ const struct mpr_frame *mpr_frame_without_numbers(struct mpr_arena *arena,
         arena, frame, without(arena, mpr_frame_numbered(frame), !*frame->module, place, places));
 }
 
-/* Returns the end of a set of folded numbers, "{0..15, 31}" or "{same}", or NULL. */
-static const char *set_end(const char *text)
-{
-    static const char same[] = "{same}", more[] = " of them}";
-    if (strncmp(text, same, strlen(same)) == 0) return text + strlen(same);
-    if (text[0] != '{' || !strchr("0123456789", text[1]) || !text[1]) return NULL;
-    const char *end = text + 1 + strspn(text + 1, "0123456789., ");
-    if (*end == '}') return end + 1;
-    return strncmp(end - 1, more, strlen(more)) == 0 ? end - 1 + strlen(more) : NULL;
-}
-
-/* Replaces each set by one number. */
-static const char *without_sets(struct mpr_arena *arena, const char *name)
-{
-    if (!strchr(name, '{')) return name;
-    char *text = mpr_arena_alloc(arena, strlen(name) + 1);
-    size_t at = 0;
-    while (*name) {
-        const char *end = set_end(name);
-        text[at++] = end ? '0' : *name;
-        name = end ? end : name + 1;
-    }
-    return text;
-}
-
 const char *mpr_path_without_numbers(struct mpr_arena *arena, struct mpr_path path)
 {
     const struct mpr_frame **alike = mpr_arena_alloc(arena, path.depth * sizeof *alike);
-    for (size_t i = 0; i < path.depth; i++) {
-        const char *text = mpr_frame_numbered(path.frame[i]), *one = without_sets(arena, text);
-        const struct mpr_frame *frame =
-            one == text ? path.frame[i] : mpr_frame_renumbered(arena, path.frame[i], one);
-        alike[i] = mpr_frame_without_numbers(arena, frame);
-    }
+    for (size_t i = 0; i < path.depth; i++)
+        alike[i] = mpr_frame_without_numbers(arena, path.frame[i]);
     return mpr_frame_path_text(arena, (struct mpr_path){ alike, path.depth });
 }

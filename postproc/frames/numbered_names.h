@@ -36,8 +36,7 @@ const char *mpr_name_without_numbers(struct mpr_arena *arena, const char *name);
 /* Returns the frame without its numbers; the path of a module becomes "layers.{n}". */
 const struct mpr_frame *mpr_frame_without_numbers(struct mpr_arena *arena,
                                                   const struct mpr_frame *frame);
-/* Returns the frames' texts joined by " > ", without numbers and without sets of folded numbers
- * (numbered_lines.h): "layers.{0..15} > mlp" and "layers.{16..31} > mlp" have the same result. */
+/* Returns the frames' texts joined by " > ", without numbers. */
 const char *mpr_path_without_numbers(struct mpr_arena *arena, struct mpr_path path);
 
 #endif

@@ -69,6 +69,7 @@ struct mpr_row_link {
 
 struct mpr_line {
     struct mpr_row row;        /* its path is that of the line */
+    struct mpr_path one;       /* the path of one of several whose numbers were grouped, or empty */
     const char *caller;        /* the caller of the innermost call, or "" if it is not shown */
     size_t rows;               /* in the line */
     struct mpr_row_link *link; /* one of them, or NULL if they are not needed */

@@ -116,12 +116,13 @@ static struct mpr_digest_line *add_line(struct mpr_digest *d, uint8_t heap, enum
                                         const struct mpr_line *line)
 {
     const struct mpr_row *r = &line->row;
+    const struct mpr_path one = line->one.depth ? line->one : r->path;
     const char *path = path_of(d, by, r->path);
     d->line[d->lines] = (struct mpr_digest_line){
         .heap = heap,
         .path = path,
         .caller = text_of(d, line->caller),
-        .alike = r->path.depth ? text_of(d, mpr_path_without_numbers(&d->arena, r->path)) : path,
+        .alike = one.depth ? text_of(d, mpr_path_without_numbers(&d->arena, one)) : path,
         .bytes = r->bytes,
         .blocks = r->blocks,
         .end_bytes = r->end_bytes,
