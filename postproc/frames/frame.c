@@ -188,28 +188,29 @@ const char *mpr_frame_stable_function(struct mpr_arena *arena, const struct mpr_
 
 /* ---- paths */
 
-static const struct mpr_frame *copy_of(struct mpr_frame_copies *c, const struct mpr_frame *frame)
+struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *c, struct mpr_path path)
 {
-    const uint32_t known = mpr_index_get(&c->by_id, frame->id);
-    if (known) return c->copy[known - 1];
-    struct mpr_frame *copy = made(c->arena, frame);
-    copy->text = mpr_arena_text(c->arena, frame->text);
-    copy->name = frame->name == frame->text ? copy->text : mpr_arena_text(c->arena, frame->name);
-    copy->module = mpr_arena_text(c->arena, frame->module);
-    copy->path = mpr_arena_text(c->arena, frame->path);
-    copy->file = mpr_arena_text(c->arena, frame->file);
-    copy->object = mpr_arena_text(c->arena, frame->object);
-    MPR_GROW(c->copy, c->count, c->cap);
-    c->copy[c->count++] = copy;
-    mpr_index_set(&c->by_id, frame->id, c->count);
-    return copy;
-}
-
-struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *copies, struct mpr_path path)
-{
-    const struct mpr_frame **copy = mpr_arena_alloc(copies->arena, path.depth * sizeof *copy);
-    for (size_t i = 0; i < path.depth; i++) copy[i] = copy_of(copies, path.frame[i]);
-    return (struct mpr_path){ copy, path.depth };
+    const struct mpr_frame **in_path = mpr_arena_alloc(c->arena, path.depth * sizeof *in_path);
+    for (size_t i = 0; i < path.depth; i++) {
+        const struct mpr_frame *frame = path.frame[i];
+        const uint32_t known = mpr_index_get(&c->by_id, frame->id);
+        if (known) {
+            in_path[i] = c->copy[known - 1];
+            continue;
+        }
+        struct mpr_frame *copy = made(c->arena, frame);
+        copy->text = mpr_arena_text(c->arena, frame->text);
+        copy->name =
+            frame->name == frame->text ? copy->text : mpr_arena_text(c->arena, frame->name);
+        copy->module = mpr_arena_text(c->arena, frame->module);
+        copy->path = mpr_arena_text(c->arena, frame->path);
+        copy->file = mpr_arena_text(c->arena, frame->file);
+        copy->object = mpr_arena_text(c->arena, frame->object);
+        MPR_GROW(c->copy, c->count, c->cap);
+        in_path[i] = c->copy[c->count++] = copy;
+        mpr_index_set(&c->by_id, frame->id, c->count);
+    }
+    return (struct mpr_path){ in_path, path.depth };
 }
 
 void mpr_frame_copies_free(struct mpr_frame_copies *copies)

@@ -40,25 +40,27 @@ const char *mpr_cell_number(struct mpr_words *words, const struct mpr_table *t,
     return words->text;
 }
 
+void mpr_cell_text(FILE *out, const struct mpr_cell_style *style, enum mpr_group by,
+                   const struct mpr_value *v)
+{
+    if (v->type == MPR_TEXT || v->type == MPR_WORD) style->text(out, v->text);
+    for (size_t i = 0; v->type == MPR_NUMBERS && i < v->count; i++)
+        fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
+    if (v->type != MPR_PATH) return;
+    if (!v->path.depth) style->text(out, mpr_group_empty_path(by));
+    for (size_t i = 0; i < v->path.depth; i++) {
+        if (i) fputs(style->separator, out);
+        style->text(out, v->path.frame[i]->text);
+    }
+}
+
 void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *t,
                     const struct mpr_value *v, bool estimated)
 {
     struct mpr_words words;
     const char *number = mpr_cell_number(&words, t, v, estimated);
-    if (number) {
-        fputs(number, out);
-    } else if (v->type == MPR_TEXT || v->type == MPR_WORD) {
-        style->text(out, v->text);
-    } else if (v->type == MPR_NUMBERS) {
-        for (size_t i = 0; i < v->count; i++)
-            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-    } else if (v->type == MPR_PATH) {
-        if (!v->path.depth) style->text(out, mpr_group_empty_path(t->by));
-        for (size_t i = 0; i < v->path.depth; i++) {
-            if (i) fputs(style->separator, out);
-            style->text(out, v->path.frame[i]->text);
-        }
-    }
+    if (number) fputs(number, out);
+    else mpr_cell_text(out, style, t->by, v);
 }
 
 size_t mpr_cell_sums(const struct mpr_table *t, enum mpr_format format)

@@ -1,4 +1,4 @@
-/* Cells of a table as people read them, for text and the page.  Private to this layer. */
+/* Cells of a table: their texts in any format, and as people read them.  Private to this layer. */
 #ifndef MPR_CELLS_H
 #define MPR_CELLS_H
 
@@ -20,6 +20,9 @@ struct mpr_cell_style {
  * or a flag, and NULL for texts, paths and lists.  estimated: the row is. */
 const char *mpr_cell_number(struct mpr_words *words, const struct mpr_table *table,
                             const struct mpr_value *value, bool estimated);
+/* Writes a text, a word, a list of numbers or a path; any other value is left out. */
+void mpr_cell_text(FILE *out, const struct mpr_cell_style *style, enum mpr_group by,
+                   const struct mpr_value *value);
 /* Writes a value of any type. */
 void mpr_cell_write(FILE *out, const struct mpr_cell_style *style, const struct mpr_table *table,
                     const struct mpr_value *value, bool estimated);

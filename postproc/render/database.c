@@ -13,6 +13,7 @@
 #include "alloc.h"
 #include "atomic_file.h"
 #include "basename.h"
+#include "cells.h"
 #include "file.h"
 #include "group.h"
 #include "utf8.h"
@@ -219,9 +220,9 @@ static int bind_number(sqlite3_stmt *s, int at, uint64_t number)
     return sqlite3_bind_int64(s, at, number < INT64_MAX ? (int64_t)number : INT64_MAX);
 }
 
-/* Binds a path, a list of numbers, or a text. */
 static int bind_text(sqlite3_stmt *s, int at, const struct mpr_value *v)
 {
+    static const struct mpr_cell_style repaired = { mpr_utf8_write_repaired, " > " };
     char *copy;
     size_t bytes;
     if (v->type == MPR_TEXT || v->type == MPR_WORD) {
@@ -230,13 +231,7 @@ static int bind_text(sqlite3_stmt *s, int at, const struct mpr_value *v)
                                  mended ? free : SQLITE_STATIC);
     }
     FILE *out = mpr_text_open(&copy, &bytes);
-    for (size_t i = 0; v->type == MPR_NUMBERS && i < v->count; i++)
-        fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-    for (size_t i = 0; v->type == MPR_PATH && i < v->path.depth; i++) {
-        if (i) fputs(" > ", out);
-        mpr_utf8_write_repaired(out, v->path.frame[i]->text);
-    }
-    if (v->type == MPR_PATH && !v->path.depth) fputs(mpr_group_empty_path(MPR_GROUP_RANGE), out);
+    mpr_cell_text(out, &repaired, MPR_GROUP_RANGE, v);
     mpr_text_close(out);
     return sqlite3_bind_text(s, at, copy, (int)bytes, free);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cells.h"
 #include "document.h"
 #include "formats.h"
 #include "utf8.h"
@@ -38,28 +39,26 @@ static void write_text(FILE *out, const char *text)
     }
 }
 
-static void begin_field(FILE *out, const char *text)
+static const struct mpr_cell_style csv = { write_text, " > " };
+
+/* @begins: the first text of the value, or "" */
+static void field(FILE *out, const struct mpr_value *v, const char *begins)
 {
     fputc('"', out);
-    if (is_formula(text)) fputc('\'', out);
+    if (is_formula(begins)) fputc('\'', out);
+    mpr_cell_text(out, &csv, MPR_GROUP_RANGE, v);
+    fputc('"', out);
 }
 
 static void text_field(FILE *out, const char *text)
 {
-    begin_field(out, text);
-    write_text(out, text);
-    fputc('"', out);
+    field(out, &(struct mpr_value){ .type = MPR_TEXT, .text = text }, text);
 }
 
 static void path_field(FILE *out, struct mpr_path path)
 {
-    begin_field(out, path.depth ? path.frame[0]->text : "");
-    for (size_t i = 0; i < path.depth; i++) {
-        if (i) fputs(" > ", out);
-        write_text(out, path.frame[i]->text);
-    }
-    if (!path.depth) fputs(mpr_group_empty_path(MPR_GROUP_RANGE), out);
-    fputc('"', out);
+    field(out, &(struct mpr_value){ .type = MPR_PATH, .path = path },
+          path.depth ? path.frame[0]->text : "");
 }
 
 /* ---- documents */
@@ -77,14 +76,11 @@ static void value(FILE *out, const struct mpr_value *v)
     case MPR_SIGNED:
     case MPR_CHANGE: fprintf(out, "%" PRId64, v->amount); return;
     case MPR_SHARE: fprintf(out, "%.6f", v->percent / 100); return;
-    case MPR_WORD: fputs(v->text, out); return;
     case MPR_TEXT: text_field(out, v->text); return;
     case MPR_PATH: path_field(out, v->path); return;
+    case MPR_WORD:
+    case MPR_NUMBERS: mpr_cell_text(out, &csv, MPR_GROUP_RANGE, v); return;
     case MPR_TEXTS: return; /* in JSON only */
-    case MPR_NUMBERS:
-        for (size_t i = 0; i < v->count; i++)
-            fprintf(out, "%s%" PRIu64, i ? ":" : "", v->numbers[i]);
-        return;
     }
 }
 
