@@ -40,6 +40,7 @@ struct line {
     int indent;
     int end, column; /* the end of the text, and the beginning of the next column */
     int narrow;      /* columns that are spare up to this number are left out */
+    char **text;     /* by row and column: the cell, escaped, or NULL for a path */
     int *number;     /* by column: the width of its widest number */
     struct cuts cuts[PATHS];
 };
@@ -58,14 +59,10 @@ static void break_line(struct line *l)
     l->end = 0;
 }
 
-static const void *row_of(const struct line *l, size_t i)
+/* Returns the text of a cell, or NULL for a path. */
+static const char *text_of(const struct line *l, size_t row, const struct mpr_column *c)
 {
-    return mpr_table_row(l->table, i, MPR_IN_TEXT);
-}
-
-static bool is_estimated(const struct line *l, const struct mpr_column *c, const void *row)
-{
-    return c->estimate && l->table->estimated && l->table->estimated(row);
+    return l->text[row * l->table->columns + (size_t)(c - l->table->column)];
 }
 
 /* ---- columns */
@@ -181,10 +178,8 @@ static void wrapped(struct line *l, int at, const char *text, int min_gap)
     l->end = (int)w.column;
 }
 
-static void cell(struct line *l, const struct mpr_column *c, const struct mpr_value *v, bool first,
-                 bool estimated)
+static void cell(struct line *l, const struct mpr_column *c, const char *text, bool first)
 {
-    char *text = cell_text(l->table, v, estimated);
     if (!first && c->lead) put(l, l->column, c->lead, 0);
     if (is_note(c)) {
         wrapped(l, l->column + (first ? 0 : lead_width(c)), text, c->lead ? 0 : GAP);
@@ -193,7 +188,6 @@ static void cell(struct line *l, const struct mpr_column *c, const struct mpr_va
         align(l, c, cut, first);
         free(cut);
     } else align(l, c, text, first);
-    free(text);
 }
 
 /* ---- lines */
@@ -228,15 +222,13 @@ static void heading(struct line *l)
 
 static void one_row(struct line *l, size_t i)
 {
-    const void *row = row_of(l, i);
     const struct mpr_column *const first = first_column(l);
     l->column = l->indent;
     for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
         const struct cuts *cuts = cuts_of(l, c);
-        const struct mpr_value v = mpr_table_cell(l->table, c, row);
         if (c->below) continue;
         if (!cuts) {
-            cell(l, c, &v, c == first, is_estimated(l, c, row));
+            cell(l, c, text_of(l, i, c), c == first);
             continue;
         }
         if (c != first && c->lead) put(l, l->column, c->lead, 0);
@@ -249,10 +241,7 @@ static void one_row(struct line *l, size_t i)
     break_line(l);
     for (const struct mpr_column *c = first; c; c = next_column(l, c + 1)) {
         if (!c->below) continue;
-        const struct mpr_value v = mpr_table_cell(l->table, c, row);
-        char *text = cell_text(l->table, &v, false);
-        wrapped(l, BELOW, text, 0);
-        free(text);
+        wrapped(l, BELOW, text_of(l, i, c), 0);
         break_line(l);
     }
 }
@@ -264,7 +253,9 @@ static void sum_row(struct line *l, const char *name, size_t from)
     for (const struct mpr_column *c = first_column(l); (c = next_column(l, c + 1));) {
         const struct mpr_value sum =
             c->sums ? mpr_table_sum(l->table, c, from, MPR_IN_TEXT) : mpr_value_absent;
-        if (!c->below) cell(l, c, &sum, false, mpr_cell_estimated(l->table, c, from, MPR_IN_TEXT));
+        char *text = cell_text(l->table, &sum, mpr_cell_estimated(l->table, c, from, MPR_IN_TEXT));
+        if (!c->below) cell(l, c, text, false);
+        free(text);
     }
     break_line(l);
 }
@@ -299,23 +290,27 @@ static int between(int min, int width, int max)
     return width < min ? min : width > max ? max : width;
 }
 
-/* Numbers are not cut, and may be wider than usual ("~-548.85 KiB"); one after another number, or
- * bytes after a path ("~1019.14 KiB"), also need a blank. */
-static void measure_numbers(struct line *l)
+/* Writes the cells, and measures numbers.  These are not cut, and may be wider than usual
+ * ("~-548.85 KiB"); one after another number, or bytes after a path ("~1019.14 KiB"), also need a
+ * blank. */
+static void write_cells(struct line *l)
 {
+    const struct mpr_table *t = l->table;
     const struct mpr_column *before = NULL;
-    l->number = mpr_alloc(l->table->columns, sizeof *l->number);
+    l->number = mpr_alloc(t->columns, sizeof *l->number);
+    l->text = mpr_alloc(l->rows * t->columns, sizeof *l->text);
     for (const struct mpr_column *c = first_column(l); c; before = c, c = next_column(l, c + 1)) {
+        const size_t at = (size_t)(c - t->column);
         const int blank = !c->lead && before && (!is_left(before) || c->type == MPR_BYTES);
-        int *max = &l->number[c - l->table->column];
-        if (!before || is_left(c) || !(blank || c->lead)) continue;
+        const bool may_be_wider = before && !is_left(c) && (blank || c->lead);
         for (size_t i = 0; i < l->rows; i++) {
-            const void *row = row_of(l, i);
-            const struct mpr_value v = mpr_table_cell(l->table, c, row);
-            char *text = cell_text(l->table, &v, is_estimated(l, c, row));
-            const int width = (int)mpr_utf8_columns(text) + blank;
-            if (width > *max) *max = width;
-            free(text);
+            const void *row = mpr_table_row(t, i, MPR_IN_TEXT);
+            const struct mpr_value v = mpr_table_cell(t, c, row);
+            if (v.type == MPR_PATH && v.state == MPR_KNOWN && v.path.depth && !c->below) continue;
+            char *text = cell_text(t, &v, c->estimate && t->estimated && t->estimated(row));
+            const int width = may_be_wider ? (int)mpr_utf8_columns(text) + blank : 0;
+            if (width > l->number[at]) l->number[at] = width;
+            l->text[i * t->columns + at] = text;
         }
     }
 }
@@ -350,11 +345,9 @@ static int notes_width(const struct line *l, bool beside)
         int width = *c->title ? lead_width(c) + (int)mpr_utf8_columns(c->title) : 0;
         if (width > max) max = width;
         for (size_t i = 0; i < l->rows; i++) {
-            const struct mpr_value v = mpr_table_cell(l->table, c, row_of(l, i));
-            char *text = cell_text(l->table, &v, false);
+            const char *text = text_of(l, i, c);
             width = *text ? lead_width(c) + (int)mpr_utf8_columns(text) : 0;
             if (width > max) max = width;
-            free(text);
         }
     }
     return max;
@@ -366,16 +359,16 @@ static struct cuts gather(const struct line *l, const struct mpr_column *c)
 {
     struct cuts k = { .column = c, .path = mpr_alloc(l->rows, sizeof *k.path) };
     struct mpr_value *value = mpr_alloc(l->rows, sizeof *value);
-    for (size_t i = 0; i < l->rows; i++) value[i] = mpr_table_cell(l->table, c, row_of(l, i));
+    for (size_t i = 0; i < l->rows; i++)
+        value[i] = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
     if (l->style->naming && l->style->naming->user_frames)
         mpr_distinct_paths(&k.arena, l->style->naming->user_frames, l->table->by, value, l->rows);
     for (size_t i = 0; i < l->rows; i++) {
         const struct mpr_value *v = &value[i];
-        const bool is_path = v->type == MPR_PATH && v->state == MPR_KNOWN && v->path.depth;
-        k.path[i] = (struct mpr_cut){ .text = is_path ? NULL : cell_text(l->table, v, false),
+        k.path[i] = (struct mpr_cut){ .text = text_of(l, i, c),
                                       .caller = v->caller ? v->caller : "",
                                       .lead = v->type == MPR_PATH ? v->lead : 0 };
-        if (is_path) k.path[i].path = v->path;
+        if (!k.path[i].text) k.path[i].path = v->path;
         const int width = (int)mpr_cut_columns(&k.path[i]);
         if (width > k.longest) k.longest = width;
     }
@@ -416,18 +409,19 @@ void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style
     struct line l = { .out = out, .table = t, .style = style, .indent = t->flush ? 0 : INDENT };
     l.rows = mpr_table_shown(t, style->top, MPR_IN_TEXT);
     if (!t->rows) return;
-    measure_numbers(&l);
+    write_cells(&l);
     cut_paths(&l);
     if (t->title) heading(&l);
     for (size_t i = 0; i < l.rows; i++) one_row(&l, i);
     if (l.rows < t->rows && !t->partial) rest(&l);
     if (t->total) sum_row(&l, t->total, 0);
     for (struct cuts *k = l.cuts; k < l.cuts + PATHS && k->column; k++) {
-        for (size_t i = 0; i < l.rows; i++) free((char *)k->path[i].text);
         for (size_t i = 0; k->text && i < l.rows; i++) free(k->text[i]);
         free(k->path);
         free(k->text);
         mpr_arena_free(&k->arena);
     }
+    for (size_t i = 0; i < l.rows * t->columns; i++) free(l.text[i]);
+    free(l.text);
     free(l.number);
 }
