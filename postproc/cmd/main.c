@@ -128,7 +128,7 @@ static const char *suggestion(const char *name)
 /* ---- the program's own options */
 
 struct arguments {
-    const struct command *list; /* of the commands that may follow */
+    const struct command *list; /* the commands that may follow */
     int command;                /* its place in argv */
     uint64_t memory;
     bool summary; /* no command is needed */

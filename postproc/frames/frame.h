@@ -133,4 +133,13 @@ static inline struct mpr_path mpr_frame_alone(const struct mpr_frame *const *fra
 /* The texts of a path joined by " > "; "" for none. */
 const char *mpr_frame_path_text(struct mpr_arena *arena, struct mpr_path path);
 
+/* ---- patterns of names and paths, as hidden_frames.def and users write them */
+
+/* Returns true if the pattern matches the whole text.  * is any text. */
+bool mpr_pattern_matches(const char *pattern, const char *text);
+
+/* The same for a path whose names are joined by " > ": "step *", "** > forward".  * is any text of
+ * one name, ** any text of any names.  "** > " at the beginning may also match nothing. */
+bool mpr_pattern_matches_path(const char *pattern, const char *path);
+
 #endif

@@ -8,7 +8,6 @@
 #include "alloc.h"
 #include "basename.h"
 #include "index.h"
-#include "pattern.h"
 
 enum kind {
     KIND_OWN,
@@ -169,15 +168,11 @@ struct word {
     size_t length;
 };
 
-static bool is(struct word word, const char *text)
+/* @list: words, each with a blank before and after it */
+static bool is_one_of(struct word word, const char *list)
 {
-    return strlen(text) == word.length && memcmp(word.at, text, word.length) == 0;
-}
-
-static bool is_one_of(struct word word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (is(word, list[i])) return true;
+    for (const char *at = list; (at = memmem(at, strlen(at), word.at, word.length)); at++)
+        if (at[-1] == ' ' && at[word.length] == ' ') return true;
     return false;
 }
 
@@ -197,23 +192,16 @@ static size_t words_of(const char *name, struct word *word, size_t room)
 }
 
 /* Words that only functions of allocators have in their names. */
-static const char *const allocating[] = {
-    "malloc",   "calloc",       "realloc",  "memalign", "mallocx", "rallocx", "xallocx", "sallocx",
-    "dallocx",  "sdallocx",     "nallocx",  "zalloc",   "valloc",  "pvalloc", "mallocn", "reallocn",
-    "reallocf", "reallocarray", "recalloc", "rezalloc", "free",    "cfree",   "dealloc"
-};
-
+static const char allocating[] =
+    " malloc calloc realloc memalign mallocx rallocx xallocx sallocx dallocx sdallocx nallocx "
+    "zalloc valloc pvalloc mallocn reallocn reallocf reallocarray recalloc rezalloc free cfree "
+    "dealloc ";
 /* Words that functions of an interface and of other programs have in their names. */
-static const char *const operators[] = { "new",         "newarray", "delete",
-                                         "deletearray", "strdup",   "strndup" };
-
+static const char operators[] = " new newarray delete deletearray strdup strndup ";
 /* Words that an interface adds to the name of an allocating function. */
-static const char *const qualifiers[] = { "je",      "aligned", "at",     "posix",   "small",
-                                          "heap",    "theap",   "zeroed", "zero",    "default",
-                                          "usable",  "size",    "sized",  "nothrow", "generic",
-                                          "n",       "rust",    "alloc",  "page",    "skip",
-                                          "handler", "hard",    "arena",  "large",   "independent",
-                                          "pool",    "ex" };
+static const char qualifiers[] =
+    " je aligned at posix small heap theap zeroed zero default usable size sized nothrow generic n "
+    "rust alloc page skip handler hard arena large independent pool ex ";
 
 /* Returns true if the words are a name of an allocator's interface without its prefix: malloc,
  * posix_memalign, aligned_alloc, heap_zalloc_aligned_at.
@@ -223,49 +211,36 @@ static bool is_interface(const struct word *word, size_t words, bool with_operat
     bool found = false;
     for (size_t i = 0; i < words; i++) {
         const bool aligned_alloc =
-            is(word[i], "alloc") && i && (is(word[i - 1], "aligned") || is(word[i - 1], "rust"));
-        if (aligned_alloc || is_one_of(word[i], allocating, COUNT(allocating)) ||
-            (with_operators && is_one_of(word[i], operators, COUNT(operators))))
+            i && is_one_of(word[i], " alloc ") && is_one_of(word[i - 1], " aligned rust ");
+        if (aligned_alloc || is_one_of(word[i], allocating) ||
+            (with_operators && is_one_of(word[i], operators)))
             found = true;
-        else if (!is_one_of(word[i], qualifiers, COUNT(qualifiers))) return false;
+        else if (!is_one_of(word[i], qualifiers)) return false;
     }
-    return found;
-}
-
-/* The prefix is words of the name: je_malloc, _rjem_je_malloc_default, duckdb_je_malloc. */
-static bool has_prefix_word(const struct word *word, size_t words)
-{
-    static const char *const prefixes[] = { "je", "rjem", "mi", "tc", "sn" };
-    for (size_t i = 0; i + 1 < words; i++)
-        if (is_one_of(word[i], prefixes, COUNT(prefixes)))
-            return is_interface(word + i + 1, words - i - 1, i == 0);
-    return false;
-}
-
-/* The prefix is a part of the first word: dlmalloc, nedmalloc, rpaligned_alloc. */
-static bool has_joined_prefix(struct word *word, size_t words)
-{
-    static const char *const prefixes[] = { "dl", "nedp", "ned", "rp", "xx" };
-    const struct word first = word[0];
-    bool found = false;
-    for (size_t i = 0; i < COUNT(prefixes) && !found; i++) {
-        const size_t length = strlen(prefixes[i]);
-        if (first.length <= length || memcmp(first.at, prefixes[i], length) != 0) continue;
-        word[0] = (struct word){ first.at + length, first.length - length };
-        found = is_interface(word, words, false);
-    }
-    word[0] = first;
     return found;
 }
 
 /* Returns true for a function of an allocator's interface that a program has linked under names
- * with a prefix: je_malloc, duckdb_je_malloc, mi_heap_zalloc_aligned, dlmalloc.  A prefix alone is
- * not enough: tc_alloc_tiles is another program's function. */
+ * with a prefix: je_malloc, _rjem_je_malloc_default, mi_heap_zalloc_aligned, dlmalloc.  A prefix
+ * alone is not enough: tc_alloc_tiles is another program's function. */
 static bool is_allocator(const char *function)
 {
+    static const char *const joined[] = { "dl", "nedp", "ned", "rp", "xx" };
     struct word word[8];
     const size_t words = words_of(function, word, COUNT(word));
-    return words && (has_prefix_word(word, words) || has_joined_prefix(word, words));
+    size_t prefix = 0;
+    if (!words) return false;
+    while (prefix + 1 < words && !is_one_of(word[prefix], " je rjem mi tc sn ")) prefix++;
+    if (prefix + 1 < words && is_interface(word + prefix + 1, words - prefix - 1, prefix == 0))
+        return true;
+    const struct word first = word[0];
+    for (size_t i = 0; i < COUNT(joined); i++) {
+        const size_t length = strlen(joined[i]);
+        if (first.length <= length || memcmp(first.at, joined[i], length) != 0) continue;
+        word[0] = (struct word){ first.at + length, first.length - length };
+        if (is_interface(word, words, false)) return true;
+    }
+    return false;
 }
 
 /* ---- the kind of a frame */

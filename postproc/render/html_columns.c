@@ -96,31 +96,23 @@ static void heap_columns(struct mpr_blob *b, const struct mpr_heap_timeline *h)
     holder_columns(b, h->holder, h->holders);
 }
 
-/* Writes how many call stacks there are, the depth of each, and then the frames of all. */
-static void stack_columns(struct mpr_blob *b, const struct mpr_timeline *t)
-{
-    mpr_blob_number(b, t->stacks);
-    for (size_t i = 0; i < t->stacks; i++) mpr_blob_number(b, t->stack[i].depth);
-    for (size_t i = 0; i < t->stacks; i++)
-        for (size_t k = 0; k < t->stack[i].depth; k++) mpr_blob_number(b, t->stack[i].frame[k]);
-}
-
-static void device_columns(struct mpr_blob *b, const struct mpr_device_account *a)
-{
-    account_columns(b, a->instant, a->instants);
-    for (size_t i = 0; i < a->parts; i++)
-        for (size_t k = 0; k < a->instants; k++)
-            mpr_blob_delta(b, (uint64_t)a->part[i].bytes[k],
-                           k ? (uint64_t)a->part[i].bytes[k - 1] : 0);
-}
-
 void mpr_html_levels(FILE *out, const struct mpr_timeline *t, size_t log)
 {
     struct mpr_blob b = { 0 };
     for (size_t i = 0; i < t->heaps; i++) heap_columns(&b, &t->heap[i]);
     instance_columns(&b, t->instance, t->instances);
-    for (size_t i = 0; i < t->accounts; i++) device_columns(&b, &t->account[i]);
-    stack_columns(&b, t);
+    for (const struct mpr_device_account *a = t->account; a < t->account + t->accounts; a++) {
+        account_columns(&b, a->instant, a->instants);
+        for (size_t i = 0; i < a->parts; i++)
+            for (size_t k = 0; k < a->instants; k++)
+                mpr_blob_delta(&b, (uint64_t)a->part[i].bytes[k],
+                               k ? (uint64_t)a->part[i].bytes[k - 1] : 0);
+    }
+    /* How many call stacks there are, the depth of each, and then the frames of all. */
+    mpr_blob_number(&b, t->stacks);
+    for (size_t i = 0; i < t->stacks; i++) mpr_blob_number(&b, t->stack[i].depth);
+    for (size_t i = 0; i < t->stacks; i++)
+        for (size_t k = 0; k < t->stack[i].depth; k++) mpr_blob_number(&b, t->stack[i].frame[k]);
     write_blob(out, &b, log, "levels");
 }
 
@@ -159,19 +151,6 @@ enum { SEGMENTS = 4096, PINS = 12 }; /* limits for one instant */
 
 MPR_COMPARE(by_address, struct mpr_segment, mpr_compare(a->addr, b->addr))
 
-/* Keeps the segments with most free bytes if there are too many.  They are in order of address
- * because most are the same at several instants, and gzip finds equal sequences. */
-static uint64_t add_rows(struct mpr_page_segments *out, const struct mpr_segments_device *d)
-{
-    const size_t first = out->rows, count = d->segments < SEGMENTS ? d->segments : SEGMENTS;
-    for (size_t i = 0; i < count; i++) {
-        MPR_GROW(out->row, out->rows, out->row_cap);
-        out->row[out->rows++] = d->segment[i];
-    }
-    if (count) qsort(out->row + first, count, sizeof *out->row, by_address);
-    return count;
-}
-
 /* Returns the index of a path, which is added if it is new. */
 static size_t path_index(struct mpr_page_segments *out, struct mpr_path path, const char *caller)
 {
@@ -184,11 +163,19 @@ static size_t path_index(struct mpr_page_segments *out, struct mpr_path path, co
     return out->paths++;
 }
 
-static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segments_device *d,
-                         const struct mpr_naming *naming)
+/* Keeps the segments with most free bytes if there are too many.  They are in order of address
+ * because most are the same at several instants, and gzip finds equal sequences. */
+static void add_instant(struct mpr_page_segments *out, const struct mpr_segments_device *d,
+                        bool at_oom, uint64_t since, const struct mpr_naming *naming)
 {
+    const size_t first = out->rows, rows = d->segments < SEGMENTS ? d->segments : SEGMENTS,
+                 pins = d->pins < PINS ? d->pins : PINS;
     struct mpr_value name[PINS];
-    const size_t pins = d->pins < PINS ? d->pins : PINS;
+    for (size_t i = 0; i < rows; i++) {
+        MPR_GROW(out->row, out->rows, out->row_cap);
+        out->row[out->rows++] = d->segment[i];
+    }
+    if (rows) qsort(out->row + first, rows, sizeof *out->row, by_address);
     for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path);
     mpr_distinct_paths(&out->arena, naming->user_frames, MPR_GROUP_RANGE, name, pins);
     for (size_t i = 0; i < pins; i++) {
@@ -198,19 +185,11 @@ static uint64_t add_pins(struct mpr_page_segments *out, const struct mpr_segment
         out->pin[out->pins++] =
             (struct mpr_page_pin){ path, p->free, p->segments, p->blocks, p->bytes };
     }
-    return pins;
-}
-
-static void add_instant(struct mpr_page_segments *out, const struct mpr_segments_device *d,
-                        bool at_oom, uint64_t since, const struct mpr_naming *naming)
-{
-    struct mpr_page_instant instant = { d->index,    at_oom,        since,     d->time,
-                                        d->segments, d->bytes,      d->live,   d->split_free,
-                                        d->idle,     d->graph_free, d->outside };
-    instant.rows = add_rows(out, d);
-    instant.pins = add_pins(out, d, naming);
     MPR_GROW(out->instant, out->instants, out->instant_cap);
-    out->instant[out->instants++] = instant;
+    out->instant[out->instants++] =
+        (struct mpr_page_instant){ d->index,   at_oom,  since,         d->time, d->segments,
+                                   d->bytes,   d->live, d->split_free, d->idle, d->graph_free,
+                                   d->outside, rows,    pins };
 }
 
 void mpr_page_segments_fill(struct mpr_page_segments *out, const struct mpr_timeline *t,

@@ -11,7 +11,7 @@
         .key = name, .type = MPR_BYTES, MPR_FIELD(mpr_reading, value[which]), .unless = rule       \
     }
 #define VALUE(name, which) VALUE_UNLESS(name, which, MPR_UNKNOWN_AT_MAX)
-/* Older logs do not have it. */
+/* Absent in logs of older versions. */
 #define NEWER(name, which) VALUE_UNLESS(name, which, MPR_ABSENT_AT_MAX)
 #define TIME                                                                                       \
     {                                                                                              \

@@ -10,7 +10,6 @@
 #include "amount.h"
 #include "nearest.h"
 #include "numbered_names.h"
-#include "pattern.h"
 #include "user_frame.h"
 #include "utf8.h"
 
