@@ -58,18 +58,14 @@ static const struct mpr_cmdline cmdline = {
 
 /* ---- timelines */
 
-struct findings {
-    struct mpr_insights **of;              /* by run; NULL if they were not read */
-    struct mpr_insights_reading **reading; /* by run: begun with the timeline; or NULL */
-    struct mpr_processes processes;
-};
-
 struct runs {
     struct mpr_timeline *at;
     size_t count;
     bool incomplete;
-    bool with_findings; /* of each log, from the same replay as its timeline */
-    struct findings findings;
+    bool with_findings;                    /* of each log, from the same replay as its timeline */
+    struct mpr_insights **insights;        /* by run; NULL if they were not read */
+    struct mpr_insights_reading **reading; /* by run: begun with the timeline; or NULL */
+    struct mpr_processes processes;
     struct mpr_timeline_options options;
 };
 
@@ -78,15 +74,14 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 {
     struct runs *runs = to;
     struct mpr_timeline *t = &runs->at[runs->count];
-    struct findings *f = &runs->findings;
     if (runs->with_findings) {
         struct mpr_insights *in = mpr_alloc(1, sizeof *in);
-        if (mpr_page_log_read(t, in, &f->reading[runs->count], path, &runs->options, progress,
+        if (mpr_page_log_read(t, in, &runs->reading[runs->count], path, &runs->options, progress,
                               error) != 0) {
             free(in);
             return -1;
         }
-        f->of[runs->count] = in;
+        runs->insights[runs->count] = in;
     } else if (mpr_timeline_read(t, path, &runs->options, progress, error) != 0) return -1;
     runs->incomplete |= t->summary.incomplete;
     runs->count++;
@@ -164,18 +159,17 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
 static void read_findings(struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();
-    struct findings *f = &runs->findings;
-    const struct mpr_processes *processes = runs->count > 1 ? &f->processes : NULL;
+    const struct mpr_processes *processes = runs->count > 1 ? &runs->processes : NULL;
     const size_t killed = find_killed(runs);
     struct mpr_error error;
-    if (processes) read_processes(runs, &f->processes);
+    if (processes) read_processes(runs, &runs->processes);
     for (size_t i = 0; i < runs->count; i++) {
-        if (f->reading[i]) mpr_insights_finish(f->reading[i], processes, &progress);
+        if (runs->reading[i]) mpr_insights_finish(runs->reading[i], processes, &progress);
         else if (runs->count <= FOUND_LOGS || i == page->base || i == page->now || i == killed) {
             struct mpr_insights *in = mpr_alloc(1, sizeof *in);
             if (mpr_insights_read(in, runs->at[i].summary.path, processes, true, &progress,
                                   &error) == 0)
-                f->of[i] = in;
+                runs->insights[i] = in;
             else free(in);
         }
     }
@@ -195,7 +189,7 @@ static int write_page(struct mpr_output *output, struct runs *runs)
     mpr_outlier_peers(runs->at, runs->count, alike);
     page.alike = alike;
     read_findings(runs, &page);
-    page.insights = (const struct mpr_insights *const *)runs->findings.of;
+    page.insights = (const struct mpr_insights *const *)runs->insights;
     struct mpr_verdict verdict = { .of = NULL };
     if (page.diff) {
         mpr_verdict_find(&verdict, &diff, page.naming, page.insights[page.base],
@@ -228,20 +222,20 @@ int mpr_cmd_html(int argc, char **argv)
     const size_t count = a.logs.paths.count;
     struct runs runs = { .at = mpr_alloc(count, sizeof *runs.at),
                          .with_findings = count <= FOUND_LOGS,
-                         .findings = { .of = mpr_alloc(count, sizeof *runs.findings.of),
-                                       .reading = mpr_alloc(count, sizeof *runs.findings.reading) },
+                         .insights = mpr_alloc(count, sizeof *runs.insights),
+                         .reading = mpr_alloc(count, sizeof *runs.reading),
                          .options = count > DETAILED_LOGS ? small : detailed };
     runs.options.naming = &a.output.naming;
     mpr_logs_each(&a.logs, add, &runs);
     a.logs.failed |= !runs.count || write_page(&a.output, &runs) != 0;
     for (size_t i = 0; i < runs.count; i++) {
         mpr_timeline_free(&runs.at[i]);
-        if (runs.findings.of[i]) mpr_insights_free(runs.findings.of[i]);
-        free(runs.findings.of[i]);
+        if (runs.insights[i]) mpr_insights_free(runs.insights[i]);
+        free(runs.insights[i]);
     }
-    free(runs.findings.of);
-    free(runs.findings.reading);
-    mpr_processes_free(&runs.findings.processes);
+    free(runs.insights);
+    free(runs.reading);
+    mpr_processes_free(&runs.processes);
     free(runs.at);
     return mpr_args_close(&a, runs.incomplete ? MPR_EXIT_INCOMPLETE : MPR_EXIT_FINE);
 }

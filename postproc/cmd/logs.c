@@ -144,16 +144,6 @@ static void fail(struct mpr_logs *logs, const struct mpr_error *error)
     logs->failed = true;
 }
 
-/* "python3 train.py" */
-static const char *command_of(struct mpr_arena *arena, const struct mpr_process_info *process)
-{
-    enum { MAX_ARGUMENTS = 8, MAX_LENGTH = 60 };
-    const char *text = process->argc ? mpr_basename(process->argv[0]) : "unknown program";
-    for (size_t i = 1; i < process->argc && i < MAX_ARGUMENTS; i++)
-        text = mpr_arena_format(arena, "%s %s", text, process->argv[i]);
-    return mpr_utf8_shortened(arena, text, MAX_LENGTH);
-}
-
 /* "rank 3, pid 4242" */
 static const char *number_of(struct mpr_arena *arena, const struct mpr_process_info *process)
 {
@@ -221,21 +211,6 @@ static void select_processes(struct mpr_logs *logs)
 
 /* ---- --heap */
 
-static void say_no_heap(const struct mpr_logs *logs, const struct mpr_log_heaps *heaps)
-{
-    struct mpr_arena arena = { 0 };
-    const char *text = "";
-    for (unsigned i = 0; i < MPR_LOG_HEAPS; i++)
-        if (heaps->there[i])
-            text = mpr_arena_format(&arena, "%s%s%s", text, *text ? ", " : "",
-                                    mpr_heap_name((uint8_t)i));
-    if (*text) mpr_cmd_say("no log has the heap %s; found: %s", mpr_heap_name(logs->heap), text);
-    else
-        mpr_cmd_say("no log has the heap %s: no allocations were recorded",
-                    mpr_heap_name(logs->heap));
-    mpr_arena_free(&arena);
-}
-
 /* Removes logs that cannot be read, and all logs if none has the heap.  Reads no
  * further log once one has it. */
 static void check_heap(struct mpr_logs *logs)
@@ -255,7 +230,13 @@ static void check_heap(struct mpr_logs *logs)
     mpr_bar_clear();
     keep(&logs->paths, kept);
     if (has <= 0 && logs->paths.count) {
-        say_no_heap(logs, &heaps);
+        const char *found = "", *name = mpr_heap_name(logs->heap);
+        for (unsigned i = 0; i < MPR_LOG_HEAPS; i++)
+            if (heaps.there[i])
+                found = mpr_arena_format(&arena, "%s%s%s", found, *found ? ", " : "",
+                                         mpr_heap_name((uint8_t)i));
+        mpr_cmd_say("no log has the heap %s%s%s", name,
+                    *found ? "; found: " : ": no allocations were recorded", found);
         memset(kept, 0, logs->paths.count * sizeof *kept);
         keep(&logs->paths, kept);
     }
@@ -285,6 +266,10 @@ static void say_which(const struct mpr_logs *logs, const struct candidate *log)
     const struct mpr_log_outcome *end = &log->end;
     struct mpr_number size;
     const bool has_heap = logs->heap && !end->lacks;
+    enum { MAX_ARGUMENTS = 8, MAX_LENGTH = 60 };
+    const char *command = process->argc ? mpr_basename(process->argv[0]) : "unknown program";
+    for (size_t i = 1; i < process->argc && i < MAX_ARGUMENTS; i++)
+        command = mpr_arena_format(&arena, "%s %s", command, process->argv[i]);
     const char *among =
         has_heap ? mpr_arena_format(&arena, " among those with %s", mpr_heap_name(logs->heap)) : "";
     const char *reason = end->failed != MPR_NEVER
@@ -292,7 +277,7 @@ static void say_which(const struct mpr_logs *logs, const struct candidate *log)
                              : mpr_arena_format(&arena, "the largest peak%s, %s", among,
                                                 mpr_units_size(&size, end->peak));
     mpr_cmd_say("%zu logs; showing %s, %s (%s); --pid%s choose%s another", logs->paths.count,
-                number_of(&arena, process), command_of(&arena, process), reason,
+                number_of(&arena, process), mpr_utf8_shortened(&arena, command, MAX_LENGTH), reason,
                 *process->rank ? " or --rank" : "", *process->rank ? "" : "s");
     mpr_arena_free(&arena);
 }

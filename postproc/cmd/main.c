@@ -241,25 +241,21 @@ static void check_options(int argc, char **argv)
 
 /* ---- the summary, whose name may be left out */
 
-/* Returns true for an option of this program, or a prefix of one, which argp also takes. */
-static bool is_own(const char *arg)
-{
-    static const char *const name[] = { "--max-memory", "--verbose", "--help", "--usage",
-                                        "--version" };
-    const size_t length = strcspn(arg, "=");
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-        if (length > 2 && strncmp(arg, name[i], length) == 0) return true;
-    return arg[1] != '-' && strchr("mv?V", arg[1]);
-}
-
 /* Returns the index of the summary's first option in a command line such as "--width 80 LOG", or 0
  * if a command is named, or no file follows. */
 static int summary_options_at(int argc, char **argv)
 {
+    static const char *const name[] = { "--max-memory", "--verbose", "--help", "--usage",
+                                        "--version" };
     int at = 1;
-    while (at < argc && argv[at][0] == '-' && is_own(argv[at])) {
-        /* The value of an own option may be the next word: "-m 100", "--max-memory 100". */
+    while (at < argc && argv[at][0] == '-') {
+        /* An own option may be a prefix, and its value the next word: "-m 100", "--max-m 100". */
         const char *arg = argv[at];
+        const size_t length = strcspn(arg, "=");
+        bool own = arg[1] != '-' && strchr("mv?V", arg[1]);
+        for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+            own |= length > 2 && strncmp(arg, name[i], length) == 0;
+        if (!own) break;
         const bool alone =
             arg[1] == 'm' ? !arg[2] : strncmp(arg, "--m", 3) == 0 && !strchr(arg, '=');
         at += alone ? 2 : 1;

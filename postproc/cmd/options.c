@@ -133,32 +133,29 @@ bool mpr_instant_is_named(const char *text)
            mpr_named_instant_parse(text);
 }
 
-static int find_time_of_day(const char *text, const char *path, struct mpr_instant *at,
-                            struct mpr_error *error)
+int mpr_instant_find(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
+                     const struct mpr_progress *progress, struct mpr_instant *at,
+                     struct mpr_error *error)
 {
-    struct mpr_log *log;
-    if (mpr_log_open(&log, path, error) != 0) return -1;
-    const uint64_t start = mpr_log_header(log)->start.real;
-    mpr_log_close(log);
+    struct mpr_log *opened;
+    *at = MPR_INSTANT_AT(otherwise);
+    if (!text) return 0;
+    if (!is_time_of_day(text))
+        return mpr_instant_parse(text, at)
+                   ? 0
+                   : mpr_named_instant_find(log, text, heap, progress, at, error);
+    if (mpr_log_open(&opened, log, error) != 0) return -1;
+    const uint64_t start = mpr_log_header(opened)->start.real;
+    mpr_log_close(opened);
     if (!start)
         return mpr_fail(
             error,
             "%s: this log does not have the clock time at which the process started; give a time since the "
             "start, such as 12.5s",
-            path);
+            log);
     if (!mpr_instant_from_wall(text, start, at))
-        return mpr_fail(error, "%s: %s is earlier than the start of the process", path, text);
+        return mpr_fail(error, "%s: %s is earlier than the start of the process", log, text);
     return 0;
-}
-
-int mpr_instant_find(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
-                     const struct mpr_progress *progress, struct mpr_instant *at,
-                     struct mpr_error *error)
-{
-    *at = MPR_INSTANT_AT(otherwise);
-    if (text && is_time_of_day(text)) return find_time_of_day(text, log, at, error);
-    if (!text || mpr_instant_parse(text, at)) return 0;
-    return mpr_named_instant_find(log, text, heap, progress, at, error);
 }
 
 int mpr_instant_span(const char *from, const char *to, const char *log, uint8_t heap,

@@ -55,23 +55,6 @@ size_t mpr_frame_words(const struct mpr_frame *f, struct mpr_frame_word word[MPR
     return words;
 }
 
-static const char *text_of(struct mpr_arena *arena, const struct mpr_frame *f)
-{
-    struct mpr_frame_word word[MPR_FRAME_WORDS];
-    const size_t words = mpr_frame_words(f, word);
-    const char *text = "";
-    for (size_t i = 0; i < words; i++) {
-        const struct mpr_frame_word *w = &word[i];
-        const char *one = w->text;
-        if (w->line != MPR_ANY_LINE)
-            one =
-                mpr_arena_format(arena, "%s%s:%" PRIu64 "%s", w->open, w->text, w->line, w->close);
-        else if (*w->open) one = mpr_arena_format(arena, "%s%s%s", w->open, w->text, w->close);
-        text = i ? mpr_arena_format(arena, "%s %s", text, one) : one;
-    }
-    return text;
-}
-
 /* ---- frames */
 
 static struct mpr_frame *made(struct mpr_arena *arena, const struct mpr_frame *fields)
@@ -91,7 +74,20 @@ const struct mpr_frame *mpr_frame_new(struct mpr_arena *arena, struct mpr_frame 
     frame->path = or_none(fields.path);
     frame->file = or_none(fields.file);
     frame->object = or_none(fields.object);
-    if (!fields.text) frame->text = text_of(arena, frame);
+    if (fields.text) return frame;
+    struct mpr_frame_word word[MPR_FRAME_WORDS];
+    const size_t words = mpr_frame_words(frame, word);
+    const char *text = "";
+    for (size_t i = 0; i < words; i++) {
+        const struct mpr_frame_word *w = &word[i];
+        const char *one = w->text;
+        if (w->line != MPR_ANY_LINE)
+            one =
+                mpr_arena_format(arena, "%s%s:%" PRIu64 "%s", w->open, w->text, w->line, w->close);
+        else if (*w->open) one = mpr_arena_format(arena, "%s%s%s", w->open, w->text, w->close);
+        text = i ? mpr_arena_format(arena, "%s %s", text, one) : one;
+    }
+    frame->text = text;
     return frame;
 }
 

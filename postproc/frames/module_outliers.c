@@ -21,25 +21,6 @@ struct part {
     bool estimated;
 };
 
-struct parts {
-    struct part *part;
-    size_t parts, cap;
-};
-
-/* Adds a part for each number in the path of the row's module. */
-static void split(struct parts *all, const struct mpr_row *row)
-{
-    struct mpr_name_number place[IN_A_PATH];
-    const struct mpr_frame *frame = mpr_frame_module(row->path);
-    const size_t places = frame && row->bytes ? mpr_numbers_find(frame, place, IN_A_PATH) : 0;
-    for (size_t i = 0; i < places; i++) {
-        MPR_GROW(all->part, all->parts, all->cap);
-        all->part[all->parts++] =
-            (struct part){ frame->module, place[i].from, place[i].to,   place[i].number,
-                           row->bytes,    row->blocks,   row->estimated };
-    }
-}
-
 static int compare_places(const struct part *a, const struct part *b)
 {
     const int order = mpr_compare(a->before, b->before);
@@ -47,24 +28,6 @@ static int compare_places(const struct part *a, const struct part *b)
 }
 
 MPR_COMPARE(by_place, struct part, compare_places(a, b) ?: mpr_compare(a->number, b->number))
-
-/* Parts of one subtree become one. */
-static void merge(struct parts *all)
-{
-    size_t kept = 0;
-    if (all->parts) qsort(all->part, all->parts, sizeof *all->part, by_place);
-    for (size_t i = 0; i < all->parts; i++) {
-        struct part *last = kept ? &all->part[kept - 1] : NULL;
-        if (last && by_place(last, &all->part[i]) == 0) {
-            last->bytes += all->part[i].bytes;
-            last->blocks += all->part[i].blocks;
-            last->estimated |= all->part[i].estimated;
-        } else all->part[kept++] = all->part[i];
-    }
-    all->parts = kept;
-}
-
-/* ---- outliers */
 
 /* Adds the outliers among modules that differ only in the number, and returns how many there are.
  * An outlier must exceed the median by a twentieth of `whole`. */
@@ -102,16 +65,35 @@ MPR_COMPARE(by_bytes, struct mpr_module_outlier,
 struct mpr_module_outlier *mpr_module_outliers(struct mpr_arena *arena, const struct mpr_row *row,
                                                size_t rows, uint64_t whole, size_t *subtrees)
 {
-    struct parts all = { 0 };
-    for (size_t i = 0; i < rows; i++) split(&all, &row[i]);
-    merge(&all);
-    struct mpr_module_outlier *out = mpr_arena_alloc(arena, all.parts * sizeof *out);
+    struct part *part = NULL;
+    size_t parts = 0, cap = 0, kept = 0;
+    for (const struct mpr_row *r = row; r < row + rows; r++) {
+        struct mpr_name_number place[IN_A_PATH];
+        const struct mpr_frame *frame = mpr_frame_module(r->path);
+        const size_t places = frame && r->bytes ? mpr_numbers_find(frame, place, IN_A_PATH) : 0;
+        for (size_t i = 0; i < places; i++) {
+            MPR_GROW(part, parts, cap);
+            part[parts++] =
+                (struct part){ frame->module, place[i].from, place[i].to, place[i].number,
+                               r->bytes,      r->blocks,     r->estimated };
+        }
+    }
+    if (parts) qsort(part, parts, sizeof *part, by_place);
+    for (size_t i = 0; i < parts; i++) { /* parts of one subtree become one */
+        struct part *last = kept ? &part[kept - 1] : NULL;
+        if (last && by_place(last, &part[i]) == 0) {
+            last->bytes += part[i].bytes;
+            last->blocks += part[i].blocks;
+            last->estimated |= part[i].estimated;
+        } else part[kept++] = part[i];
+    }
+    struct mpr_module_outlier *out = mpr_arena_alloc(arena, kept * sizeof *out);
     *subtrees = 0;
-    for (size_t i = 0, to; i < all.parts; i = to) {
-        for (to = i + 1; to < all.parts && compare_places(&all.part[i], &all.part[to]) == 0;) to++;
-        *subtrees += add_outliers(arena, &all.part[i], to - i, whole, &out[*subtrees]);
+    for (size_t i = 0, to; i < kept; i = to) {
+        for (to = i + 1; to < kept && compare_places(&part[i], &part[to]) == 0;) to++;
+        *subtrees += add_outliers(arena, &part[i], to - i, whole, &out[*subtrees]);
     }
     if (*subtrees) qsort(out, *subtrees, sizeof *out, by_bytes);
-    free(all.part);
+    free(part);
     return out;
 }

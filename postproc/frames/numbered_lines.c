@@ -108,24 +108,19 @@ static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i
     fputc('\2', out);
 }
 
-/* Names may be any bytes, also marks, and many paths may have the same very long names. */
-static bool can_be_marked(const struct mpr_row *row)
-{
-    size_t bytes = 0;
-    for (size_t k = 0; k < row->path.depth; k++) {
-        bytes += strlen(row->path.frame[k]->text);
-        if (bytes > MAX_PATH || strpbrk(row->path.frame[k]->text, "\1\2\3")) return false;
-    }
-    return true;
-}
-
 static void split(struct mpr_arena *arena, struct item *i)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
-    const size_t depth = can_be_marked(&i->line.row) ? i->line.row.path.depth : 0;
-    for (size_t k = 0; k < depth; k++) skeleton_of(out, i->line.row.path.frame[k], i);
+    const struct mpr_path path = i->line.row.path;
+    /* Names may be any bytes, also marks, and many paths may have the same very long names. */
+    size_t depth = path.depth, length = 0;
+    for (size_t k = 0; k < depth; k++) {
+        length += strlen(path.frame[k]->text);
+        if (length > MAX_PATH || strpbrk(path.frame[k]->text, "\1\2\3")) depth = 0;
+    }
+    for (size_t k = 0; k < depth; k++) skeleton_of(out, path.frame[k], i);
     fputs(i->line.caller, out);
     mpr_text_close(out);
     i->skeleton = i->places ? mpr_arena_text(arena, text) : "";

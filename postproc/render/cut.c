@@ -331,15 +331,6 @@ static int by_text(const void *left, const void *right)
     return order ? order : strcmp(a->source[WHOLE].text, b->source[WHOLE].text);
 }
 
-/* Moves on to the next amount with another text. */
-static void show_more(struct cell *c)
-{
-    const char *before = source(c);
-    while (c->amount < WHOLE && strcmp(source(c), before) == 0) c->amount++;
-    free(c->marked);
-    c->marked = marks_of(c);
-}
-
 /* Marks where two sources differ: the first difference, or the last one.  A few bytes before it are
  * also marked. */
 static void mark_difference(struct cell *a, const struct cell *b, bool last)
@@ -388,7 +379,12 @@ static void distinguish(struct cell *cell, size_t cells, size_t width, int round
 {
     const bool last = round >= ROUNDS / 2;
     for (int more = LINE; more < WHOLE && any_equal(cell, cells); more++) {
-        for (size_t i = 0; i < cells; i++) show_more(&cell[i]);
+        for (struct cell *c = cell; c < cell + cells; c++) {
+            const char *before = source(c);
+            while (c->amount < WHOLE && strcmp(source(c), before) == 0) c->amount++;
+            free(c->marked);
+            c->marked = marks_of(c);
+        }
         qsort(cell, cells, sizeof *cell, by_text);
     }
     for (size_t i = 0; i < cells; i++) {

@@ -153,18 +153,6 @@ void mpr_database_process(struct mpr_database *db, uint64_t process) { db->proce
 
 /* ---- tables */
 
-static const char *type_of(const struct mpr_column *c)
-{
-    switch (c->type) {
-    case MPR_SHARE: return "REAL";
-    case MPR_WORD:
-    case MPR_TEXT:
-    case MPR_PATH:
-    case MPR_NUMBERS: return "TEXT";
-    default: return "INTEGER";
-    }
-}
-
 /* The table of processes has these columns, which are the same in all rows of a process. */
 static bool is_left_out(const struct mpr_column *c)
 {
@@ -184,7 +172,12 @@ static sqlite3_stmt *add_table(struct mpr_database *db, const struct mpr_export_
     fprintf(values, "INSERT INTO %s VALUES (?", t->name);
     for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++) {
         if (is_left_out(c)) continue;
-        fprintf(columns, ", %s %s", c->key, type_of(c));
+        const bool text = c->type == MPR_WORD || c->type == MPR_TEXT || c->type == MPR_PATH ||
+                          c->type == MPR_NUMBERS;
+        fprintf(columns, ", %s %s", c->key,
+                text                   ? "TEXT"
+                : c->type == MPR_SHARE ? "REAL"
+                                       : "INTEGER");
         fputs(",?", values);
     }
     if (*t->key) fprintf(columns, ", PRIMARY KEY (process_id, %s)", t->key);

@@ -16,19 +16,15 @@ void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
 
 /* ---- wrapped lines */
 
-/* Returns the length of the word at `text`, or of a short phrase up to two blanks if one begins. */
-static size_t unit_length(const char *text, bool begins_phrase)
-{
-    enum { SHORT = 30 };
-    const char *gap = strstr(text, "  ");
-    const size_t phrase = gap ? (size_t)(gap - text) : strlen(text);
-    return begins_phrase && phrase <= SHORT ? phrase : strcspn(text, " ");
-}
-
 void mpr_text_wrap(struct mpr_wrap *w, const char *text)
 {
+    enum { SHORT = 30 };
     while (*text) {
-        const size_t blanks = strspn(text, " "), bytes = unit_length(text + blanks, blanks > 1);
+        /* A unit is a word, or a short phrase between two blanks and two blanks. */
+        const size_t blanks = strspn(text, " ");
+        const char *gap = strstr(text + blanks, "  ");
+        const size_t phrase = gap ? (size_t)(gap - text) - blanks : strlen(text + blanks);
+        const size_t bytes = blanks > 1 && phrase <= SHORT ? phrase : strcspn(text + blanks, " ");
         char *unit = mpr_text_copy_part(text + blanks, bytes);
         const size_t columns = mpr_utf8_columns(unit);
         const bool wraps = w->width && blanks && columns && w->column > w->hang &&

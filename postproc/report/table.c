@@ -207,17 +207,9 @@ static void merge_value(const struct mpr_column *c, void *line, const void *row)
     }
 }
 
-/* Several columns may show one member, which is merged once. */
-static bool is_merged(const struct mpr_table *t, size_t column)
+static bool is_member(const struct mpr_column *c)
 {
-    const struct mpr_column *c = &t->column[column];
-    if (c->get || c->of_context || c->of_log) return false;
-    if (!t->lines.row_of && c->at < sizeof(struct mpr_row)) return false;
-    for (size_t i = 0; i < column; i++)
-        if (t->column[i].at == c->at && !t->column[i].get && !t->column[i].of_context &&
-            !t->column[i].of_log)
-            return false;
-    return true;
+    return !c->get && !c->of_context && !c->of_log;
 }
 
 static void merge_rows(struct mpr_document *doc, const struct mpr_table *t,
@@ -230,8 +222,12 @@ static void merge_rows(struct mpr_document *doc, const struct mpr_table *t,
     while ((link = link->next) != line->link);
     memcpy(out, row[0], t->stride);
     for (size_t i = 0; rows > 1 && i < t->columns; i++) {
-        if (!is_merged(t, i)) continue;
-        for (size_t k = 1; k < rows; k++) merge_value(&t->column[i], out, row[k]);
+        /* Several columns may show one member, which is merged once. */
+        const struct mpr_column *c = &t->column[i];
+        bool merged = !is_member(c) || (!t->lines.row_of && c->at < sizeof(struct mpr_row));
+        for (size_t k = 0; k < i; k++)
+            merged |= is_member(&t->column[k]) && t->column[k].at == c->at;
+        for (size_t k = 1; k < rows && !merged; k++) merge_value(c, out, row[k]);
     }
     if (!t->lines.row_of) memcpy(out, &line->row, sizeof line->row);
     if (rows > 1 && t->lines.join) t->lines.join(&doc->arena, out, row, rows);
