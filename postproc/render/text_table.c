@@ -299,14 +299,17 @@ static void write_cells(struct line *l)
     const struct mpr_column *before = NULL;
     l->number = mpr_alloc(t->columns, sizeof *l->number);
     l->text = mpr_alloc(l->rows * t->columns, sizeof *l->text);
+    int cut = 0; /* columns that gather will cut */
     for (const struct mpr_column *c = first_column(l); c; before = c, c = next_column(l, c + 1)) {
         const size_t at = (size_t)(c - t->column);
         const int blank = !c->lead && before && (!is_left(before) || c->type == MPR_BYTES);
         const bool may_be_wider = before && !is_left(c) && (blank || c->lead);
+        const bool is_cut_later = is_cut(c) && !c->below && cut++ < PATHS;
         for (size_t i = 0; i < l->rows; i++) {
             const void *row = mpr_table_row(t, i, MPR_IN_TEXT);
             const struct mpr_value v = mpr_table_cell(t, c, row);
-            if (v.type == MPR_PATH && v.state == MPR_KNOWN && v.path.depth && !c->below) continue;
+            if (is_cut_later && v.type == MPR_PATH && v.state == MPR_KNOWN && v.path.depth)
+                continue;
             char *text = cell_text(t, &v, c->estimate && t->estimated && t->estimated(row));
             const int width = may_be_wider ? (int)mpr_utf8_columns(text) + blank : 0;
             if (width > l->number[at]) l->number[at] = width;
