@@ -121,27 +121,29 @@ static void write_path(struct writing *w, struct mpr_path path, enum amount amou
     }
 }
 
-static struct shown show(const struct mpr_cut *path, enum amount amount)
+static bool is_path(const struct mpr_value *v) { return v->type == MPR_PATH && v->path.depth; }
+
+static struct shown show(const struct mpr_value *v, enum amount amount)
 {
     struct shown shown = { .text = NULL };
     struct writing w = { .to = &shown };
     w.out = mpr_text_open(&shown.text, &w.bytes);
-    if (path->path.depth) write_path(&w, path->path, amount);
-    else fputs(path->text, w.out);
+    if (is_path(v)) write_path(&w, v->path, amount);
+    else fputs(v->text, w.out);
     shown.parts.caller.from = here(&w);
-    if (amount >= CALLED && *path->caller) {
+    if (amount >= CALLED && v->caller && *v->caller) {
         fputs(" <- ", w.out);
-        mpr_utf8_write_escaped(w.out, path->caller);
+        mpr_utf8_write_escaped(w.out, v->caller);
     }
     shown.parts.caller.to = here(&w);
     mpr_text_close(w.out);
     return shown;
 }
 
-size_t mpr_cut_columns(const struct mpr_cut *path)
+size_t mpr_cut_columns(const struct mpr_value *v)
 {
-    if (!path->path.depth && !path->text) return 0;
-    struct shown whole = show(path, WHOLE);
+    if (!is_path(v) && !v->text) return 0;
+    struct shown whole = show(v, WHOLE);
     const size_t columns = mpr_utf8_columns(whole.text);
     free(whole.text);
     return columns;
@@ -149,8 +151,8 @@ size_t mpr_cut_columns(const struct mpr_cut *path)
 
 char *mpr_cut_frame(const struct mpr_frame *frame, size_t width)
 {
-    struct shown whole =
-        show(&(struct mpr_cut){ .path = mpr_frame_alone(&frame), .caller = "" }, ALONE);
+    const struct mpr_value path = mpr_value_path(mpr_frame_alone(&frame));
+    struct shown whole = show(&path, ALONE);
     char *cut = mpr_snip(whole.text, &whole.parts, width, NULL);
     free(whole.text);
     return cut;
@@ -305,17 +307,17 @@ static void add_module(struct cell *c, struct mpr_path path, size_t width)
 }
 
 /* Shows the largest amount that fits, or a part of the smallest one. */
-static struct cell cell_of(const struct mpr_cut *path, size_t index, size_t width)
+static struct cell cell_of(const struct mpr_value *v, size_t index, size_t width)
 {
     struct cell c = { .amount = WHOLE, .index = index };
-    for (enum amount i = 0; i < AMOUNTS; i++) c.source[i] = show(path, i);
+    for (enum amount i = 0; i < AMOUNTS; i++) c.source[i] = show(v, i);
     if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE].text);
     while (c.amount > LINE && mpr_utf8_columns(source(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
-    if (path->lead) begin_command(&c, path->lead, width);
+    if (v->lead) begin_command(&c, v->lead, width);
     c.marked = marks_of(&c);
     write_cell(&c, width);
-    if (mpr_utf8_columns(source(&c)) > width) add_module(&c, path->path, width);
+    if (mpr_utf8_columns(source(&c)) > width && is_path(v)) add_module(&c, v->path, width);
     return c;
 }
 
@@ -413,13 +415,13 @@ static bool distinguish_equal(struct cell *cell, size_t cells, size_t width, int
     return any;
 }
 
-char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width)
+char **mpr_cut_paths(const struct mpr_value *value, size_t values, size_t width)
 {
-    char **text = mpr_alloc(paths, sizeof *text);
-    struct cell *cell = mpr_alloc(paths, sizeof *cell);
+    char **text = mpr_alloc(values, sizeof *text);
+    struct cell *cell = mpr_alloc(values, sizeof *cell);
     size_t cells = 0;
-    for (size_t i = 0; i < paths; i++)
-        if (path[i].path.depth || path[i].text) cell[cells++] = cell_of(&path[i], i, width);
+    for (size_t i = 0; i < values; i++)
+        if (is_path(&value[i]) || value[i].text) cell[cells++] = cell_of(&value[i], i, width);
     for (int round = 0; round < ROUNDS && distinguish_equal(cell, cells, width, round); round++)
         continue;
     for (size_t i = 0; i < cells; i++) {

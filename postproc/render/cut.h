@@ -7,24 +7,15 @@
 
 #include <stddef.h>
 
-#include "frame.h"
-
-/* A path, or a text if the path's depth is 0, or an empty row if that is NULL.  caller: of the last
- * frame, or "".  lead: bytes at the beginning of the text that stay if there is room.  A cut path
- * begins with its innermost module. */
-struct mpr_cut {
-    struct mpr_path path;
-    const char *text, *caller;
-    size_t lead;
-};
+#include "document.h"
 
 enum { MPR_CUT_FULL = 0 };
 
-/* Returns a text for each path, escaped; the caller frees the texts and the array.  width: columns,
- * or MPR_CUT_FULL for unlimited. */
-char **mpr_cut_paths(const struct mpr_cut *path, size_t paths, size_t width);
+/* Returns a text for each value, which is a path, an escaped text, or NULL for an empty row.  The
+ * caller frees the texts and the array.  width: columns, or MPR_CUT_FULL for unlimited. */
+char **mpr_cut_paths(const struct mpr_value *value, size_t values, size_t width);
 /* Returns the columns of the whole text with its caller. */
-size_t mpr_cut_columns(const struct mpr_cut *path);
+size_t mpr_cut_columns(const struct mpr_value *value);
 
 /* Returns a frame's text of at most `width` columns, escaped; the caller frees it. */
 char *mpr_cut_frame(const struct mpr_frame *frame, size_t width);

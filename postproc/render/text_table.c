@@ -26,9 +26,9 @@ enum { MIN_PATH = 18, USUAL_PATH = 40, MAX_PATH = 100, MAX_WHOLE = 200, PATHS = 
 struct cuts {
     struct mpr_arena arena; /* frames of shortened paths */
     const struct mpr_column *column;
-    struct mpr_cut *path; /* by row */
-    char **text;          /* by row, or NULL if the column is left out */
-    int longest, width;   /* widths: the widest path, the column */
+    struct mpr_value *value; /* by row: a path, or a text */
+    char **text;             /* by row, or NULL if the column is left out */
+    int longest, width;      /* widths: the widest path, the column */
 };
 
 /* The line that is being written. */
@@ -360,22 +360,16 @@ static int notes_width(const struct line *l, bool beside)
 
 static struct cuts gather(const struct line *l, const struct mpr_column *c)
 {
-    struct cuts k = { .column = c, .path = mpr_alloc(l->rows, sizeof *k.path) };
-    struct mpr_value *value = mpr_alloc(l->rows, sizeof *value);
+    struct cuts k = { .column = c, .value = mpr_alloc(l->rows, sizeof *k.value) };
     for (size_t i = 0; i < l->rows; i++)
-        value[i] = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
+        k.value[i] = mpr_table_cell(l->table, c, mpr_table_row(l->table, i, MPR_IN_TEXT));
     if (l->style->naming && l->style->naming->user_frames)
-        mpr_distinct_paths(&k.arena, l->style->naming->user_frames, l->table->by, value, l->rows);
+        mpr_distinct_paths(&k.arena, l->style->naming->user_frames, l->table->by, k.value, l->rows);
     for (size_t i = 0; i < l->rows; i++) {
-        const struct mpr_value *v = &value[i];
-        k.path[i] = (struct mpr_cut){ .text = text_of(l, i, c),
-                                      .caller = v->caller ? v->caller : "",
-                                      .lead = v->type == MPR_PATH ? v->lead : 0 };
-        if (!k.path[i].text) k.path[i].path = v->path;
-        const int width = (int)mpr_cut_columns(&k.path[i]);
+        if (text_of(l, i, c)) k.value[i] = mpr_value_text(text_of(l, i, c));
+        const int width = (int)mpr_cut_columns(&k.value[i]);
         if (width > k.longest) k.longest = width;
     }
-    free(value);
     return k;
 }
 
@@ -403,7 +397,7 @@ static void cut_paths(struct line *l)
                        ? between(MIN_PATH, (has_both ? room - notes : room) / paths, MAX_PATH)
                        : between(usual, k->longest, MAX_WHOLE);
         k->text =
-            mpr_cut_paths(k->path, l->rows, l->style->width ? (size_t)k->width : MPR_CUT_FULL);
+            mpr_cut_paths(k->value, l->rows, l->style->width ? (size_t)k->width : MPR_CUT_FULL);
     }
 }
 
@@ -420,7 +414,7 @@ void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style
     if (t->total) sum_row(&l, t->total, 0);
     for (struct cuts *k = l.cuts; k < l.cuts + PATHS && k->column; k++) {
         for (size_t i = 0; k->text && i < l.rows; i++) free(k->text[i]);
-        free(k->path);
+        free(k->value);
         free(k->text);
         mpr_arena_free(&k->arena);
     }

@@ -33,7 +33,7 @@ static int free_arena(void **state)
 }
 
 /* Makes a path from "step > f (t.py:3)". A name without a source is a range. */
-static struct mpr_cut path_as(const char *text, const char *caller)
+static struct mpr_value path_as(const char *text, const char *caller)
 {
     const struct mpr_frame **frame = mpr_arena_alloc(&arena, 8 * sizeof *frame);
     size_t depth = 0;
@@ -42,17 +42,17 @@ static struct mpr_cut path_as(const char *text, const char *caller)
         const int bytes = (int)(end ? (size_t)(end - text) : strlen(text));
         frame[depth++] = frame_of(&arena, mpr_arena_format(&arena, "%.*s", bytes, text), false);
     }
-    return (struct mpr_cut){ .path = { frame, depth }, .caller = caller };
+    return (struct mpr_value){ .type = MPR_PATH, .path = { frame, depth }, .caller = caller };
 }
 
-static struct mpr_cut path(const char *text) { return path_as(text, ""); }
+static struct mpr_value path(const char *text) { return path_as(text, ""); }
 
-static const char *whole(const struct mpr_cut *source)
+static const char *whole(const struct mpr_value *source)
 {
     return mpr_frame_path_text(&arena, source->path);
 }
 
-static void cut_to(const struct mpr_cut *source, size_t width, const char *expected)
+static void cut_to(const struct mpr_value *source, size_t width, const char *expected)
 {
     char **cut = mpr_cut_paths(source, 1, width);
     assert_string_equal(*cut, expected);
@@ -62,7 +62,7 @@ static void cut_to(const struct mpr_cut *source, size_t width, const char *expec
 
 static void cuts(const char *text, size_t width, const char *expected)
 {
-    const struct mpr_cut source = path(text);
+    const struct mpr_value source = path(text);
     cut_to(&source, width, expected);
 }
 
@@ -94,7 +94,8 @@ static void an_invalid_byte_has_the_width_of_its_escape(void **state)
  * as many as necessary. */
 static void folders_in_a_command_are_cut_before_its_words(void **state)
 {
-    const struct mpr_cut command = {
+    const struct mpr_value command = {
+        .type = MPR_TEXT,
         .text = "python3 /home/me/job/train.py --data=/data/long/folder/of/a/set --to /var/x/out",
         .caller = "",
         .lead = strlen("python3")
@@ -129,7 +130,7 @@ static void the_middle_is_cut(void **state)
 static void callers_are_marked_after_a_cut(void **state)
 {
     (void)state;
-    const struct mpr_cut alike[] = {
+    const struct mpr_value alike[] = {
         path_as("make_buffer (pool.c:40)", "read_the_whole_configuration"),
         path_as("make_buffer (pool.c:40)", "read_the_whole_of_another_request"),
     };
@@ -149,7 +150,7 @@ static size_t pieces_left_out(const char *text)
 }
 
 /* Cuts all paths, and checks that they fit and that they stay different. */
-static void check(const struct mpr_cut *path, size_t paths, size_t width,
+static void check(const struct mpr_value *path, size_t paths, size_t width,
                   const char *const *expected)
 {
     char **text = mpr_cut_paths(path, paths, width);
@@ -177,7 +178,7 @@ static void distinguishing_parts_are_not_cut(void **state)
 static void a_place_is_cut_before_the_function_that_it_called(void **state)
 {
     (void)state;
-    const struct mpr_cut some[] = {
+    const struct mpr_value some[] = {
         path("[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:7) > LlamaForCausalLM.cuda"),
         path("[model.layers.{0..15}.mlp.up_proj] <module> (gen.py:9) > LlamaForCausalLM.cuda"),
         path("a (gen.py:9) > Linear.reset_parameters"),
@@ -198,7 +199,7 @@ static void a_place_is_cut_before_the_function_that_it_called(void **state)
 static void a_function_is_kept_without_its_classes(void **state)
 {
     (void)state;
-    const struct mpr_cut some[] = {
+    const struct mpr_value some[] = {
         path_as("app::Server::make_session (leak.cpp:23)", "app::Server::handle"),
         path("app::Cache<std::string, app::Row>::get (leak.cpp:9)"),
         path("app::Map::operator[] (leak.cpp:14)"),
@@ -210,8 +211,8 @@ static void a_function_is_kept_without_its_classes(void **state)
     check(some, 4, 28,
           (const char *const[]){ "make_session (leak.cpp:23)", "get (leak.cpp:9)",
                                  "app::Map::o…[] (leak.cpp:14)", "main (leak.cpp:40)" });
-    const struct mpr_cut alike[] = { path("app::reader::read (io.cpp:9)"),
-                                     path("app::writer::read (io.cpp:9)") };
+    const struct mpr_value alike[] = { path("app::reader::read (io.cpp:9)"),
+                                       path("app::writer::read (io.cpp:9)") };
     check(alike, 2, 20, NULL);
 }
 
@@ -220,7 +221,7 @@ static void a_function_is_kept_without_its_classes(void **state)
 static void the_end_of_a_module_path_is_kept(void **state)
 {
     (void)state;
-    const struct mpr_cut some[] = {
+    const struct mpr_value some[] = {
         path("[model.layers.{0..15}.mlp.up_proj] generate (generate.py:25)"),
         path("[model.layers.3.mlp.up_proj] generate (generate.py:25)"),
         path("[model.embed_tokens] generate (generate.py:25)"),
@@ -236,7 +237,7 @@ static void the_end_of_a_module_path_is_kept(void **state)
 static void lines_that_would_look_alike_are_cut_at_another_place(void **state)
 {
     (void)state;
-    const struct mpr_cut some[] = {
+    const struct mpr_value some[] = {
         path(
             "main > a_long_name_of_a_function_that_reads > jq_next > jv_mem_alloc (libjq.so.1.0.4)"),
         path(
@@ -261,7 +262,8 @@ static void a_layer_is_kept_at_the_start(void **state)
 static void the_start_of_a_path_is_kept_if_there_is_room(void **state)
 {
     (void)state;
-    const struct mpr_cut command = {
+    const struct mpr_value command = {
+        .type = MPR_TEXT,
         .text = "    python3 -m vllm serve /data/llama --port 8000 --max-model-len 32768",
         .caller = "",
         .lead = 11
@@ -276,13 +278,13 @@ static void the_start_of_a_path_is_kept_if_there_is_room(void **state)
 static void callers_are_cut_first_unless_they_differ(void **state)
 {
     (void)state;
-    const struct mpr_cut roomy[] = { path_as("build_index (srv.cpp:19)", "main"),
-                                     path("load (srv.cpp:7)") };
+    const struct mpr_value roomy[] = { path_as("build_index (srv.cpp:19)", "main"),
+                                       path("load (srv.cpp:7)") };
     check(roomy, 2, 40,
           (const char *const[]){ "build_index (srv.cpp:19) <- main", "load (srv.cpp:7)" });
     check(roomy, 2, 28, (const char *const[]){ "build_index (srv.cpp:19)", "load (srv.cpp:7)" });
-    const struct mpr_cut alike[] = { path_as("build_index (srv.cpp:19)", "main"),
-                                     path_as("build_index (srv.cpp:19)", "reload") };
+    const struct mpr_value alike[] = { path_as("build_index (srv.cpp:19)", "main"),
+                                       path_as("build_index (srv.cpp:19)", "reload") };
     check(alike, 2, 28, NULL);
 }
 
@@ -291,7 +293,7 @@ static void any_number_of_similar_paths_is_distinguished(void **state)
 {
     (void)state;
     char name[MOST][200];
-    struct mpr_cut some[MOST];
+    struct mpr_value some[MOST];
     for (int i = 0; i < MOST; i++) {
         memset(name[i], 'x', 160);
         name[i][160] = 0;
