@@ -7,7 +7,6 @@
 #include "peaks.h"
 #include "reports.h"
 #include "sharing.h"
-#include "thread_use.h"
 
 struct args {
     struct mpr_args common;
@@ -128,21 +127,6 @@ static int make_table(struct mpr_log_report *report)
     return status;
 }
 
-/* Threads of one log also have lifetimes. */
-static int make_thread_table(struct mpr_log_report *report)
-{
-    struct args *a = (struct args *)report->args;
-    struct mpr_thread_use use;
-    if (mpr_instant_find(a->at, MPR_PEAK_TIME, report->path, a->peaks.heap, &report->progress,
-                         &a->peaks.at, &report->error) != 0 ||
-        mpr_thread_use_read(&use, report->path, &a->peaks, &report->progress, &report->error) != 0)
-        return -1;
-    mpr_report_peaks_by_thread(mpr_log_report_begin(report), &use);
-    mpr_log_report_end(report, mpr_peaks_incomplete(&use.peaks));
-    mpr_thread_use_free(&use);
-    return 0;
-}
-
 struct adding {
     struct args *args;
     struct mpr_peaks *peaks;
@@ -221,9 +205,7 @@ int mpr_cmd_peaks(int argc, char **argv)
                       .peaks = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK } };
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     a.peaks.all_bytes = a.peaks.by == MPR_GROUP_SIZE;
+    if (!a.all) a.peaks.all_bytes |= a.peaks.by == MPR_GROUP_THREAD; /* also sets lifetimes */
     if (a.all) return show_all(&a);
-    return mpr_log_report_run(&a.common, a.peaks.heap,
-                              a.tree                           ? make_tree
-                              : a.peaks.by == MPR_GROUP_THREAD ? make_thread_table
-                                                               : make_table);
+    return mpr_log_report_run(&a.common, a.peaks.heap, a.tree ? make_tree : make_table);
 }

@@ -10,7 +10,6 @@
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "thread_use.h"
 #include "units.h"
 
 /* Returns the resolution of times of an instant, in ns. */
@@ -21,15 +20,8 @@ static uint64_t width_of(struct mpr_instant at)
 
 /* ---- heaps */
 
-#define OF_ROW(member) MPR_FIELD(mpr_row, member)
-
-/* By thread each row also has what only threads have. */
-struct thread_row {
-    struct mpr_row row;
-    struct mpr_thread_row thread;
-};
-
-#define OF_THREAD(member) MPR_FIELD(thread_row, thread.member)
+#define OF_ROW(member)    MPR_FIELD(mpr_row, member)
+#define OF_THREAD(member) MPR_FIELD(mpr_thread_row, member)
 
 // clang-format off
 #define HEAP_COLUMNS                                                                               \
@@ -95,40 +87,37 @@ static const struct mpr_column thread_columns[] = {
 };
 // clang-format on
 
-static size_t row_column_count(enum mpr_group by)
+/* Sets the columns of a table by this grouping, or those of CSV. */
+static const struct mpr_column *columns_of(enum mpr_group by, bool lifetimes, size_t *columns)
 {
-    return sizeof row_columns / sizeof *row_columns - (by != MPR_GROUP_SIZE);
+    *columns = lifetimes ? sizeof thread_columns / sizeof *thread_columns
+                         : sizeof row_columns / sizeof *row_columns - (by != MPR_GROUP_SIZE);
+    return lifetimes ? thread_columns : row_columns;
 }
 
-/* @thread: of each row, or NULL.  Threads that held nothing at the peak are lines because of their
- * lifetimes, and sizes because of their allocations. */
+/* Threads that held nothing at the peak are lines because of their lifetimes, and sizes because of
+ * their allocations. */
 static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                 const struct mpr_heap_peak *h, bool at_peak, const char *process,
-                 const struct mpr_thread_row *thread)
+                 const struct mpr_heap_peak *h, bool at_peak, const char *process)
 {
+    const enum mpr_group by = log->choice.by;
     struct mpr_table table = { .key = "ranges",
-                               .title =
-                                   mpr_report_heading(doc, mpr_heap_name(h->heap), log->choice.by),
+                               .title = mpr_report_heading(doc, mpr_heap_name(h->heap), by),
                                .only = MPR_EVERYWHERE,
-                               .column = row_columns,
-                               .columns = row_column_count(log->choice.by),
                                MPR_ROWS(h->row, h->rows),
                                .context = h,
                                .whole = h->peak_bytes,
-                               .by = log->choice.by,
+                               .by = by,
                                .bounds = mpr_report_is_thinned(&log->summary, h->heap),
                                .lines = { .merged = true,
                                           .bytes_title = at_peak ? NULL : "at that time",
-                                          .empty = thread || log->choice.by == MPR_GROUP_SIZE,
+                                          .empty = h->thread || by == MPR_GROUP_SIZE,
                                           .siblings = true },
                                .folded = { process, "heap", "bytes_at_peak" } };
-    if (thread) {
-        struct thread_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
-        for (size_t i = 0; i < h->rows; i++) row[i] = (struct thread_row){ h->row[i], thread[i] };
-        table.column = thread_columns;
-        table.columns = sizeof thread_columns / sizeof *thread_columns;
-        table.row = row;
-        table.stride = sizeof *row;
+    table.column = columns_of(by, h->thread, &table.columns);
+    if (h->thread) {
+        table.row = h->thread;
+        table.stride = sizeof *h->thread;
     }
     mpr_doc_table(doc, &table);
     if (h->rows && h->samples)
@@ -138,8 +127,7 @@ static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
 }
 
 static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                 const struct mpr_heap_peak *h, bool at_peak, const char *process,
-                 const struct mpr_thread_row *thread)
+                 const struct mpr_heap_peak *h, bool at_peak, const char *process)
 {
     mpr_doc_open(doc, NULL);
     mpr_report_heap_fields(doc, h);
@@ -149,7 +137,7 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
     if (h->is_approximate) mpr_doc_fact(doc, "peak_is_about", mpr_value_flag(true));
     if (h->samples)
         mpr_doc_fact(doc, "estimated_from_samples", mpr_value_number(MPR_COUNT, h->samples));
-    rows(doc, log, h, at_peak, process, thread);
+    rows(doc, log, h, at_peak, process);
     if (h == log->heap) mpr_report_kernel_view(doc, h, at_peak);
     mpr_doc_close(doc);
 }
@@ -174,19 +162,19 @@ static const struct mpr_column life_columns[] = {
 /* Number 0 is not a thread: it has the blocks whose thread is not recorded. */
 static bool is_idle(const struct mpr_info_thread *t) { return t->tid && !t->allocated; }
 
-static void threads(struct mpr_document *doc, const struct mpr_thread_use *use)
+static void threads(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     enum { MAX_NAMES = 4 };
     size_t idle = 0;
-    mpr_doc_objects(doc, "threads", life_columns, use->thread, use->threads);
-    for (size_t i = 0; i < use->threads; i++) idle += is_idle(&use->thread[i]);
+    mpr_doc_objects(doc, "threads", life_columns, log->thread, log->threads);
+    for (size_t i = 0; i < log->threads; i++) idle += is_idle(&log->thread[i]);
     if (!idle) return;
     mpr_doc_gap(doc);
     mpr_doc_add_plain(doc,
                       "%s allocated nothing:", mpr_doc_counted(doc, idle, "thread", "threads"));
-    for (size_t i = 0, named = 0; i < use->threads && named < MAX_NAMES; i++)
-        if (is_idle(&use->thread[i]))
-            mpr_doc_add_plain(doc, "%s %s", named++ ? "," : "", use->thread[i].name);
+    for (size_t i = 0, named = 0; i < log->threads && named < MAX_NAMES; i++)
+        if (is_idle(&log->thread[i]))
+            mpr_doc_add_plain(doc, "%s %s", named++ ? "," : "", log->thread[i].name);
     if (idle > MAX_NAMES) mpr_doc_add_plain(doc, ", ...");
     mpr_doc_end(doc);
 }
@@ -241,14 +229,6 @@ static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
                      length.text, time);
 }
 
-static void choice(struct mpr_document *doc, const struct mpr_choice *c)
-{
-    if (!*c->source) return;
-    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[c->by]));
-    mpr_doc_fact(doc, "ranges_from", mpr_value_text(c->source));
-    mpr_report_choice(doc, c);
-}
-
 /* The name of a process in flame graphs of several. */
 static const char *named_process(struct mpr_document *doc, const struct mpr_summary *s)
 {
@@ -256,9 +236,8 @@ static const char *named_process(struct mpr_document *doc, const struct mpr_summ
                             s->process.argc ? s->process.argv[0] : s->path, s->process.pid);
 }
 
-/* @use: the threads of the log, or NULL */
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
-                    const struct mpr_log_peaks *log, const struct mpr_thread_use *use)
+                    const struct mpr_log_peaks *log)
 {
     const struct mpr_instant asked = peaks->options.at,
                              at = mpr_report_shown_instant(&log->summary, asked);
@@ -266,7 +245,11 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
     mpr_doc_open(doc, NULL);
     mpr_report_log(doc, &log->summary);
-    choice(doc, &log->choice);
+    if (*log->choice.source) {
+        mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[log->choice.by]));
+        mpr_doc_fact(doc, "ranges_from", mpr_value_text(log->choice.source));
+        mpr_report_choice(doc, &log->choice);
+    }
     mpr_doc_fact(doc, "parent",
                  log->parent < 0 ? mpr_value_unknown
                                  : mpr_value_number(MPR_COUNT, (uint64_t)log->parent));
@@ -282,11 +265,10 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     mpr_report_reading_peak(doc, "cgroup_peak", &log->cgroup_peak);
     if (mpr_report_rss_peak(doc, log)) mpr_doc_end_wrapped(doc, 2);
     mpr_doc_list(doc, "heaps");
-    for (size_t i = 0; i < log->heaps; i++)
-        heap(doc, log, &log->heap[i], at_peak, process, use ? use->of[i] : NULL);
+    for (size_t i = 0; i < log->heaps; i++) heap(doc, log, &log->heap[i], at_peak, process);
     mpr_doc_close(doc);
     mpr_report_resident(doc, log, at_peak);
-    if (use) threads(doc, use);
+    if (log->thread) threads(doc, log);
     mpr_report_notes(doc, log->note, log->notes);
     const enum mpr_group by = peaks->options.by;
     if (by == MPR_GROUP_AUTO || mpr_group_is_calls(by)) mpr_report_hint(doc, log);
@@ -311,104 +293,57 @@ static const struct mpr_column process_columns[] = {
 };
 // clang-format on
 
-/* A process is one row, whatever programs it executed.  Members are indices of logs, or -1;
- * children and siblings are in the order of the logs. */
-struct tree {
-    long root, *child, *sibling;
-};
-
-/* Returns the last log of the parent process, or -1. */
-static long parent_of(const struct mpr_peaks *peaks, long at)
-{
-    const long parent = peaks->log[at].parent;
-    return parent < 0 ? -1 : (long)peaks->log[parent].process;
-}
-
-static struct tree tree_of(struct mpr_document *doc, const struct mpr_peaks *peaks)
-{
-    struct tree t = { -1, mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *t.child),
-                      mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *t.sibling) };
-    for (size_t i = 0; i < peaks->logs; i++) t.child[i] = -1;
-    for (long i = (long)peaks->logs; i-- > 0;) {
-        if (peaks->log[i].process != (size_t)i) continue;
-        const long parent = parent_of(peaks, i);
-        long *first = parent < 0 ? &t.root : &t.child[parent];
-        t.sibling[i] = *first;
-        *first = i;
-    }
-    return t;
-}
-
-/* Returns the next process, children before siblings. */
-static long next_of(const struct tree *t, const struct mpr_peaks *peaks, long at, int *depth)
-{
-    if (t->child[at] >= 0) {
-        ++*depth;
-        return t->child[at];
-    }
-    while (at >= 0 && t->sibling[at] < 0) {
-        at = parent_of(peaks, at);
-        --*depth;
-    }
-    return at < 0 ? at : t->sibling[at];
-}
-
-static struct process process_of(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                                 int depth)
+/* Adds the children of a process, -1 for those without a parent, each before its own children.  A
+ * process is one row, whatever programs it executed.  Returns how many rows were added. */
+static size_t add_children(struct mpr_document *doc, const struct mpr_peaks *peaks, long parent,
+                           int depth, struct process *row)
 {
     enum { DEEPEST = 20 };
-    const struct mpr_summary *s = &log->summary;
-    struct process p = { .rss = log->process_rss,
-                         .peak = log->process_peak,
-                         .program =
-                             s->process.argc ? mpr_report_program(doc, &s->process) : s->path };
-    p.pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64, (depth < DEEPEST ? depth : DEEPEST) * 2,
-                             "", s->process.pid);
-    return p;
+    size_t rows = 0;
+    for (size_t i = 0; i < peaks->logs; i++) {
+        const struct mpr_log_peaks *log = &peaks->log[i];
+        const struct mpr_process_info *process = &log->summary.process;
+        const long of = log->parent < 0 ? -1 : (long)peaks->log[log->parent].process;
+        if (log->process != i || of != parent) continue;
+        row[rows++] = (struct process){
+            .pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64,
+                                    (depth < DEEPEST ? depth : DEEPEST) * 2, "", process->pid),
+            .program = process->argc ? mpr_report_program(doc, process) : log->summary.path,
+            .peak = log->process_peak,
+            .rss = log->process_rss,
+        };
+        rows += add_children(doc, peaks, (long)i, depth + 1, row + rows);
+    }
+    return rows;
 }
 
 static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
-    struct process *row = mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *row), *end = row;
-    const struct tree tree = tree_of(doc, peaks);
-    int depth = 0;
-    for (long at = tree.root; at >= 0; at = next_of(&tree, peaks, at, &depth))
-        *end++ = process_of(doc, &peaks->log[at], depth);
-    mpr_doc_rows(doc, process_columns, row, (size_t)(end - row), .title = "processes",
-                 .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
+    struct process *row = mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *row);
+    mpr_doc_rows(doc, process_columns, row, add_children(doc, peaks, -1, 0, row),
+                 .title = "processes", .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
                  .total = "sum (the peaks may be at different times)");
 }
 
 /* ---- all */
 
-/* Returns what AUTO was for all logs, if it was the same. */
-static enum mpr_group by_of(const struct mpr_peaks *peaks)
-{
-    for (size_t i = 0; i < peaks->logs; i++)
-        if (peaks->log[i].choice.by != peaks->log[0].choice.by) return peaks->options.by;
-    return peaks->logs ? peaks->log[0].choice.by : peaks->options.by;
-}
-
-/* The instant that is shown, of the longest log if the instant is after the end of all of them. */
-static struct mpr_instant shown(const struct mpr_peaks *peaks)
+/* The grouping, if it is that of all logs, and the instant that is shown, of the longest log if the
+ * instant is after the end of all of them. */
+static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
     struct mpr_instant last = peaks->options.at;
+    enum mpr_group by = peaks->logs ? peaks->log[0].choice.by : peaks->options.by;
     for (size_t i = 0; i < peaks->logs; i++) {
         const struct mpr_instant at =
             mpr_report_shown_instant(&peaks->log[i].summary, peaks->options.at);
         if (i == 0 || at.from > last.from) last = at;
+        if (peaks->log[i].choice.by != peaks->log[0].choice.by) by = peaks->options.by;
     }
-    return last;
-}
-
-static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
-{
-    const struct mpr_instant at = shown(peaks);
-    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[by_of(peaks)]));
-    mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, at.from, MPR_PEAK_TIME));
-    if (!mpr_instant_is_peak(at))
+    mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_name[by]));
+    mpr_doc_fact(doc, "at_ns", mpr_value_known(MPR_TIME, last.from, MPR_PEAK_TIME));
+    if (!mpr_instant_is_peak(last))
         mpr_doc_fact(doc, "at_width_ns",
-                     mpr_value_number(MPR_TIME, at.settled ? 0 : at.to - at.from + 1));
+                     mpr_value_number(MPR_TIME, last.settled ? 0 : last.to - last.from + 1));
 }
 
 /* ---- a process that executed other programs: its log with the largest peak, which comes first, is
@@ -436,8 +371,7 @@ static void other_programs(struct mpr_document *doc, const struct mpr_peaks *pea
                  mpr_doc_size(doc, largest->peak_bytes), largest->summary.path);
 }
 
-static void report(struct mpr_document *doc, const struct mpr_peaks *peaks,
-                   const struct mpr_thread_use *use)
+void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
     mpr_report_schema(doc, "memprof.peaks/1");
     options(doc, peaks);
@@ -445,7 +379,7 @@ static void report(struct mpr_document *doc, const struct mpr_peaks *peaks,
     for (size_t i = 0; i < peaks->logs; i++) {
         struct mpr_item *before = doc->last;
         if (i) mpr_doc_gap(doc);
-        one_log(doc, peaks, &peaks->log[i], use);
+        one_log(doc, peaks, &peaks->log[i]);
         if (is_other_program(peaks, i)) mpr_doc_hide_after(doc, before);
         else other_programs(doc, peaks, i);
     }
@@ -454,17 +388,6 @@ static void report(struct mpr_document *doc, const struct mpr_peaks *peaks,
     mpr_doc_fact(doc, "sum_of_rss_high_water_bytes",
                  mpr_value_number(MPR_BYTES, peaks->sum_of_rss));
     if (peaks->logs > 1) processes(doc, peaks);
-    if (use) mpr_doc_csv(doc, thread_columns);
-    else mpr_doc_csv(doc, row_columns);
-    if (!use) doc->csv_columns = row_column_count(peaks->options.by);
-}
-
-void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks)
-{
-    report(doc, peaks, NULL);
-}
-
-void mpr_report_peaks_by_thread(struct mpr_document *doc, const struct mpr_thread_use *use)
-{
-    report(doc, &use->peaks, use);
+    const bool lifetimes = peaks->logs && peaks->log[0].thread;
+    doc->csv = columns_of(peaks->options.by, lifetimes, &doc->csv_columns);
 }

@@ -30,7 +30,6 @@ struct mpr_segments;
 struct mpr_steps;
 struct mpr_summary;
 struct mpr_temporary;
-struct mpr_thread_use;
 struct mpr_timeline;
 struct mpr_top;
 struct mpr_verdict;
@@ -51,8 +50,6 @@ void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *timeli
 void mpr_report_page_notes(struct mpr_document *doc, const struct mpr_timeline *timeline,
                            const struct mpr_insights *insights);
 void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
-/* The same of one log by thread, with the lifetimes of threads and all that they allocated. */
-void mpr_report_peaks_by_thread(struct mpr_document *doc, const struct mpr_thread_use *use);
 void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *processes);
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *ranks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);

@@ -35,35 +35,28 @@ static int by_order(const void *left, const void *right, void *order)
     return result ? result : mpr_row_by_path(left, right);
 }
 
-/* A sampled block counts for several.  Without samples these would be in the row of blocks that
- * have no stack or are not recorded, so that row is also an estimate. */
+/* Sets which rows are estimates.  A sampled block counts for several, which without samples would
+ * be in the row of blocks that have no stack or are not recorded.  So that row is also an estimate.
+ * If the log has only samples of the heap's blocks, its blocks are the sum of the rows. */
 static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_totals *held,
                            struct mpr_heap_peak *out)
 {
+    const bool only_samples = out->heap == MPF_HEAP_PYTHON;
     struct mpr_row *remainder = NULL;
-    for (size_t i = 0; i < out->rows; i++) {
-        const uint32_t cell = out->row[i].cell;
-        out->samples += held[cell].samples;
-        if (mpr_replay_is_represented(r, &r->accounts.cell[cell])) remainder = &out->row[i];
-        out->row[i].estimated |= mpr_estimates_is_sampled(&r->estimates, cell);
-    }
-    if (remainder && out->samples) remainder->estimated = true;
-}
-
-/* The log has only samples of the heap's blocks, so the heap's blocks are the sum of the rows. */
-static void sum_blocks(const struct mpr_cell_totals *held, struct mpr_heap_peak *out)
-{
-    out->estimated = true;
-    out->peak_blocks = out->end_blocks = out->allocations = 0;
-    for (size_t i = 0; i < out->rows; i++) {
-        const struct mpr_cell_totals *h = &held[out->row[i].cell];
-        out->row[i].estimated = true;
+    if (only_samples) out->peak_blocks = out->end_blocks = out->allocations = 0;
+    for (struct mpr_row *row = out->row; row < out->row + out->rows; row++) {
+        const struct mpr_cell_totals *h = &held[row->cell];
+        out->samples += h->samples;
+        row->estimated |= only_samples || mpr_estimates_is_sampled(&r->estimates, row->cell);
+        if (mpr_replay_is_represented(r, &r->accounts.cell[row->cell])) remainder = row;
+        if (!only_samples) continue;
         out->peak_blocks += h->then_blocks;
         out->end_blocks += h->now_blocks;
         out->allocations += h->allocations;
-        out->samples += h->samples;
     }
-    out->frees = mpr_saturating_sub(out->allocations, out->end_blocks);
+    out->estimated = only_samples;
+    if (only_samples) out->frees = mpr_saturating_sub(out->allocations, out->end_blocks);
+    else if (remainder && out->samples) remainder->estimated = true;
 }
 
 /* Returns the bytes of all blocks of a cell.  Memory that is counted by pages has no blocks, and
@@ -74,20 +67,28 @@ static uint64_t all_bytes(const struct mpr_replay *r, uint32_t cell, bool estima
     return all.births && !estimated ? all.bytes : UINT64_MAX;
 }
 
+/* Returns true if rows have the lifetimes of their threads. */
+static bool has_lifetimes(const struct mpr_peaks_options *o)
+{
+    return o->all_bytes && o->by == MPR_GROUP_THREAD;
+}
+
 void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                          struct mpr_heap_peak *out)
 {
     const struct mpr_replay *r = &reader->replay;
+    struct mpr_arena *arena = &peaks->arena;
     size_t count = 0;
     for (uint32_t i = 0; i < r->accounts.cells; i++) count += r->accounts.cell[i].heap == heap;
-    out->row = mpr_arena_alloc(&peaks->arena, count * sizeof *out->row);
+    out->heap = heap;
+    out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
     struct mpr_cell_totals *held = mpr_cell_totals_heap(r, heap);
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap != heap) continue;
         const bool counted = mpr_counted_totals_is(&r->totals, &r->accounts, cell);
         out->row[out->rows++] = (struct mpr_row){
-            .path = mpr_label_path(&peaks->arena, reader, cell),
+            .path = mpr_label_path(arena, reader, cell),
             .bytes = held[i].then,
             .blocks = held[i].then_blocks,
             .own_peak = held[i].own_peak,
@@ -103,23 +104,36 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
         if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)
             out->by_library += held[i].then;
     }
-    if (heap == MPF_HEAP_PYTHON) sum_blocks(held, out);
-    else if (mpr_replay_extrapolates(r, heap)) mark_estimated(r, held, out);
-    free(held);
+    if (heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap)) mark_estimated(r, held, out);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
+    if (has_lifetimes(&peaks->options)) {
+        out->thread = mpr_arena_alloc(arena, count * sizeof *out->thread);
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t cell = out->row[i].cell, thread = (uint32_t)r->accounts.cell[cell].key;
+            out->thread[i] = (struct mpr_thread_row){ .row = out->row[i],
+                                                      .life = mpr_info_thread(arena, r, thread),
+                                                      .end_blocks = held[cell].now_blocks };
+        }
+    }
+    free(held);
+}
+
+/* Lists all threads, with those that allocated. */
+static void fill_threads(struct mpr_peaks *peaks, const struct mpr_replay *r,
+                         struct mpr_log_peaks *out)
+{
+    bool *allocated = mpr_alloc(r->threads.count, sizeof *allocated); /* by number */
+    out->thread = mpr_info_threads(&peaks->arena, r, &out->threads);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (cell->key < r->threads.count) allocated[cell->key] |= cell->allocations != 0;
+    }
+    for (size_t i = 0; i < out->threads; i++)
+        out->thread[i].allocated = allocated[out->thread[i].number];
+    free(allocated);
 }
 
 /* ---- samples */
-
-static void fill_readings(const struct mpr_samples *samples, uint8_t heap,
-                          struct mpr_heap_peak *out)
-{
-    for (int i = 0; i < MPR_READ_SOURCES; i++) {
-        out->before[i] = mpr_reading_of(&samples->source[i].before[heap]);
-        out->after[i] = mpr_reading_of(&samples->source[i].after[heap]);
-        out->then[i] = mpr_reading_at_peak(&samples->source[i], heap, out->peak_time);
-    }
-}
 
 static uint64_t file_bytes(const struct mpr_reading *rss)
 {
@@ -226,7 +240,12 @@ static void fill_heap(struct mpr_peaks *peaks, const struct mpr_reader *reader, 
     out->is_approximate = mpr_label_is_approximate(r, code);
     mpr_peaks_fill_rows(peaks, reader, code, out);
     fill_instance(peaks, reader, code, &out->instance);
-    fill_readings(&r->samples, code, out);
+    for (int i = 0; i < MPR_READ_SOURCES; i++) {
+        const struct mpr_sample_track *track = &r->samples.source[i];
+        out->before[i] = mpr_reading_of(&track->before[code]);
+        out->after[i] = mpr_reading_of(&track->after[code]);
+        out->then[i] = mpr_reading_at_peak(track, code, out->peak_time);
+    }
     fill_touched(&r->samples.at_peak[code], mpr_log_status(reader->log), code, out);
 }
 
@@ -288,6 +307,7 @@ void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, co
     mpr_reader_summary(reader, path, &peaks->arena, &out->summary);
     fill_heaps(peaks, reader, out);
     fill_owners(peaks, reader, out);
+    if (has_lifetimes(&peaks->options)) fill_threads(peaks, &reader->replay, out);
     out->device = mpr_devices_fill(&peaks->arena, reader, &out->devices);
     out->note = mpr_label_notes(&peaks->arena, reader, &out->notes);
     out->is_libdw_missing = mpr_label_is_libdw_missing();
@@ -299,16 +319,9 @@ void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, co
     out->cgroup_peak = mpr_reading_peak(samples, MPR_READ_CGROUP, 0, end);
 }
 
-/* ---- readings that others observe */
+/* ---- readings */
 
-struct mpr_peaks_reading {
-    struct mpr_reader reader;
-    struct mpr_own_peaks own; /* if is_auto */
-    struct mpr_projection projection;
-    struct mpr_lifetime_histogram lasting; /* for all_bytes */
-    bool is_open, is_auto;                 /* is_auto: the replay finds out the grouping */
-};
-
+/* Returns true if the replay finds out the grouping. */
 static bool is_auto(const struct mpr_peaks_options *o)
 {
     return o->by == MPR_GROUP_AUTO && !o->choice;
@@ -331,52 +344,34 @@ static int open_by(struct mpr_reader *reader, const struct mpr_peaks_options *o,
     return 0;
 }
 
-struct mpr_peaks_reading *mpr_peaks_open(const struct mpr_peaks *peaks, const char *path,
-                                         struct mpr_error *error)
+int mpr_peaks_add_observed(struct mpr_peaks *peaks, const char *path,
+                           const struct mpr_peaks_observer *observer,
+                           const struct mpr_progress *progress, struct mpr_error *error)
 {
     const struct mpr_peaks_options *o = &peaks->options;
-    struct mpr_peaks_reading *p = mpr_alloc(1, sizeof *p);
-    p->is_auto = is_auto(o);
-    if (open_by(&p->reader, o, p->is_auto ? MPR_GROUP_PLACE : asked(o).by, path, error) != 0) {
-        free(p);
-        return NULL;
+    const bool finds_by = is_auto(o);
+    struct mpr_choice choice = asked(o);
+    struct mpr_lifetime_histogram lasting = { 0 };
+    struct mpr_own_peaks own;
+    struct mpr_projection projection;
+    struct mpr_reader reader;
+    if (open_by(&reader, o, finds_by ? MPR_GROUP_PLACE : choice.by, path, error) != 0) return -1;
+    if (o->all_bytes) reader.replay.lasting = &lasting;
+    if (finds_by) mpr_own_peaks_begin(&own, &reader.replay, MPR_GROUP_AUTO);
+    if (observer->begin) observer->begin(observer->arg, &reader);
+    const int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) {
+        if (finds_by) choice = mpr_choose(&reader);
+        mpr_projection_begin(&projection, &reader.replay, choice.by, NULL);
+        mpr_peaks_take(peaks, &reader, path, &choice);
+        if (observer->end) observer->end(observer->arg, &reader, &projection);
+        mpr_projection_end(&projection, &reader.replay);
+        mpr_reader_close(&reader);
     }
-    p->is_open = true;
-    if (o->all_bytes) p->reader.replay.lasting = &p->lasting;
-    if (p->is_auto) mpr_own_peaks_begin(&p->own, &p->reader.replay, MPR_GROUP_AUTO);
-    return p;
+    if (finds_by) mpr_own_peaks_free(&own);
+    mpr_lifetime_histogram_free(&lasting);
+    return status;
 }
-
-struct mpr_reader *mpr_peaks_reader(struct mpr_peaks_reading *p) { return &p->reader; }
-
-const struct mpr_projection *mpr_peaks_projection(const struct mpr_peaks_reading *p)
-{
-    return &p->projection;
-}
-
-int mpr_peaks_replay(struct mpr_peaks *peaks, struct mpr_peaks_reading *p, const char *path,
-                     const struct mpr_progress *progress, struct mpr_error *error)
-{
-    p->is_open = mpr_reader_replay(&p->reader, path, progress, error) == 0;
-    if (!p->is_open) return -1;
-    const struct mpr_choice choice = p->is_auto ? mpr_choose(&p->reader) : asked(&peaks->options);
-    mpr_projection_begin(&p->projection, &p->reader.replay, choice.by, NULL);
-    mpr_peaks_take(peaks, &p->reader, path, &choice);
-    return 0;
-}
-
-void mpr_peaks_close(struct mpr_peaks_reading *p)
-{
-    if (p->is_open) {
-        mpr_projection_end(&p->projection, &p->reader.replay);
-        mpr_reader_close(&p->reader);
-    }
-    if (p->is_auto) mpr_own_peaks_free(&p->own);
-    mpr_lifetime_histogram_free(&p->lasting);
-    free(p);
-}
-
-/* ---- readings for the peaks alone, without a projection, which costs a tenth of the time */
 
 /* Ranges or Python stacks among the first events decide for the best names. */
 static void expect_names(struct mpr_reader *reader, const struct mpf_event *events, size_t count)
@@ -414,18 +409,16 @@ static int replay_auto(struct mpr_reader *reader, const struct mpr_peaks_options
     return 0;
 }
 
+/* Peaks alone need no projection, which costs a tenth of the time. */
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
     const struct mpr_peaks_options *o = &peaks->options;
     struct mpr_choice choice = asked(o);
     struct mpr_reader reader;
-    if (o->all_bytes) {
-        struct mpr_peaks_reading *p = mpr_peaks_open(peaks, path, error);
-        const int status = p ? mpr_peaks_replay(peaks, p, path, progress, error) : -1;
-        if (p) mpr_peaks_close(p);
-        return status;
-    }
+    if (o->all_bytes)
+        return mpr_peaks_add_observed(peaks, path, &(struct mpr_peaks_observer){ .arg = NULL },
+                                      progress, error);
     if (is_auto(o)) {
         if (replay_auto(&reader, o, &choice, path, progress, error) != 0) return -1;
     } else if (open_by(&reader, o, choice.by, path, error) != 0 ||
@@ -435,6 +428,8 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
     mpr_reader_close(&reader);
     return 0;
 }
+
+/* ---- facts about a log */
 
 /* Returns true if @less is smaller by a quarter, and by so much that it matters. */
 static bool is_less(uint64_t less, uint64_t more)

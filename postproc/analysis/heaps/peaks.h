@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "device.h"
 #include "heap_names.h"
+#include "info.h"
 #include "instant.h"
 #include "progress.h"
 #include "reading.h"
@@ -20,13 +21,14 @@
 #include "summary.h"
 
 struct mpr_error;
+struct mpr_projection;
 struct mpr_reader;
 
 struct mpr_peaks_options {
     enum mpr_group by;
     const struct mpr_choice *choice; /* the grouping for AUTO, or NULL to choose it from the log */
     bool no_inherit;      /* threads without ranges do not inherit those of another thread */
-    bool all_bytes;       /* rows have the bytes of all their blocks */
+    bool all_bytes;       /* rows have the bytes of all their blocks, and threads their lifetimes */
     bool backward_of;     /* PyTorch's backward ranges become children of their forward operators */
     uint8_t heap;         /* MPF_HEAP_NONE: all */
     enum mpr_order order; /* of rows */
@@ -53,6 +55,13 @@ struct mpr_peak_instance {
     struct mpr_path path; /* ranges inside of it that were open on its thread, outermost first */
 };
 
+/* A row by thread. */
+struct mpr_thread_row {
+    struct mpr_row row;
+    struct mpr_info_thread life;
+    uint64_t end_blocks;
+};
+
 struct mpr_heap_peak {
     uint8_t heap;
     uint64_t peak_bytes, peak_time, peak_blocks;
@@ -72,13 +81,11 @@ struct mpr_heap_peak {
                       approximate */
     struct mpr_row *row; /* in options.order; their sum is peak_bytes */
     size_t rows;
+    struct mpr_thread_row *thread; /* the same rows if threads have their lifetimes, else NULL */
     struct mpr_peak_instance instance;
-    uint64_t by_library; /* bytes at the peak that AUTO names only by their library */
-    uint64_t samples; /* the sampled blocks from which the rows are estimated, or 0 if the rows are
-                       * exact
-                       */
-    struct mpr_touched sampled; /* the largest sample at the peak; without one, the same as touched
-                                 */
+    uint64_t by_library;        /* bytes at the peak that AUTO names only by their library */
+    uint64_t samples;           /* the sampled blocks from which the rows are estimated, or 0 */
+    struct mpr_touched sampled; /* the largest sample at the peak; without one, as touched */
     struct mpr_touched touched; /* upper bound: sampled, or more by the high-water mark */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */
     struct mpr_reading then[MPR_READ_SOURCES];                            /* valid at the peak */
@@ -110,6 +117,8 @@ struct mpr_log_peaks {
     struct mpr_resident resident;
     struct mpr_resident_owner *owner; /* at the time of `resident`, the most resident first */
     size_t owners;
+    struct mpr_info_thread *thread; /* all of them, by number, if rows have them */
+    size_t threads;
     long parent;    /* index of the parent process's log, or -1 */
     long executed;  /* index of the log of the program that the process executed next, or -1 */
     size_t process; /* index of the last program's log in its process */
@@ -130,22 +139,19 @@ void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *opt
 /* Reads one log. Returns 0, or -1 with *error filled; the other logs stay valid. */
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error);
-/* The same in three steps, for a caller that observes the replay for other analyses as well.
- *
- * mpr_peaks_open opens the log; it returns NULL with *error filled, or a reading. The caller
- * attaches its observers to the reader. mpr_peaks_replay replays the log and adds it; it returns 0,
- * or -1 with *error filled. Until mpr_peaks_close, which is also called after an error, the reader
- * has the accounts by the grouping of the rows, and the projection says of which accounts they are
- * the sums (projection.h). */
-struct mpr_peaks_reading;
-struct mpr_projection;
-struct mpr_peaks_reading *mpr_peaks_open(const struct mpr_peaks *peaks, const char *path,
-                                         struct mpr_error *error);
-struct mpr_reader *mpr_peaks_reader(struct mpr_peaks_reading *reading);
-const struct mpr_projection *mpr_peaks_projection(const struct mpr_peaks_reading *reading);
-int mpr_peaks_replay(struct mpr_peaks *peaks, struct mpr_peaks_reading *reading, const char *path,
-                     const struct mpr_progress *progress, struct mpr_error *error);
-void mpr_peaks_close(struct mpr_peaks_reading *reading);
+/* The same for a caller that observes the replay for other analyses as well.  @begin: called before
+ * the first event.  @end: called after the last one, while the reader has the accounts by the
+ * grouping of the rows, and the projection says of which accounts they are the sums (projection.h).
+ * Either may be NULL. */
+struct mpr_peaks_observer {
+    void (*begin)(void *arg, struct mpr_reader *reader);
+    void (*end)(void *arg, const struct mpr_reader *reader,
+                const struct mpr_projection *projection);
+    void *arg;
+};
+int mpr_peaks_add_observed(struct mpr_peaks *peaks, const char *path,
+                           const struct mpr_peaks_observer *observer,
+                           const struct mpr_progress *progress, struct mpr_error *error);
 /* Call it after the last log: sorts, finds parents, computes sums. */
 void mpr_peaks_finish(struct mpr_peaks *peaks);
 /* Sets parent, executed and process of each log.  mpr_peaks_finish calls it. */

@@ -49,48 +49,31 @@ uint64_t mpr_lifetime_stats_median(const struct mpr_lifetime_stats *tally)
 
 /* ---- the result */
 
-/* The lifetimes by cell of the grouping. */
-struct gathering {
-    struct mpr_temporary *out;
-    struct mpr_lifetime_histogram lasting; /* by cell of the replay */
-    struct mpr_lifetime_stats *tally;
-};
+MPR_COMPARE(by_soon, struct mpr_temporary_row,
+            mpr_compare(b->tally.soon, a->tally.soon)
+                ?: mpr_compare(b->tally.blocks, a->tally.blocks)
+                ?: mpr_row_by_path(&a->row, &b->row))
 
-static void add_up(struct gathering *g, const struct mpr_projection *p, uint32_t cells)
+/* @tally: by cell of the grouping. */
+static void fill_rows(struct mpr_arena *arena, const struct mpr_reader *reader, uint8_t heap,
+                      const struct mpr_lifetime_stats *tally, struct mpr_temporary_heap *out)
 {
-    g->tally = mpr_alloc(cells, sizeof *g->tally);
-    for (uint32_t i = 0; i < p->cells; i++) {
-        const struct mpr_lifetime_stats tally = mpr_lifetime_stats_of(&g->lasting, i);
-        mpr_lifetime_stats_add(&g->tally[p->to ? p->to[i] : i], &tally);
-    }
-}
-
-static int by_soon(const void *left, const void *right)
-{
-    const struct mpr_temporary_row *a = left, *b = right;
-    int order = mpr_compare(b->tally.soon, a->tally.soon);
-    if (!order) order = mpr_compare(b->tally.blocks, a->tally.blocks);
-    return order ? order : mpr_row_by_path(&a->row, &b->row);
-}
-
-static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint8_t heap,
-                      struct mpr_temporary_heap *out)
-{
-    struct mpr_arena *arena = &g->out->peaks.arena;
     const struct mpr_accounts *accounts = &reader->replay.accounts;
     size_t count = 0;
     for (uint32_t i = 0; i < accounts->cells; i++)
-        count += accounts->cell[i].heap == heap && g->tally[i].blocks;
+        count += accounts->cell[i].heap == heap && tally[i].blocks;
     out->heap = heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
-        if (cell->heap != heap || !g->tally[i].blocks) continue;
-        struct mpr_temporary_row *row = &out->row[out->rows++];
-        row->tally = g->tally[i];
-        row->row = (struct mpr_row){ .bytes = row->tally.soon, .allocations = row->tally.blocks };
-        row->row.path = mpr_label_path(arena, reader, cell);
-        mpr_lifetime_stats_add(&out->all, &row->tally);
+        if (cell->heap != heap || !tally[i].blocks) continue;
+        out->row[out->rows++] = (struct mpr_temporary_row){
+            .row = { .path = mpr_label_path(arena, reader, cell),
+                     .bytes = tally[i].soon,
+                     .allocations = tally[i].blocks },
+            .tally = tally[i],
+        };
+        mpr_lifetime_stats_add(&out->all, &tally[i]);
     }
     if (out->rows) qsort(out->row, out->rows, sizeof *out->row, by_soon);
 }
@@ -98,18 +81,37 @@ static void fill_rows(struct gathering *g, const struct mpr_reader *reader, uint
 MPR_COMPARE(by_heap, struct mpr_temporary_heap,
             mpr_compare(b->all.soon, a->all.soon) ?: mpr_heap_by_name(a->heap, b->heap))
 
-static void fill_heaps(struct gathering *g, const struct mpr_reader *reader)
+struct gathering {
+    struct mpr_temporary *out;
+    struct mpr_lifetime_histogram lasting; /* by cell of the replay */
+};
+
+static void begin(void *arg, struct mpr_reader *reader)
 {
+    struct gathering *g = arg;
+    reader->replay.lasting = &g->lasting;
+}
+
+static void fill(void *arg, const struct mpr_reader *reader, const struct mpr_projection *p)
+{
+    const struct gathering *g = arg;
     struct mpr_temporary *out = g->out;
-    out->heap = mpr_arena_alloc(&out->peaks.arena, MPR_HEAPS * sizeof *out->heap);
+    struct mpr_arena *arena = &out->peaks.arena;
+    struct mpr_lifetime_stats *tally = mpr_alloc(reader->replay.accounts.cells, sizeof *tally);
+    for (uint32_t i = 0; i < p->cells; i++) {
+        const struct mpr_lifetime_stats of_cell = mpr_lifetime_stats_of(&g->lasting, i);
+        mpr_lifetime_stats_add(&tally[p->to ? p->to[i] : i], &of_cell);
+    }
+    out->heap = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out->heap);
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         /* a sampled block counts for several, whose lifetimes are unknown */
         const bool sampled = i == MPF_HEAP_PYTHON ||
                              (i == MPF_HEAP_HOST && mpr_replay_samples_host(&reader->replay));
         if (sampled || (out->options.heap && i != out->options.heap)) continue;
-        fill_rows(g, reader, (uint8_t)i, &out->heap[out->heaps]);
+        fill_rows(arena, reader, (uint8_t)i, tally, &out->heap[out->heaps]);
         out->heaps += out->heap[out->heaps].rows != 0;
     }
+    free(tally);
     if (out->heaps) qsort(out->heap, out->heaps, sizeof *out->heap, by_heap);
 }
 
@@ -118,23 +120,14 @@ int mpr_temporary_read(struct mpr_temporary *out, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct gathering g = { .out = out, .lasting = { .within = options->within_ns } };
-    const struct mpr_peaks_options peaks = { .by = options->by,
-                                             .heap = options->heap,
-                                             .at = MPR_INSTANT_PEAK };
+    const struct mpr_peaks_observer observer = { begin, fill, &g };
     *out = (struct mpr_temporary){ .options = *options };
-    mpr_peaks_init(&out->peaks, &peaks);
-    struct mpr_peaks_reading *reading = mpr_peaks_open(&out->peaks, path, error);
-    if (!reading) return -1;
-    struct mpr_reader *reader = mpr_peaks_reader(reading);
-    reader->replay.lasting = &g.lasting;
-    const int status = mpr_peaks_replay(&out->peaks, reading, path, progress, error);
-    if (status == 0) {
-        add_up(&g, mpr_peaks_projection(reading), reader->replay.accounts.cells);
-        fill_heaps(&g, reader);
-        mpr_peaks_finish(&out->peaks);
-        free(g.tally);
-    } else mpr_temporary_free(out);
-    mpr_peaks_close(reading);
+    mpr_peaks_init(&out->peaks, &(struct mpr_peaks_options){ .by = options->by,
+                                                             .heap = options->heap,
+                                                             .at = MPR_INSTANT_PEAK });
+    const int status = mpr_peaks_add_observed(&out->peaks, path, &observer, progress, error);
+    if (status == 0) mpr_peaks_finish(&out->peaks);
+    else mpr_temporary_free(out);
     mpr_lifetime_histogram_free(&g.lasting);
     return status;
 }

@@ -25,7 +25,7 @@ struct mpr_info_thread {
     uint64_t number, tid; /* tid: the kernel's number, or 0 if unknown */
     uint64_t first_ns, ended_ns;
     bool ended;     /* if not, or if its end is unknown, ended_ns is UINT64_MAX */
-    bool allocated; /* set by thread_use.h only: it allocated in some heap */
+    bool allocated; /* set by peaks.h only: it allocated in some heap */
 };
 
 /* Heaps that libraries registered with NVTX: sums by heap name, and by region name within. */

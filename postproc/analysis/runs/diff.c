@@ -27,22 +27,24 @@ void mpr_diff_free(struct mpr_diff *diff)
     mpr_peaks_free(&diff->peaks);
 }
 
+/* Without a heap that was asked for, a diff also has the graphs of each run. */
+static void fill_graphs(void *arg, const struct mpr_reader *reader,
+                        const struct mpr_projection *projection)
+{
+    struct mpr_diff *diff = arg;
+    const size_t run = diff->peaks.logs - 1;
+    (void)projection;
+    MPR_REACH(diff->graphs, run, diff->graph_room);
+    if (!diff->peaks.options.heap) mpr_graphs_fill(&diff->graphs[run], reader);
+}
+
 /* The grouping that AUTO chooses for the first run is that of all runs. */
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const size_t run = diff->peaks.logs;
+    const struct mpr_peaks_observer observer = { .end = fill_graphs, .arg = diff };
     diff->peaks.options.at = at;
-    struct mpr_peaks_reading *reading = mpr_peaks_open(&diff->peaks, path, error);
-    if (!reading) return -1;
-    const int status = mpr_peaks_replay(&diff->peaks, reading, path, progress, error);
-    if (status == 0) {
-        MPR_REACH(diff->graphs, run, diff->graph_room);
-        if (!diff->peaks.options.heap)
-            mpr_graphs_fill(&diff->graphs[run], mpr_peaks_reader(reading));
-    }
-    mpr_peaks_close(reading);
-    if (status != 0) return -1;
+    if (mpr_peaks_add_observed(&diff->peaks, path, &observer, progress, error) != 0) return -1;
     diff->base += base;
     const enum mpr_group first = diff->peaks.log[0].choice.by;
     diff->names_differ |= diff->peaks.log[diff->peaks.logs - 1].choice.by != first;
