@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "leaks_sites.h"
+#include "leaks.h"
 #include "lifetime_histogram.h"
 #include "temporary.h"
 
@@ -92,7 +92,8 @@ static void lifetimes_have_classes(void **state)
 /* There are three cells. The third has no block. */
 static void ages_are_those_of_blocks_at_the_mark(void **state)
 {
-    static const uint32_t cell[] = { OTHER, CELL, CELL + 1 };
+    static const struct mpr_ages_cell cell[] = { { OTHER, 0 }, { CELL, 1 }, { CELL + 1, 2 } },
+                                      both[] = { { OTHER, 0 }, { CELL, 0 } };
     static const uint64_t made[] = { 70, 90, 200 };
     struct mpr_lifetime_histogram lasting = { .within = 0 };
     struct mpr_arena arena = { 0 };
@@ -109,7 +110,7 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     mpr_lifetime_histogram_add(&lasting, 300, 8, CELL, 200);
     mpr_lifetime_histogram_add(&lasting, 301, 8, CELL, 200);
     mpr_lifetime_histogram_remove(&lasting, 301, 8, 220);
-    mpr_ages_of(&arena, &lasting, NULL, cell, 3, ages);
+    mpr_ages_of(&arena, &lasting, NULL, cell, 3, ages, 3);
     assert_int_equal(ages[0].blocks, 1);
     assert_int_equal(ages[0].made[0], 100);
     assert_int_equal(ages[1].blocks, 3);
@@ -119,6 +120,9 @@ static void ages_are_those_of_blocks_at_the_mark(void **state)
     const struct mpr_ages joined = mpr_ages_join(&arena, ages, 3);
     assert_int_equal(joined.blocks, 4);
     assert_int_equal(mpr_ages_median(&joined), 90); /* two are not younger */
+    mpr_ages_of(&arena, &lasting, NULL, both, 2, ages, 1);
+    assert_int_equal(ages[0].blocks, joined.blocks);
+    assert_memory_equal(ages[0].made, joined.made, joined.blocks * sizeof *joined.made);
     mpr_arena_free(&arena);
     mpr_lifetime_histogram_free(&lasting);
 }

@@ -1,42 +1,61 @@
+/* Sites that grow or levelled off, tested at the instants of a history.
+ *
+ * If each instance of a range has a number, as in "request 7", none of its sites grows by itself.
+ * So sites that differ only in numbers are also tested as one site.  A function that is reached on
+ * many ways has a site for each of them, with few samples each.  So sampled sites are tested as one
+ * if reports show them as one line. */
 #include "leaks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "alloc_context.h"
 #include "amount.h"
 #include "bisect.h"
 #include "error.h"
 #include "history.h"
-#include "leaks_sites.h"
+#include "labels.h"
+#include "lifetime_histogram.h"
 #include "mpf/event.h"
+#include "numbered_lines.h"
 #include "prescan.h"
 #include "reader.h"
 #include "repeats.h"
 #include "survivors.h"
 #include "trend.h"
 #include "units.h"
+#include "user_frame.h"
 
-enum { TICKS = 48 }; /* clock ticks in a log, if no range repeats */
+/* The values of some cells together. */
+struct tested {
+    struct mpr_trend trend;
+    struct mpr_history_value live; /* at the last instant */
+    bool came_to_stay;             /* it has more live samples than at the end of the warm-up */
+};
 
-/* The observers of the replay. */
+struct site {
+    struct tested tested;
+    struct mpr_path path;
+    size_t first, cells; /* its part of the list of cells */
+};
+
+/* The observers of one replay, and the sites by the grouping that it is projected to. */
 struct reading {
-    const struct mpr_leaks *out;
+    struct mpr_leaks *out;
+    struct mpr_reader reader;
     struct mpr_history history;
     uint64_t *ended; /* ns: ends of instances */
-    size_t endings, cap;
+    size_t endings, ended_cap;
     struct mpr_named_ranges named;
     struct mpr_follow follow;
     struct mpr_survivors survivors;
-};
-
-/* The sources of sites by one grouping. */
-struct making {
-    struct mpr_leaks *out;
-    struct reading *reading;
-    const struct mpr_reader *reader;
-    const struct mpr_projection *projection;
+    struct mpr_projection projection;
     struct mpr_history_view view;
+    struct site *site;
+    size_t sites, site_cap;
+    struct mpr_ages_cell *cell; /* each cell is in one site at most */
+    size_t cells, cell_cap;
 };
 
 /* ---- instants */
@@ -47,206 +66,28 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     (void)f;
     if (!ended || r->now < *g->history.from || r->now > g->history.until) return;
     mpr_history_take(&g->history, r->now);
-    MPR_GROW(g->ended, g->endings, g->cap);
+    MPR_GROW(g->ended, g->endings, g->ended_cap);
     g->ended[g->endings++] = r->now;
 }
 
-static void begin(struct reading *g, struct mpr_reader *reader)
+static void watch_instants(struct reading *g)
 {
+    struct mpr_replay *r = &g->reader.replay;
     mpr_named_ranges_begin(&g->named, g->out->range, NULL);
-    mpr_history_begin(&g->history, &reader->replay, g->out->every, g->out->until);
+    mpr_history_begin(&g->history, r, g->out->every, g->out->until);
     /* blocks are missing from the thinned part of a log */
-    g->history.from = &mpr_log_status(reader->log)->fold.until_ns;
+    g->history.from = &mpr_log_status(g->reader.log)->fold.until_ns;
     if (g->out->every) return;
     g->follow = (struct mpr_follow){
         .what = mpr_named_ranges_which, .ranges = &g->named, .ends = ends, .arg = g
     };
-    mpr_follow_begin(&g->follow, &reader->replay);
-}
-
-/* ---- sites that only load */
-
-static bool starts_with(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool loads_code(const struct mpr_frame *frame)
-{
-    static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
-                                          "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
-    for (size_t i = 0; i < sizeof loader / sizeof *loader; i++)
-        if (starts_with(frame->name, loader[i])) return true;
-    return false;
-}
-
-/* Python's import runs the bodies of modules below its own frames. */
-bool mpr_startup_loads(const struct mpr_row *row)
-{
-    bool imports = false;
-    for (size_t i = 0; i < row->path.depth; i++) {
-        const struct mpr_frame *frame = row->path.frame[i];
-        const bool importer = starts_with(frame->file, "<frozen importlib");
-        if (loads_code(frame)) return true;
-        imports = importer || (imports && strcmp(frame->name, "<module>") == 0);
-    }
-    return imports;
-}
-
-void mpr_startup_leave_out(struct mpr_leaks_heap *h)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < h->growing.rows; i++)
-        if (!mpr_startup_loads(&h->growing.row[i].row)) h->growing.row[kept++] = h->growing.row[i];
-    h->growing.rows = kept;
-}
-
-/* ---- ages */
-
-/* Returns the instances that ended at that time or later, up to the last instant. */
-static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
-{
-    const size_t earlier = MPR_COUNT_FIRST(i, l->endings, l->ended[i] < time);
-    return *l->range ? l->endings - earlier : MPR_NO_AGE;
-}
-
-struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_ages *made)
-{
-    if (!made->blocks)
-        return (struct mpr_leaks_age){ MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE };
-    const uint64_t oldest = made->made[0], median = mpr_ages_median(made);
-    return (struct mpr_leaks_age){ .oldest_ns = mpr_saturating_sub(l->last_ns, oldest),
-                                   .median_ns = mpr_saturating_sub(l->last_ns, median),
-                                   .oldest_steps = steps_since(l, oldest),
-                                   .median_steps = steps_since(l, median) };
-}
-
-/* ---- the result */
-
-static int by_growth(const void *left, const void *right)
-{
-    const struct mpr_row *a = left, *b = right;
-    const int order = mpr_compare(b->bytes, a->bytes) ?: mpr_compare(b->live_bytes, a->live_bytes);
-    return order ? order : mpr_row_by_path(a, b);
-}
-
-/* Returns the list for the rows of a site, which depends on its trend. */
-static struct mpr_leaks_rows *list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t)
-{
-    switch (t->as) {
-    case MPR_TREND_GROWS: return &heap->growing;
-    case MPR_TREND_LEVELLED: return &heap->levelled;
-    default: return &heap->few;
-    }
-}
-
-static const struct mpr_ages *ages_of(const struct making *m, const struct mpr_leaks_sites *s)
-{
-    struct mpr_arena *arena = &m->out->arena;
-    struct mpr_ages *of_cell = mpr_arena_alloc(arena, s->cells * sizeof *of_cell),
-                    *made = mpr_arena_alloc(arena, s->count * sizeof *made);
-    mpr_ages_of(arena, &m->reading->history.lasting, m->projection, s->cell, s->cells, of_cell);
-    for (size_t i = 0; i < s->count; i++) {
-        const struct mpr_leaks_site *site = &s->at[i];
-        made[i] = site->cells == 1 ? of_cell[site->first]
-                                   : mpr_ages_join(arena, &of_cell[site->first], site->cells);
-    }
-    return made;
-}
-
-static struct mpr_row row_of(const struct making *m, const struct mpr_leaks_sites *s,
-                             const struct mpr_leaks_site *site)
-{
-    const struct mpr_replay *r = &m->reader->replay;
-    const uint32_t *cell = &s->cell[site->first];
-    struct mpr_row row = { .bytes = site->trend.by.bytes,
-                           .blocks = site->trend.by.blocks,
-                           .live_bytes = site->live.bytes,
-                           .live_blocks = site->live.blocks };
-    for (size_t i = 0; i < site->cells; i++) {
-        row.counted |= mpr_counted_totals_is(&r->totals, &r->accounts, &r->accounts.cell[cell[i]]);
-        row.estimated |= row.counted || mpr_history_is_estimate(&m->view, cell[i]);
-    }
-    row.path = mpr_leaks_site_path(&m->out->arena, s, site, m->reading->named.repeats, m->reader);
-    return row;
-}
-
-/* Fills the lists of sites. @heap_of: by code of the heap, or NULL if it is not reported. */
-static void fill_rows(const struct making *m, struct mpr_leaks_heap *const *heap_of)
-{
-    struct mpr_leaks_sites s;
-    bool wanted[MPR_HEAPS];
-    for (int i = 0; i < MPR_HEAPS; i++) wanted[i] = heap_of[i] != NULL;
-    mpr_leaks_sites_find(&s, &m->view, m->reading->named.repeats, m->reader, wanted,
-                         &m->out->arena);
-    const struct mpr_ages *made = ages_of(m, &s);
-    for (size_t i = 0; i < s.count; i++) list_of(heap_of[s.at[i].heap], &s.at[i].trend)->rows++;
-    for (size_t i = 0; i < s.count; i++) {
-        const struct mpr_leaks_site *site = &s.at[i];
-        struct mpr_leaks_rows *list = list_of(heap_of[site->heap], &site->trend);
-        if (!list->row) {
-            list->row = mpr_arena_alloc(&m->out->arena, list->rows * sizeof *list->row);
-            list->rows = 0;
-        }
-        list->row[list->rows++] = (struct mpr_leaks_row){ .row = row_of(m, &s, site),
-                                                          .error = (uint64_t)site->trend.error,
-                                                          .samples = site->trend.by.live,
-                                                          .made = made[i],
-                                                          .age = mpr_leaks_age(m->out, &made[i]) };
-    }
-    mpr_leaks_sites_free(&s);
-}
-
-static void sort(struct mpr_leaks_rows *list)
-{
-    if (list->rows) qsort(list->row, list->rows, sizeof *list->row, by_growth);
-}
-
-/* Fills the growth of a whole heap.  If blocks are only counted from time to time, a count shows
- * most of the changes since the previous one.  So the tested instants have a count between them. */
-static void fill_growth(struct mpr_leaks_heap *heap, const struct mpr_history *h, unsigned code,
-                        bool is_counted)
-{
-    enum { COUNTED_NS = 200000000 }; /* there are ten a second */
-    struct mpr_history_value value[MPR_HISTORY_MAX];
-    const struct mpr_history_value *from = &h->at[mpr_trend_warm(h->count)].heap[code],
-                                   *to = &h->at[h->count - 1].heap[code];
-    uint64_t next = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->at[i].time < next) continue;
-        next = h->at[i].time + (is_counted ? COUNTED_NS : 0);
-        value[count++] = h->at[i].heap[code];
-    }
-    heap->grown_bytes = mpr_signed_difference(from->bytes, to->bytes);
-    heap->grown_blocks = mpr_signed_difference(from->blocks, to->blocks);
-    heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
+    mpr_follow_begin(&g->follow, r);
 }
 
 /* Returns true if no range and no --every says when growth is measured. */
 static bool is_default_clock(const struct mpr_leaks *out)
 {
     return !*out->range && !out->options.every;
-}
-
-/* Fills the sites of heaps from the finished replay, by a grouping that it has been projected to.
- * @heap: as out->heap. */
-static void fill_sites(struct mpr_leaks *out, struct reading *g, const struct mpr_reader *reader,
-                       const struct mpr_projection *projection, struct mpr_leaks_heap *heap)
-{
-    struct making m = { out, g, reader, projection, { .history = NULL } };
-    struct mpr_leaks_heap *heap_of[MPR_HEAPS] = { NULL };
-    const size_t heaps = out->peaks.log[0].heaps;
-    for (size_t i = 0; i < heaps; i++) heap_of[heap[i].live->heap] = &heap[i];
-    mpr_history_view(&m.view, &g->history, projection);
-    fill_rows(&m, heap_of);
-    mpr_history_view_free(&m.view);
-    for (size_t i = 0; i < heaps; i++) {
-        sort(&heap[i].growing);
-        sort(&heap[i].levelled);
-        sort(&heap[i].few);
-        if (is_default_clock(out)) mpr_startup_leave_out(&heap[i]);
-    }
 }
 
 /* Fills the instants, and the ends of instances up to the last one. */
@@ -269,45 +110,417 @@ static void fill_instants(struct mpr_leaks *out, const struct reading *g)
     out->endings = out->last_number;
 }
 
-static void fill(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
-                 const char *path, const struct mpr_choice *choice)
+/* ---- sites that only load */
+
+static bool starts_with(const char *text, const char *with)
 {
-    struct mpr_projection projection;
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Python's import runs the bodies of modules below its own frames. */
+bool mpr_startup_loads(const struct mpr_row *row)
+{
+    static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
+                                          "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
+    bool imports = false;
+    for (size_t i = 0; i < row->path.depth; i++) {
+        const struct mpr_frame *frame = row->path.frame[i];
+        const bool importer = starts_with(frame->file, "<frozen importlib");
+        for (size_t k = 0; k < sizeof loader / sizeof *loader; k++)
+            if (starts_with(frame->name, loader[k])) return true;
+        imports = importer || (imports && strcmp(frame->name, "<module>") == 0);
+    }
+    return imports;
+}
+
+void mpr_startup_leave_out(struct mpr_leaks_heap *h)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < h->growing.rows; i++)
+        if (!mpr_startup_loads(&h->growing.row[i].row)) h->growing.row[kept++] = h->growing.row[i];
+    h->growing.rows = kept;
+}
+
+/* ---- ages of blocks */
+
+/* The blocks of some cells while they are counted, and then listed. */
+struct listing {
+    const uint32_t *to; /* by cell of the births: its cell in the projection; or NULL */
+    uint32_t *place;    /* by cell: the index in `out` + 1, or 0 */
+    uint32_t places;
+    struct mpr_ages *out;
+};
+
+static struct mpr_ages *ages_of(const struct listing *l, const struct mpr_live_block *birth)
+{
+    const uint32_t cell = l->to ? l->to[birth->cell] : birth->cell,
+                   place = cell < l->places ? l->place[cell] : 0;
+    return place ? &l->out[place - 1] : NULL;
+}
+
+static void add_block(void *arg, const struct mpr_live_block *birth)
+{
+    struct mpr_ages *ages = ages_of(arg, birth);
+    if (ages) ages->blocks++;
+}
+
+static void put_block(void *arg, const struct mpr_live_block *birth)
+{
+    struct mpr_ages *ages = ages_of(arg, birth);
+    if (ages) ages->made[ages->blocks++] = birth->time;
+}
+
+void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *lasting,
+                 const struct mpr_projection *projection, const struct mpr_ages_cell *cell,
+                 size_t cells, struct mpr_ages *ages, size_t count)
+{
+    struct listing l = { .to = projection ? projection->to : NULL, .out = ages };
+    for (size_t i = 0; i < cells; i++) {
+        MPR_REACH(l.place, cell[i].cell, l.places);
+        l.place[cell[i].cell] = cell[i].of + 1;
+    }
+    memset(ages, 0, count * sizeof *ages);
+    mpr_lifetime_histogram_each_marked(lasting, add_block, &l);
+    for (size_t i = 0; i < count; i++) {
+        ages[i].made = mpr_arena_alloc(arena, ages[i].blocks * sizeof *ages[i].made);
+        ages[i].blocks = 0;
+    }
+    mpr_lifetime_histogram_each_marked(lasting, put_block, &l);
+    for (size_t i = 0; i < count; i++)
+        qsort(ages[i].made, ages[i].blocks, sizeof *ages[i].made, mpr_compare_numbers);
+    free(l.place);
+}
+
+struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count)
+{
+    size_t blocks = 0;
+    for (size_t i = 0; i < count; i++) blocks += ages[i].blocks;
+    uint64_t *made = mpr_arena_alloc(arena, blocks * sizeof *made);
+    blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ages[i].blocks) memcpy(made + blocks, ages[i].made, ages[i].blocks * sizeof *made);
+        blocks += ages[i].blocks;
+    }
+    qsort(made, blocks, sizeof *made, mpr_compare_numbers);
+    return (struct mpr_ages){ made, blocks };
+}
+
+/* Returns the instances that ended at that time or later, up to the last instant. */
+static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
+{
+    const size_t earlier = MPR_COUNT_FIRST(i, l->endings, l->ended[i] < time);
+    return *l->range ? l->endings - earlier : MPR_NO_AGE;
+}
+
+struct mpr_leaks_age mpr_leaks_age(const struct mpr_leaks *l, const struct mpr_ages *made)
+{
+    if (!made->blocks)
+        return (struct mpr_leaks_age){ MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE };
+    const uint64_t oldest = made->made[0], median = mpr_ages_median(made);
+    return (struct mpr_leaks_age){ .oldest_ns = mpr_saturating_sub(l->last_ns, oldest),
+                                   .median_ns = mpr_saturating_sub(l->last_ns, median),
+                                   .oldest_steps = steps_since(l, oldest),
+                                   .median_steps = steps_since(l, median) };
+}
+
+/* ---- sites */
+
+static struct tested test(const struct reading *g, const uint32_t *cell, size_t cells)
+{
+    struct mpr_history_value value[MPR_HISTORY_MAX];
+    const size_t instants = g->history.count;
+    mpr_history_values(&g->view, cell, cells, value);
+    const struct mpr_history_value *last = &value[instants - 1];
+    return (struct tested){ mpr_trend(value, instants), *last,
+                            last->live > value[mpr_trend_warm(instants)].live };
+}
+
+static struct mpr_path path_of(struct reading *g, uint32_t cell)
+{
+    return mpr_label_path(&g->out->arena, &g->reader, &g->reader.replay.accounts.cell[cell]);
+}
+
+static void add_site(struct reading *g, const struct tested *tested, struct mpr_path path,
+                     const uint32_t *cell, size_t cells)
+{
+    MPR_GROW(g->site, g->sites, g->site_cap);
+    g->site[g->sites] = (struct site){ *tested, path, g->cells, cells };
+    for (size_t i = 0; i < cells; i++) {
+        MPR_GROW(g->cell, g->cells, g->cell_cap);
+        g->cell[g->cells++] = (struct mpr_ages_cell){ cell[i], (uint32_t)g->sites };
+    }
+    g->sites++;
+}
+
+/* Returns the path of cells that differ in numbers: "request {0..39}".  The report merges such
+ * paths in the same way, except for outliers.  If the paths do not become one, the result is the
+ * path without numbers. */
+static struct mpr_path numbered_path(struct reading *g, const uint32_t *cell, size_t cells)
+{
+    const struct mpr_replay *r = &g->reader.replay;
+    struct mpr_arena *arena = &g->out->arena;
+    struct mpr_repeats *repeats = g->named.repeats;
+    struct mpr_line *line = mpr_alloc(cells, sizeof *line);
+    for (size_t i = 0; i < cells; i++) {
+        const struct mpr_row row = { .path = path_of(g, cell[i]) };
+        line[i] = mpr_line_of(&row);
+    }
+    const bool one = mpr_lines_group(arena, line, mpr_lines_merge(line, cells)) == 1;
+    const struct mpr_path path = line->row.path;
+    free(line);
+    if (one) return path;
+    const uint32_t node = (uint32_t)r->accounts.cell[*cell].key;
+    return mpr_repeats_path(arena, repeats, mpr_repeats_of(repeats, r, node));
+}
+
+/* Adds cells that differ only in numbers as one site if they grow together, and none by itself. */
+static void test_together(struct reading *g, const uint32_t *cell, size_t cells, bool *taken)
+{
+    enum { TOGETHER = 3 };
+    if (cells < TOGETHER) return;
+    for (size_t i = 0; i < cells; i++)
+        if (test(g, &cell[i], 1).trend.as == MPR_TREND_GROWS) return;
+    const struct tested t = test(g, cell, cells);
+    if (t.trend.as != MPR_TREND_GROWS) return;
+    add_site(g, &t, numbered_path(g, cell, cells), cell, cells);
+    for (size_t i = 0; i < cells; i++) taken[cell[i]] = true;
+}
+
+/* A cell of a range, with a key that cells have in common if they differ only in numbers. */
+struct alike {
+    uint64_t key;
+    uint32_t cell;
+};
+
+MPR_COMPARE(by_key, struct alike, mpr_compare(a->key, b->key) ?: mpr_compare(a->cell, b->cell))
+
+static void find_alike(struct reading *g, struct mpr_leaks_heap *const *heap_of, bool *taken)
+{
+    const struct mpr_replay *r = &g->reader.replay;
+    const enum mpr_group by = r->options.by;
+    struct alike *alike = mpr_alloc(r->accounts.cells, sizeof *alike);
+    uint32_t *number = mpr_alloc(r->accounts.cells, sizeof *number);
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        const bool has_node = by == MPR_GROUP_RANGE || by == MPR_GROUP_PYTHON ||
+                              (by == MPR_GROUP_AUTO && !(cell->key & MPR_KEY_LIBRARY));
+        if (!heap_of[cell->heap] || !cell->key || !has_node) continue;
+        const uint32_t repeat = mpr_repeats_of(g->named.repeats, r, (uint32_t)cell->key);
+        alike[count++] = (struct alike){ (uint64_t)cell->heap << 32 | repeat, i };
+    }
+    if (count) qsort(alike, count, sizeof *alike, by_key);
+    for (size_t i = 0; i < count; i++) number[i] = alike[i].cell;
+    for (size_t i = 0, to; i < count; i = to) {
+        for (to = i + 1; to < count && alike[to].key == alike[i].key;) to++;
+        test_together(g, &number[i], to - i, taken);
+    }
+    free(alike);
+    free(number);
+}
+
+/* A cell with samples, and the line that reports show for it without options. */
+struct sampled {
+    struct tested tested;
+    struct mpr_path path;
+    struct mpr_frame_summary line;
+    uint32_t cell;
+    uint8_t heap;
+};
+
+MPR_COMPARE(by_line, struct sampled,
+            mpr_compare(a->heap, b->heap)
+                ?: mpr_frame_compare_paths(a->line.path, b->line.path)
+                ?: strcmp(a->line.caller, b->line.caller))
+
+/* Adds all cells of a line as one site, or each as one if only some of them grow.  Cells that
+ * shrink count, too: without them every line of many cells would grow. */
+static void test_line(struct reading *g, const struct sampled *cell, size_t cells)
+{
+    struct tested together = { .came_to_stay = false };
+    uint32_t *number = mpr_alloc(cells, sizeof *number);
+    bool may_grow = false, grows = false;
+    const struct sampled *largest = cell;
+    for (size_t i = 0; i < cells; i++) {
+        const enum mpr_trend_as as = cell[i].tested.trend.as;
+        number[i] = cell[i].cell;
+        may_grow |= as != MPR_TREND_OTHER || cell[i].tested.came_to_stay;
+        grows |= as == MPR_TREND_GROWS;
+        if (cell[i].tested.live.bytes > largest->tested.live.bytes) largest = &cell[i];
+    }
+    if (cells > 1 && may_grow) together = test(g, number, cells);
+    const enum mpr_trend_as as = together.trend.as;
+    if (as == MPR_TREND_GROWS || (as != MPR_TREND_OTHER && !grows))
+        add_site(g, &together, largest->path, number, cells);
+    else
+        for (size_t i = 0; i < cells; i++)
+            if (cell[i].tested.trend.as != MPR_TREND_OTHER)
+                add_site(g, &cell[i].tested, cell[i].path, &number[i], 1);
+    free(number);
+}
+
+/* Finds the sites of the heaps that have a result. */
+static void find_sites(struct reading *g, struct mpr_leaks_heap *const *heap_of)
+{
+    const struct mpr_replay *r = &g->reader.replay;
+    bool *taken = mpr_alloc(r->accounts.cells, sizeof *taken);
+    struct sampled *sampled = mpr_alloc(r->accounts.cells, sizeof *sampled);
+    struct mpr_user_frames *user_frames = mpr_user_frames_new();
+    size_t count = 0;
+    g->sites = g->cells = 0;
+    find_alike(g, heap_of, taken);
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (taken[i] || !heap_of[cell->heap]) continue;
+        const struct tested t = test(g, &i, 1);
+        const bool rest = mpr_replay_is_represented(r, cell);
+        if (!rest && mpr_history_is_estimate(&g->view, i)) {
+            struct sampled *s = &sampled[count++];
+            *s = (struct sampled){ t, path_of(g, i), .cell = i, .heap = cell->heap };
+            s->line = mpr_user_frames_summary(user_frames, &g->out->arena, s->path, false);
+            continue;
+        }
+        /* a longer recording would not name the blocks without a sample */
+        if (t.trend.as != MPR_TREND_OTHER && (t.trend.as != MPR_TREND_FEW || !rest))
+            add_site(g, &t, path_of(g, i), &i, 1);
+    }
+    if (count) qsort(sampled, count, sizeof *sampled, by_line);
+    for (size_t i = 0, to; i < count; i = to) {
+        for (to = i + 1; to < count && by_line(&sampled[to], &sampled[i]) == 0;) to++;
+        test_line(g, &sampled[i], to - i);
+    }
+    mpr_user_frames_free(user_frames);
+    free(sampled);
+    free(taken);
+}
+
+/* ---- rows */
+
+static int by_growth(const void *left, const void *right)
+{
+    const struct mpr_row *a = left, *b = right;
+    const int order = mpr_compare(b->bytes, a->bytes) ?: mpr_compare(b->live_bytes, a->live_bytes);
+    return order ? order : mpr_row_by_path(a, b);
+}
+
+/* Returns the list for the rows of a site, which depends on its trend. */
+static struct mpr_leaks_rows *list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t)
+{
+    switch (t->as) {
+    case MPR_TREND_GROWS: return &heap->growing;
+    case MPR_TREND_LEVELLED: return &heap->levelled;
+    default: return &heap->few;
+    }
+}
+
+static struct mpr_leaks_row row_of(const struct reading *g, const struct site *s,
+                                   const struct mpr_ages *made)
+{
+    const struct mpr_replay *r = &g->reader.replay;
+    struct mpr_leaks_row row = { .row = { .path = s->path,
+                                          .bytes = s->tested.trend.by.bytes,
+                                          .blocks = s->tested.trend.by.blocks,
+                                          .live_bytes = s->tested.live.bytes,
+                                          .live_blocks = s->tested.live.blocks },
+                                 .error = (uint64_t)s->tested.trend.error,
+                                 .samples = s->tested.trend.by.live,
+                                 .made = *made,
+                                 .age = mpr_leaks_age(g->out, made) };
+    for (size_t i = 0; i < s->cells; i++) {
+        const uint32_t cell = g->cell[s->first + i].cell;
+        row.row.counted |= mpr_counted_totals_is(&r->totals, &r->accounts, &r->accounts.cell[cell]);
+        row.row.estimated |= row.row.counted || mpr_history_is_estimate(&g->view, cell);
+    }
+    return row;
+}
+
+/* Fills the rows of heaps by a grouping, which the finished replay is projected to.  @heap: as
+ * out->heap. */
+static void fill_rows(struct reading *g, struct mpr_leaks_heap *heap)
+{
+    struct mpr_leaks *out = g->out;
+    const struct mpr_accounts *accounts = &g->reader.replay.accounts;
+    struct mpr_leaks_heap *heap_of[MPR_HEAPS] = { NULL }, *end = heap + out->peaks.log[0].heaps;
+    for (struct mpr_leaks_heap *h = heap; h < end; h++) heap_of[h->live->heap] = h;
+    mpr_history_view(&g->view, &g->history, &g->projection);
+    find_sites(g, heap_of);
+    struct mpr_ages *made = mpr_arena_alloc(&out->arena, g->sites * sizeof *made);
+    struct mpr_leaks_rows **list = mpr_alloc(g->sites, sizeof *list);
+    mpr_ages_of(&out->arena, &g->history.lasting, &g->projection, g->cell, g->cells, made,
+                g->sites);
+    for (size_t i = 0; i < g->sites; i++) {
+        const struct site *s = &g->site[i];
+        list[i] = list_of(heap_of[accounts->cell[g->cell[s->first].cell].heap], &s->tested.trend);
+        list[i]->rows++;
+    }
+    for (size_t i = 0; i < g->sites; i++) {
+        struct mpr_leaks_rows *l = list[i];
+        if (!l->row) {
+            l->row = mpr_arena_alloc(&out->arena, l->rows * sizeof *l->row);
+            l->rows = 0;
+        }
+        l->row[l->rows++] = row_of(g, &g->site[i], &made[i]);
+    }
+    free(list);
+    mpr_history_view_free(&g->view);
+    for (struct mpr_leaks_heap *h = heap; h < end; h++) {
+        struct mpr_leaks_rows *const of[] = { &h->growing, &h->levelled, &h->few };
+        for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+            if (of[i]->rows) qsort(of[i]->row, of[i]->rows, sizeof *of[i]->row, by_growth);
+        if (is_default_clock(out)) mpr_startup_leave_out(h);
+    }
+}
+
+/* Fills the growth of a whole heap.  If blocks are only counted from time to time, a count shows
+ * most of the changes since the previous one.  So the tested instants have a count between them. */
+static void fill_growth(struct mpr_leaks_heap *heap, const struct reading *g)
+{
+    enum { COUNTED_NS = 200000000 }; /* there are ten a second */
+    const uint8_t code = heap->live->heap;
+    const bool is_counted = code == MPF_HEAP_HOST && g->reader.replay.totals.told;
+    const struct mpr_history *h = &g->history;
+    struct mpr_history_value value[MPR_HISTORY_MAX];
+    const struct mpr_history_value *from = &h->at[mpr_trend_warm(h->count)].heap[code],
+                                   *to = &h->at[h->count - 1].heap[code];
+    uint64_t next = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->at[i].time < next) continue;
+        next = h->at[i].time + (is_counted ? COUNTED_NS : 0);
+        value[count++] = h->at[i].heap[code];
+    }
+    heap->grown_bytes = mpr_signed_difference(from->bytes, to->bytes);
+    heap->grown_blocks = mpr_signed_difference(from->blocks, to->blocks);
+    heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
+}
+
+static void fill(struct reading *g, const char *path, const struct mpr_choice *choice)
+{
+    struct mpr_leaks *out = g->out;
     mpr_peaks_init(&out->peaks, &(struct mpr_peaks_options){ .by = out->options.by,
                                                              .heap = out->options.heap,
                                                              .at = out->options.at });
-    mpr_projection_begin(&projection, &reader->replay, choice->by, NULL);
-    mpr_peaks_take(&out->peaks, reader, path, choice);
+    mpr_projection_begin(&g->projection, &g->reader.replay, choice->by, NULL);
+    mpr_peaks_take(&out->peaks, &g->reader, path, choice);
     fill_instants(out, g);
     const struct mpr_log_peaks *log = &out->peaks.log[0];
     out->heap = mpr_arena_alloc(&out->arena, log->heaps * sizeof *out->heap);
     for (size_t i = 0; i < log->heaps; i++) {
-        const uint8_t code = log->heap[i].heap;
         out->heap[i] = (struct mpr_leaks_heap){ .live = &log->heap[i], .by = choice->by };
-        if (mpr_leaks_has_growth(out))
-            fill_growth(&out->heap[i], &g->history, code,
-                        code == MPF_HEAP_HOST && reader->replay.totals.told);
+        if (mpr_leaks_has_growth(out)) fill_growth(&out->heap[i], g);
     }
-    if (mpr_leaks_has_growth(out)) fill_sites(out, g, reader, &projection, out->heap);
-    mpr_projection_end(&projection, &reader->replay);
-}
-
-/* Returns true if call stacks name the site that grew most. If no site grows by any grouping, that
- * is the site that levelled off. */
-static bool names_more(const struct mpr_leaks_heap *calls, const struct mpr_leaks_heap *heap)
-{
-    if (calls->growing.rows) return calls->growing.row[0].row.path.depth;
-    return !heap->growing.rows && calls->levelled.rows && calls->levelled.row[0].row.path.depth;
+    if (mpr_leaks_has_growth(out)) fill_rows(g, out->heap);
+    mpr_projection_end(&g->projection, &g->reader.replay);
 }
 
 /* A range shows which step grows, and a line of code shows why. If each step has another range,
  * none of these grows by itself. So if the log has call stacks of blocks that ranges name, growing
- * sites are named by their call stacks. */
-static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_reader *reader,
-                       enum mpr_group calls)
+ * sites are named by their call stacks, if those name the site that grew most. If no site grows by
+ * any grouping, that is the site that levelled off. */
+static void fill_calls(struct reading *g, enum mpr_group calls)
 {
+    struct mpr_leaks *out = g->out;
     const size_t heaps = out->peaks.log[0].heaps;
-    struct mpr_projection projection;
     if (!mpr_leaks_has_growth(out)) return;
     struct mpr_leaks_heap *heap = mpr_arena_alloc(&out->arena, heaps * sizeof *heap);
     for (size_t i = 0; i < heaps; i++) {
@@ -315,11 +528,15 @@ static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_read
         heap[i].by = calls;
         heap[i].growing = heap[i].levelled = heap[i].few = (struct mpr_leaks_rows){ NULL, 0 };
     }
-    mpr_projection_begin(&projection, &reader->replay, calls, NULL);
-    fill_sites(out, g, reader, &projection, heap);
-    mpr_projection_end(&projection, &reader->replay);
-    for (size_t i = 0; i < heaps; i++)
-        if (names_more(&heap[i], &out->heap[i])) out->heap[i] = heap[i];
+    mpr_projection_begin(&g->projection, &g->reader.replay, calls, NULL);
+    fill_rows(g, heap);
+    mpr_projection_end(&g->projection, &g->reader.replay);
+    for (size_t i = 0; i < heaps; i++) {
+        const struct mpr_leaks_rows *most = heap[i].growing.rows || out->heap[i].growing.rows
+                                                ? &heap[i].growing
+                                                : &heap[i].levelled;
+        if (most->rows && most->row[0].row.path.depth) out->heap[i] = heap[i];
+    }
 }
 
 /* ---- reading */
@@ -328,6 +545,7 @@ static void fill_calls(struct mpr_leaks *out, struct reading *g, struct mpr_read
 static void choose(struct mpr_leaks *out, const struct mpr_prescan *known, const char *path,
                    const struct mpr_progress *progress)
 {
+    enum { TICKS = 48 }; /* clock ticks in a log, if no range repeats */
     const char *range = out->options.range ? out->options.range : known->range;
     out->every = out->options.every;
     if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
@@ -352,11 +570,9 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
                     mpr_units_time(&time, o->at.from));
 }
 
-/* ---- reading */
-
 /* Returns true if the log has blocks whose call sites may grow by their own clocks.  An analysis
  * that knows the log's peaks already has looked for them itself. */
-static bool has_sites(const struct mpr_leaks *out, const struct mpr_prescan *known)
+static bool has_own_clocks(const struct mpr_leaks *out, const struct mpr_prescan *known)
 {
     if (out->options.by != MPR_GROUP_AUTO || !out->options.at_end || out->options.known)
         return false;
@@ -369,37 +585,39 @@ static bool has_sites(const struct mpr_leaks *out, const struct mpr_prescan *kno
 static int read_log(struct mpr_leaks *out, const struct mpr_prescan *known, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const bool is_auto = out->options.by == MPR_GROUP_AUTO, sites = has_sites(out, known),
+    const bool is_auto = out->options.by == MPR_GROUP_AUTO, by_site = has_own_clocks(out, known),
                by_calls = is_auto && mpr_group_is_calls(known->choice.calls),
-               by_place = by_calls || sites;
+               by_place = by_calls || by_site;
     const struct mpr_choice asked = { .by = out->options.by, .source = "" },
                             *choice = is_auto ? &known->choice : &asked;
     struct reading g = { .out = out };
+    struct mpr_replay *r = &g.reader.replay;
     struct mpr_own_peaks own;
-    struct mpr_reader reader;
-    if (mpr_reader_open(&reader, path, by_place ? MPR_GROUP_PLACE : choice->by, out->options.at,
+    if (mpr_reader_open(&g.reader, path, by_place ? MPR_GROUP_PLACE : choice->by, out->options.at,
                         error) != 0)
         return -1;
-    begin(&g, &reader);
-    if (by_place) mpr_own_peaks_begin(&own, &reader.replay, choice->by);
-    if (sites) mpr_survivors_begin(&g.survivors, &reader.replay);
-    reader.repeats = mpr_repeats_watch(&reader.replay);
-    int status = mpr_reader_replay(&reader, path, progress, error);
+    watch_instants(&g);
+    if (by_place) mpr_own_peaks_begin(&own, r, choice->by);
+    if (by_site) mpr_survivors_begin(&g.survivors, r);
+    g.reader.repeats = mpr_repeats_watch(r);
+    int status = mpr_reader_replay(&g.reader, path, progress, error);
     if (status == 0) {
         mpr_history_end(&g.history);
-        if (sites)
+        if (by_site)
             out->site_growth =
-                mpr_site_growth_find(&out->arena, &g.survivors, &reader, &out->site_growths);
+                mpr_site_growth_find(&out->arena, &g.survivors, &g.reader, &out->site_growths);
         if (out->options.range && !g.history.taken) status = no_instance(out, &g, path, error);
-        else fill(out, &g, &reader, path, choice);
-        if (status == 0 && by_calls) fill_calls(out, &g, &reader, known->choice.calls);
-        mpr_reader_close(&reader);
+        else fill(&g, path, choice);
+        if (status == 0 && by_calls) fill_calls(&g, known->choice.calls);
+        mpr_reader_close(&g.reader);
     }
     if (by_place) mpr_own_peaks_free(&own);
     mpr_history_free(&g.history);
     mpr_named_ranges_free(&g.named);
     mpr_survivors_free(&g.survivors);
     free(g.ended);
+    free(g.site);
+    free(g.cell);
     return status;
 }
 
