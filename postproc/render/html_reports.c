@@ -85,7 +85,7 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
                        const struct mpr_naming *naming)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    if (!s->compared) {
+    if (!s->comparison.row) {
         mpr_json_null(j, "compared");
         return;
     }

@@ -32,20 +32,17 @@ static const char *unit(struct mpr_document *doc, const struct mpr_leaks *l)
     return mpr_arena_format(&doc->arena, "%s %s", strchr("aeioAEIO", *word) ? "an" : "a", word);
 }
 
-static bool ends_with(const char *word, const char *end)
-{
-    const size_t bytes = strlen(word), end_bytes = strlen(end);
-    return bytes >= end_bytes && strcmp(word + bytes - end_bytes, end) == 0;
-}
-
 /* "40 epochs", "3 batches" */
 static const char *instances(struct mpr_document *doc, const struct mpr_leaks *l, uint64_t count)
 {
-    const char *word = instance_word(l);
-    const bool takes_es = ends_with(word, "x") || ends_with(word, "z") || ends_with(word, "sh") ||
-                          ends_with(word, "tch") || ends_with(word, "nch");
-    return mpr_doc_counted(doc, count, word,
-                           mpr_arena_format(&doc->arena, takes_es ? "%ses" : "%ss", word));
+    static const char *const takes_es[] = { "x", "z", "sh", "tch", "nch" };
+    const char *word = instance_word(l), *end = "s";
+    const size_t bytes = strlen(word);
+    for (size_t i = 0; i < sizeof takes_es / sizeof *takes_es; i++) {
+        const size_t end_bytes = strlen(takes_es[i]);
+        if (bytes >= end_bytes && strcmp(word + bytes - end_bytes, takes_es[i]) == 0) end = "es";
+    }
+    return mpr_doc_counted(doc, count, word, mpr_arena_format(&doc->arena, "%s%s", word, end));
 }
 
 /* Returns the bytes per step; a step may be as short as 1 ns. */
@@ -66,22 +63,6 @@ static const char *signed_number(struct mpr_document *doc, double value, bool es
     return mpr_arena_format(&doc->arena, "%s%+.*f", about, whole ? 0 : 1, value);
 }
 
-/* "oldest 40 steps, median 20", "oldest 2.50 s, median 1.25 s" */
-static const char *age_text(struct mpr_document *doc, const struct mpr_leaks *l,
-                            const struct mpr_leaks_age *age, bool estimated)
-{
-    struct mpr_number oldest, median;
-    const char *about = estimated ? "~" : "";
-    if (age->oldest_ns == MPR_NO_AGE) return "";
-    if (age->oldest_steps == MPR_NO_AGE)
-        return mpr_arena_format(&doc->arena, "oldest %s%s, median %s%s", about,
-                                mpr_units_span(&oldest, age->oldest_ns), about,
-                                mpr_units_span(&median, age->median_ns));
-    return mpr_arena_format(&doc->arena, "oldest %s%s, median %s%s", about,
-                            instances(doc, l, age->oldest_steps), about,
-                            mpr_doc_count(doc, age->median_steps));
-}
-
 /* ---- rows: people see growth per step */
 
 struct row_context {
@@ -98,13 +79,24 @@ MPR_VALUE_IN(blocks_a_step, mpr_leaks_row, r, row_context, c,
              mpr_value_text(signed_number(c->doc, (double)r->row.blocks / c->steps,
                                           r->row.estimated)))
 
-/* "oldest ~2.50 s, median ~1.25 s, growth +-21 %": ages of the blocks, standard error. */
+/* "oldest 40 steps, median 20", "oldest ~2.50 s, median ~1.25 s, growth +-21 %": ages of the
+ * blocks, standard error. */
 static const char *ages_and_error(const struct mpr_leaks_row *r, const struct row_context *c)
 {
+    struct mpr_arena *arena = &c->doc->arena;
+    struct mpr_number oldest, median;
     const struct mpr_leaks_age age = mpr_leaks_age(c->leaks, &r->made);
-    const char *text = age_text(c->doc, c->leaks, &age, r->row.estimated);
+    const char *about = r->row.estimated ? "~" : "", *text = "";
+    if (age.oldest_ns != MPR_NO_AGE && age.oldest_steps == MPR_NO_AGE)
+        text = mpr_arena_format(arena, "oldest %s%s, median %s%s", about,
+                                mpr_units_span(&oldest, age.oldest_ns), about,
+                                mpr_units_span(&median, age.median_ns));
+    else if (age.oldest_ns != MPR_NO_AGE)
+        text = mpr_arena_format(arena, "oldest %s%s, median %s%s", about,
+                                instances(c->doc, c->leaks, age.oldest_steps), about,
+                                mpr_doc_count(c->doc, age.median_steps));
     if (!r->error) return text;
-    return mpr_arena_format(&c->doc->arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
+    return mpr_arena_format(arena, "%s%sgrowth +-%.0f %%", text, *text ? ", " : "",
                             fmax(1, 100 * (double)r->error / (double)r->row.bytes));
 }
 
@@ -150,46 +142,43 @@ static void join_ages(struct mpr_arena *arena, void *line, const void *const *ro
 /* A table of a heap. */
 struct part {
     const char *key, *bytes; /* keys of the table, and of the bytes in flame graphs */
-    const char *title;       /* "growing", or NULL if people do not see it */
-    const char *rate;        /* title of the growth: "a step" */
-    double steps;            /* that growth is divided by */
+    enum mpr_group by;
+    const char *title; /* "growing", or NULL if people do not see it */
+    const char *rate;  /* title of the growth: "a step" */
+    double steps;      /* that growth is divided by */
 };
 
 static void part(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t heap,
-                 enum mpr_group by, const struct part *p, const struct mpr_leaks_row *row,
-                 size_t rows)
+                 const struct part *p, const struct mpr_leaks_rows *rows)
 {
     struct mpr_arena *arena = &doc->arena;
     const char *name = mpr_heap_name(heap), *title = NULL;
     struct row_context *context = mpr_arena_alloc(arena, sizeof *context);
     *context = (struct row_context){ doc, l, heap, p->key, p->steps };
     if (p->title)
-        title = mpr_report_heading(doc, mpr_arena_format(arena, "%s, %s", name, p->title), by);
-    mpr_doc_rows(doc, row_columns, row, rows, .key = p->key, .title = title,
+        title = mpr_report_heading(doc, mpr_arena_format(arena, "%s, %s", name, p->title), p->by);
+    mpr_doc_rows(doc, row_columns, rows->row, rows->rows, .key = p->key, .title = title,
                  .only = title ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .omitted = "",
-                 .context = context, .by = by,
+                 .context = context, .by = p->by,
                  .lines = { .merged = true, .join = join_ages, .bytes_title = p->rate },
                  .folded = { mpr_arena_format(arena, "%s, %s", name, p->key), NULL, p->bytes });
 }
 
-/* ---- heaps */
-
 /* Returns the rows with live blocks, in the form of growing ones. */
-static const struct mpr_leaks_row *live_rows(struct mpr_document *doc,
-                                             const struct mpr_heap_peak *h, size_t *count)
+static struct mpr_leaks_rows live_rows(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
-    struct mpr_leaks_row *row = mpr_arena_alloc(&doc->arena, h->rows * sizeof *row);
-    *count = 0;
+    struct mpr_leaks_rows live = { mpr_arena_alloc(&doc->arena, h->rows * sizeof *live.row), 0 };
     for (size_t i = 0; i < h->rows; i++) {
+        struct mpr_leaks_row *to = &live.row[live.rows];
         if (!h->row[i].bytes && !h->row[i].blocks) continue;
-        struct mpr_leaks_row *to = &row[(*count)++];
         *to = (struct mpr_leaks_row){ .row = h->row[i],
                                       .age = { MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE, MPR_NO_AGE } };
         to->row.live_bytes = to->row.bytes;
         to->row.live_blocks = to->row.blocks;
         to->row.bytes = to->row.blocks = 0;
+        live.rows++;
     }
-    return row;
+    return live;
 }
 
 /* ---- growth by the sites' own clocks */
@@ -208,17 +197,6 @@ static const struct mpr_column growth_columns[] = {
 static const struct mpr_site_growth *growth_by_call(const struct mpr_leaks *l, uint8_t heap)
 {
     return mpr_site_growth_of(l->site_growth, l->site_growths, &l->peaks.log[0], heap);
-}
-
-static void by_call(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t heap)
-{
-    const struct mpr_site_growth *g = growth_by_call(l, heap);
-    const char *title =
-        mpr_arena_format(&doc->arena, "%s, growing with each call", mpr_heap_name(heap));
-    if (!g) return;
-    mpr_doc_rows(doc, growth_columns, g, 1, .key = "growing_by_call",
-                 .title = mpr_report_heading(doc, title, l->peaks.log[0].choice.by),
-                 .only = MPR_FOR_PEOPLE | MPR_IN_JSON, .by = l->peaks.log[0].choice.by);
 }
 
 /* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
@@ -257,29 +235,15 @@ static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
     return !h->growing.rows && (h->grows ? h->few.rows || sampled : h->few.rows && h->live->inside);
 }
 
-/* "at most 7, of load (srv.py:12)" */
-static void say_few(struct mpr_document *doc, const struct mpr_leaks_row *row)
-{
-    if (row->samples)
-        mpr_doc_add_plain(doc, " (at most %s, of %s)", mpr_doc_count(doc, row->samples),
-                          mpr_report_path_words(doc, row->row.path));
-}
-
-/* Returns true if the heap gained a notable part of its live bytes in jumps after the warm-up. */
-static bool jumped(const struct mpr_leaks_heap *h)
-{
-    enum { NOTABLE_BYTES = 64 << 20, NOTABLE_PART = 8 };
-    const uint64_t live = h->live->peak_bytes;
-    return h->grown_bytes >= NOTABLE_BYTES && (uint64_t)h->grown_bytes >= live / NOTABLE_PART &&
-           (uint64_t)h->grown_bytes <= live;
-}
-
-/* Says whether the heap grows although no site does, and whether the samples are too few. */
+/* Says whether the heap grows although no site does, in jumps after the warm-up if they are a
+ * notable part of its live bytes, and whether the samples are too few. */
 static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
 {
+    enum { NOTABLE_BYTES = 64 << 20, NOTABLE_PART = 8 };
     const char *about = h->live->inside ? "~" : "";
-    const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0;
+    const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0,
+                   live = h->live->peak_bytes;
     if (h->grows && !*l->range)
         mpr_doc_add_plain(doc, "; it grew by %s%s after the warm-up", about,
                           mpr_doc_size(doc, grown));
@@ -290,9 +254,11 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
     if (has_few(l, h)) {
         mpr_doc_add_plain(doc, h->grows ? ", but there are too few samples to show at which sites"
                                         : "; there are too few samples to show growth");
-        if (h->few.rows) say_few(doc, h->few.row);
+        if (h->few.rows && h->few.row->samples)
+            mpr_doc_add_plain(doc, " (at most %s, of %s)", mpr_doc_count(doc, h->few.row->samples),
+                              mpr_report_path_words(doc, h->few.row->row.path));
     } else if (h->grows) mpr_doc_add_plain(doc, ", but no single site does");
-    else if (jumped(h))
+    else if (grown >= NOTABLE_BYTES && grown >= live / NOTABLE_PART && grown <= live)
         mpr_doc_add_plain(
             doc, "; sites do not grow steadily, but the heap grew by %s%s after the warm-up", about,
             mpr_doc_size(doc, grown));
@@ -317,40 +283,50 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
     mpr_doc_end_wrapped(doc, 2);
 }
 
-static struct mpr_value growth_of(const struct mpr_leaks *l, int64_t amount)
-{
-    return mpr_leaks_has_growth(l) ? mpr_value_amount(MPR_CHANGE, amount) : mpr_value_unknown;
-}
+#define OF_HEAP(member) MPR_FIELD(mpr_leaks_heap, member)
+
+/* Growth is known. */
+static const struct mpr_column grown_fields[] = {
+    { .key = "grown_bytes", .type = MPR_CHANGE, OF_HEAP(grown_bytes) },
+    { .key = "grown_blocks", .type = MPR_CHANGE, OF_HEAP(grown_blocks) },
+    { .key = "grows", .type = MPR_FLAG, OF_HEAP(grows) },
+};
 
 static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
                  const struct mpr_leaks_heap *h)
 {
     const enum mpr_group by = l->peaks.log[0].choice.by;
-    const char *name = mpr_heap_name(h->live->heap);
+    const uint8_t code = h->live->heap;
+    const char *name = mpr_heap_name(code);
     const bool is_short = mpr_startup_is_short(l);
-    size_t live;
-    const struct mpr_leaks_row *living = live_rows(doc, h->live, &live);
+    const struct mpr_leaks_rows live = live_rows(doc, h->live);
+    const struct mpr_site_growth *g = growth_by_call(l, code);
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(name));
     if (h->live->inside) mpr_doc_fact(doc, "inside", mpr_value_heap(h->live->inside));
     mpr_doc_fact(doc, "bytes", mpr_value_number(MPR_BYTES, h->live->peak_bytes));
     mpr_doc_fact(doc, "blocks", mpr_value_number(MPR_COUNT, h->live->peak_blocks));
-    mpr_doc_fact(doc, "grown_bytes", growth_of(l, h->grown_bytes));
-    mpr_doc_fact(doc, "grown_blocks", growth_of(l, h->grown_blocks));
-    mpr_doc_fact(doc, "grows",
-                 mpr_leaks_has_growth(l) ? mpr_value_flag(h->grows) : mpr_value_unknown);
+    if (mpr_leaks_has_growth(l)) mpr_doc_facts(doc, grown_fields, h);
+    else
+        for (size_t i = 0; i < sizeof grown_fields / sizeof *grown_fields; i++)
+            mpr_doc_fact(doc, grown_fields[i].key, mpr_value_unknown);
     mpr_doc_fact(doc, "growth_by", mpr_value_text(mpr_group_name[h->by]));
-    part(doc, l, h->live->heap, h->by,
-         &(struct part){ "growing", "grown_bytes", is_short ? "larger at the end" : "growing",
+    part(doc, l, code,
+         &(struct part){ "growing", "grown_bytes", h->by,
+                         is_short ? "larger at the end" : "growing",
                          is_short ? "grew by" : unit(doc, l), is_short ? 1 : mpr_leaks_steps(l) },
-         h->growing.row, h->growing.rows);
-    by_call(doc, l, h->live->heap);
-    part(doc, l, h->live->heap, h->by,
-         &(struct part){ "levelled_off", "grown_bytes", "levelled off", "grew by", 1 },
-         h->levelled.row, h->levelled.rows);
-    part(doc, l, h->live->heap, h->by, &(struct part){ "may_grow", "grown_bytes", NULL, NULL, 1 },
-         h->few.row, h->few.rows);
-    part(doc, l, h->live->heap, by, &(struct part){ "live", "bytes", NULL, NULL, 1 }, living, live);
+         &h->growing);
+    if (g)
+        mpr_doc_rows(
+            doc, growth_columns, g, 1, .key = "growing_by_call",
+            .title = mpr_report_heading(
+                doc, mpr_arena_format(&doc->arena, "%s, growing with each call", name), by),
+            .only = MPR_FOR_PEOPLE | MPR_IN_JSON, .by = by);
+    part(doc, l, code,
+         &(struct part){ "levelled_off", "grown_bytes", h->by, "levelled off", "grew by", 1 },
+         &h->levelled);
+    part(doc, l, code, &(struct part){ "may_grow", "grown_bytes", h->by, NULL, NULL, 1 }, &h->few);
+    part(doc, l, code, &(struct part){ "live", "bytes", by, NULL, NULL, 1 }, &live);
     if (h->live->peak_bytes)
         mpr_doc_rows(doc, mpr_row_columns, h->live->row, h->live->rows,
                      .title = mpr_report_heading(doc, name, by), .only = MPR_FOR_PEOPLE, .by = by,
@@ -457,33 +433,28 @@ static const struct mpr_column fields[] = {
     { .key = "last_ns", .type = MPR_TIME, OF_ALL(last_ns) },
 };
 
-/* Replaces the live rows by the growing ones if those held more bytes at the last instant. */
-static void use_grown(struct mpr_document *doc, struct mpr_heap_peak *live,
-                      const struct mpr_leaks_heap *h)
-{
-    struct mpr_row *row = mpr_arena_alloc(&doc->arena, h->growing.rows * sizeof *row);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < h->growing.rows; i++) {
-        row[i] = h->growing.row[i].row;
-        row[i].bytes = row[i].live_bytes;
-        bytes += row[i].bytes;
-    }
-    if (bytes <= live->peak_bytes) return;
-    live->row = row;
-    live->rows = h->growing.rows;
-    live->peak_bytes = bytes;
-}
-
-/* Says what to record the next time.  A program that freed its memory has nothing at its end. */
+/* Says what to record the next time.  A program that freed its memory has nothing at its end, so
+ * growing rows replace the live ones if they held more bytes at the last instant. */
 static void hint(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_log_peaks log = l->peaks.log[0];
-    struct mpr_heap_peak *heap = mpr_arena_alloc(&doc->arena, log.heaps * sizeof *heap);
+    struct mpr_heap_peak *live = mpr_arena_alloc(&doc->arena, log.heaps * sizeof *live);
     for (size_t i = 0; i < log.heaps; i++) {
-        heap[i] = log.heap[i];
-        use_grown(doc, &heap[i], &l->heap[i]);
+        const struct mpr_leaks_rows *growing = &l->heap[i].growing;
+        struct mpr_row *row = mpr_arena_alloc(&doc->arena, growing->rows * sizeof *row);
+        uint64_t bytes = 0;
+        live[i] = log.heap[i];
+        for (size_t k = 0; k < growing->rows; k++) {
+            row[k] = growing->row[k].row;
+            row[k].bytes = row[k].live_bytes;
+            bytes += row[k].bytes;
+        }
+        if (bytes <= live[i].peak_bytes) continue;
+        live[i].row = row;
+        live[i].rows = growing->rows;
+        live[i].peak_bytes = bytes;
     }
-    log.heap = heap;
+    log.heap = live;
     mpr_report_hint(doc, &log);
 }
 

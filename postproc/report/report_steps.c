@@ -61,32 +61,30 @@ static const struct mpr_column columns[] = {
 };
 // clang-format on
 
-static const char *note_of(const struct step *s)
-{
-    if (s->instance.unended) return s->peak_out ? "<- peak stands out; not ended" : "not ended";
-    if (s->peak_out) return s->kept_out ? "<- peak and kept stand out" : "<- peak stands out";
-    return s->kept_out ? "<- kept stands out" : "";
-}
-
 static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
 {
     const struct mpr_instance_heap *of = &h->heap->of[i];
+    const bool peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
+               kept_out = h->stands_out[i] & MPR_STEPS_KEPT;
     struct step step = {
         .instance = s->instances.instance[i],
         .of = *of,
         .heap = h->heap->heap,
         .range = s->instances.range,
+        .note = peak_out   ? kept_out ? "<- peak and kept stand out" : "<- peak stands out"
+                : kept_out ? "<- kept stands out"
+                           : "",
         .kept = mpr_signed_difference(of->begin_bytes, of->end_bytes),
         .change = i ? mpr_signed_difference(h->heap->of[i - 1].peak_bytes, of->peak_bytes) : 0,
-        .peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
-        .kept_out = h->stands_out[i] & MPR_STEPS_KEPT,
+        .peak_out = peak_out,
+        .kept_out = kept_out,
         .first = !i,
         .min_peak = of->peak_bytes,
         .joined = 1,
-        .outliers = h->stands_out[i] != 0,
+        .outliers = peak_out || kept_out,
         .named = (h->peaks_out && i == h->worst_peak) || (h->kept_out && i == h->worst_kept),
     };
-    step.note = note_of(&step);
+    if (step.instance.unended) step.note = peak_out ? "<- peak stands out; not ended" : "not ended";
     return step;
 }
 
@@ -136,13 +134,9 @@ static size_t join_similar(const struct step *step, size_t steps, uint64_t media
 
 /* ---- if there are still too many lines, neighbours are joined */
 
-static int by_peak(const void *left, const void *right)
-{
-    const struct step *const *a = left, *const *b = right;
-    if ((*a)->of.peak_bytes != (*b)->of.peak_bytes)
-        return (*a)->of.peak_bytes > (*b)->of.peak_bytes ? -1 : 1;
-    return (*a)->instance.number < (*b)->instance.number ? -1 : 1;
-}
+MPR_COMPARE(by_peak, struct step *,
+            mpr_compare((*b)->of.peak_bytes, (*a)->of.peak_bytes)
+                ?: mpr_compare((*a)->instance.number, (*b)->instance.number))
 
 /* Chooses the largest outliers, which stay separate lines.  Each needs two lines, with the one
  * between it and the next outlier. */
@@ -187,52 +181,44 @@ static const char *names_of(struct mpr_document *doc, uint64_t count, const char
     return mpr_arena_format(&doc->arena, "%s to %s", first, numbered ? colon + 1 : last);
 }
 
-/* "58 alike", "310, least 310.00 MiB, 2 stand out" */
-static const char *joined_note(struct mpr_document *doc, const struct step *line, uint64_t median)
-{
-    const char *count = mpr_doc_count(doc, line->instance.count);
-    if (!line->outliers && near(mpr_saturating_signed(line->of.peak_bytes),
-                                mpr_saturating_signed(line->min_peak), median / 50))
-        return mpr_arena_format(&doc->arena, "%s alike", count);
-    const char *text =
-        mpr_arena_format(&doc->arena, "%s, smallest %s", count, mpr_doc_size(doc, line->min_peak));
-    return !line->outliers ? text
-                           : mpr_arena_format(&doc->arena, "%s, %s stand%s out", text,
-                                              mpr_doc_count(doc, line->outliers),
-                                              line->outliers == 1 ? "s" : "");
-}
-
-/* The instances of a line kept at most what is left at its end, because others may have freed it.
- */
+/* Sets the name and the note of a line: "58 alike", "310, smallest 310.00 MiB, 2 stand out".  Its
+ * instances kept at most what is left at its end, because others may have freed it. */
 static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
 {
     const int64_t left = mpr_signed_difference(line->of.begin_bytes, line->of.end_bytes);
+    const char *count = mpr_doc_count(doc, line->instance.count);
     if (line->kept > left) line->kept = left;
     line->instance.name =
         names_of(doc, line->instance.count, line->instance.name, line->instance.last);
     line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->instance.name);
-    if (line->joined > 1) line->note = joined_note(doc, line, median);
-}
-
-/* If there is room for one line, it is the named one with the larger peak. */
-static void keep_one_named(struct step *line, size_t lines)
-{
-    struct step *largest = NULL;
-    for (size_t i = 0; i < lines; i++) {
-        if (!line[i].named) continue;
-        if (largest)
-            (line[i].of.peak_bytes > largest->of.peak_bytes ? largest : &line[i])->named = false;
-        if (!largest || line[i].named) largest = &line[i];
+    if (line->joined < 2) return;
+    if (!line->outliers && near(mpr_saturating_signed(line->of.peak_bytes),
+                                mpr_saturating_signed(line->min_peak), median / 50)) {
+        line->note = mpr_arena_format(&doc->arena, "%s alike", count);
+        return;
     }
+    line->note =
+        mpr_arena_format(&doc->arena, "%s, smallest %s", count, mpr_doc_size(doc, line->min_peak));
+    if (line->outliers)
+        line->note =
+            mpr_arena_format(&doc->arena, "%s, %s stand%s out", line->note,
+                             mpr_doc_count(doc, line->outliers), line->outliers == 1 ? "s" : "");
 }
 
-/* Returns an order whose first `top` lines are the named ones and the first others, by time. */
-static const size_t *order_of(struct mpr_document *doc, const struct step *line, size_t lines,
-                              size_t top)
+/* Returns an order whose first `top` lines are the named ones and the first others, by time.  If
+ * there is room for one line, it is the named one with the larger peak. */
+static const size_t *order_of(struct mpr_document *doc, struct step *line, size_t lines, size_t top)
 {
     size_t *order = mpr_arena_alloc(&doc->arena, lines * sizeof *order);
+    struct step *largest = NULL;
     size_t named = 0, at = 0;
-    for (size_t i = 0; i < lines; i++) named += line[i].named;
+    for (size_t i = 0; i < lines; i++)
+        if (line[i].named && (!largest || line[i].of.peak_bytes > largest->of.peak_bytes))
+            largest = &line[i];
+    for (size_t i = 0; i < lines; i++) {
+        line[i].named &= top > 1 || &line[i] == largest;
+        named += line[i].named;
+    }
     const size_t room = top > named ? top - named : 0;
     for (int shown = 1; shown >= 0; shown--)
         for (size_t i = 0, others = 0; i < lines; i++) {
@@ -258,7 +244,6 @@ static void lines(struct mpr_document *doc, const struct step *step, size_t step
     for (size_t i = 0; i < count; i++) finish(doc, &line[i], median);
     for (size_t i = 1; i < count; i++)
         line[i].change = mpr_signed_difference(line[i - 1].of.peak_bytes, line[i].of.peak_bytes);
-    if (top == 1) keep_one_named(line, count);
     const bool one_more = !doc->top && count == top + 1; /* is also shown */
     mpr_doc_rows(doc, columns, line, count, .title = mpr_heap_name(step->heap),
                  .only = MPR_FOR_PEOPLE, .order = order_of(doc, line, count, top + one_more));
@@ -304,15 +289,6 @@ static const char *and_more(struct mpr_document *doc, size_t count)
                      : "";
 }
 
-/* ", 1.50 GiB more in step > forward" */
-static void say_cause(struct mpr_document *doc, const struct mpr_steps *s)
-{
-    const struct mpr_row *c = mpr_steps_cause(s);
-    if (!c) return;
-    mpr_doc_add_plain(doc, ", %s%s more in %s", c->estimated ? "~" : "",
-                      mpr_doc_size(doc, c->bytes), mpr_report_path_words(doc, c->path));
-}
-
 static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
@@ -327,7 +303,11 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                     at_peak(doc, s, h, h->worst_peak), and_more(doc, h->peaks_out),
                     h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
                     mpr_doc_size(doc, peak - h->median_peak));
-        if (h == &s->heap[s->shown]) say_cause(doc, s);
+        const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
+        if (cause)
+            mpr_doc_add_plain(doc, ", %s%s more in %s", cause->estimated ? "~" : "",
+                              mpr_doc_size(doc, cause->bytes),
+                              mpr_report_path_words(doc, cause->path));
     }
     if (h->kept_out) {
         const struct mpr_instance *instance = &s->instances.instance[h->worst_kept];
@@ -410,7 +390,7 @@ static void compared_rows(struct mpr_document *doc, const struct mpr_steps_compa
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    if (!s->compared) return;
+    if (!c->row) return;
     const struct mpr_steps_heap *h = &s->heap[s->shown];
     const char *instance = at_peak(doc, s, h, c->instance), *median = at_peak(doc, s, h, c->median);
     mpr_doc_open(doc, "compared");

@@ -1,5 +1,6 @@
 /* The blocks that PyTorch held at each device's instant are followed until they are freed, and each
- * gets a role.
+ * gets a role, by one function for each phase in which blocks are made.  They follow the rules in
+ * `roles`.
  *
  * The instant is the heap's peak, or the chosen one (accounts.h).  One pass is enough: a new peak
  * takes all live blocks, and those that were freed since the previous peak are forgotten.  So at
@@ -18,15 +19,78 @@
 #include "mpf/gpu.h"
 #include "training.h"
 
-void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }
+static const struct {
+    const char *key, *name, *rule;
+} roles[MPR_ROLES] = {
+    [MPR_ROLE_PARAMETERS] = { "parameters", "parameters, buffers",
+                              "allocated for a module outside of passes: by a call that makes or moves the module, or lived "
+                              "through two passes or to the end" },
+    [MPR_ROLE_GRADIENTS] = { "gradients", "gradients",
+                             "allocated in a backward pass and outlived it; DistributedDataParallel's buckets" },
+    [MPR_ROLE_OPTIMIZER] = { "optimizer_state", "optimizer state",
+                             "allocated in an optimizer's step and outlived it" },
+    [MPR_ROLE_ACTIVATIONS] = { "activations", "activations",
+                               "allocated before a backward pass and freed in it, or the pass is incomplete or missing" },
+    [MPR_ROLE_OUTPUTS] = { "outputs", "outputs",
+                           "allocated in a forward pass and outlived the backward pass" },
+    [MPR_ROLE_GATHERED] = { "gathered_parameters", "gathered parameters",
+                            "allocated where FSDP joins shards" },
+    [MPR_ROLE_CACHE] = { "kv_cache", "KV cache", "allocated by a call of a cache" },
+    [MPR_ROLE_INPUTS] = { "inputs", "inputs, other data",
+                          "allocated before a forward pass for no module, and outlived it" },
+    [MPR_ROLE_GRAPHS] = { "graphs", "captured graphs",
+                          "allocated while a graph was captured, and outlived the capture" },
+    [MPR_ROLE_WORKSPACES] = { "workspaces", "workspaces",
+                              "allocated once, in the first pass, and never freed (like cuBLAS's)" },
+    [MPR_ROLE_TEMPORARIES] = { "temporaries", "temporaries",
+                               "allocated and freed in one pass or optimizer's step, or between two" },
+    [MPR_ROLE_ASLEEP] = { "asleep", "asleep, not in use",
+                          "unmapped below live blocks (sleep mode), so without memory" },
+    [MPR_ROLE_UNEXPLAINED] = { "unexplained", "unexplained", "no rule fits" },
+};
+
+const char *mpr_role_key(enum mpr_role role) { return roles[role].key; }
+const char *mpr_role_name(enum mpr_role role) { return roles[role].name; }
+const char *mpr_role_rule(enum mpr_role role) { return roles[role].rule; }
+
+enum mpr_role mpr_role_named(const char *key)
+{
+    enum mpr_role role = 0;
+    while (role < MPR_ROLES && strcmp(roles[role].key, key) != 0) role++;
+    return role;
+}
 
 /* ---- lives of blocks */
 
+/* A block, and when it was allocated and freed. */
 struct life {
     struct mpr_gpu_block block;
-    struct mpr_role_life role;
-    uint64_t made_before_gone; /* blocks made on its device until it was freed */
+    uint64_t made_before_gone;    /* blocks made on its device until it was freed */
+    struct mpr_moment made, gone; /* gone: the last moment of the log if the block is live then */
+    unsigned stack;    /* the context of its Python stack (enum mpr_torch_context), or 0 */
+    unsigned ranges;   /* the context of its thread's ranges */
+    bool lives;        /* also if the log has no pass and no block was made after the free */
+    bool recorded;     /* autograd was recording before it was made */
+    bool went_last;    /* no block was made after it was freed */
+    bool no_pass;      /* the log has neither a pass nor an optimizer step, so it has no phases */
+    bool captured;     /* made during the capture of a graph, and not freed during it */
+    bool as_parameter; /* it is as large as a parameter, and no gradient was ever freed; if the log
+                          has one pass: as large as a block that was made before the pass */
+    bool only_pass;    /* the log has one backward pass, so blocks that outlive the next one are
+                          unknown */
+    bool repeated;     /* another block with its size and call stack is live */
+    bool broken_off;   /* the log ends before the process did, so its last pass may be unfinished */
 };
+
+/* Returns the backward passes that began while it was live. */
+static uint32_t passes(const struct life *l) { return l->gone.passes - l->made.passes; }
+
+/* Returns true if a backward pass made it and it outlived that pass. */
+static bool is_left_by_backward(const struct life *l)
+{
+    return l->made.phase == MPR_PHASE_BACKWARD && !(l->ranges & MPR_IN_GATHER) &&
+           (l->lives || l->gone.phase != MPR_PHASE_BACKWARD || passes(l) > 0);
+}
 
 struct device {
     uint64_t epoch;            /* the heap's, at the instant */
@@ -84,8 +148,9 @@ static void note_step_peak(struct device *d, uint32_t step, uint64_t bytes)
     if (d->step_peak[step] < bytes) d->step_peak[step] = bytes;
 }
 
+/* @lives: its free was not recorded. */
 static void end_life(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
-                     const struct mpr_thread *t, uint32_t place)
+                     const struct mpr_thread *t, uint32_t place, bool lives)
 {
     struct life *life = &l->live[place];
     const uint64_t addr = life->block.addr;
@@ -95,11 +160,11 @@ static void end_life(struct mpr_breakdown_reading *l, const struct mpr_replay *r
     const bool was_in = heap->epoch == d->epoch || heap->bytes != heap->peak_bytes;
     update_instant(l, r, device, false);
     life->made_before_gone = d->made;
-    life->role.gone = mpr_training_moment(&l->training, r, t);
-    life->role.captured = life->block.capture && t->gpu.capture != life->block.capture;
-    struct mpr_role_life role = life->role;
-    role.lives = false;
-    l->returns_grads |= mpr_role_is_left_by_backward(&role);
+    life->gone = mpr_training_moment(&l->training, r, t);
+    life->captured = life->block.capture && t->gpu.capture != life->block.capture;
+    life->lives = false;
+    l->returns_grads |= is_left_by_backward(life);
+    life->lives = lives;
     if (was_in && life->block.birth <= d->births) {
         MPR_GROW(d->gone, d->count, d->cap);
         d->gone[d->count++] = *life;
@@ -117,17 +182,17 @@ static void on_alloc(struct mpr_breakdown_reading *l, const struct mpr_replay *r
     const unsigned device = mpf_heap_device(e->heap);
     if (!b) return;
     if (device >= l->devices) l->devices = device + 1;
-    if (known) end_life(l, r, t, known - 1); /* its free was not recorded */
+    if (known) end_life(l, r, t, known - 1, true);
     update_instant(l, r, device, true);
     l->device[device].made++;
     note_step_peak(&l->device[device], l->training.now.steps, heap_of(r, device)->bytes);
     MPR_GROW(l->live, l->count, l->cap);
     l->live[l->count++] = (struct life){
         .block = *b,
-        .role = { .made = l->training.now,
-                  .recorded = l->training.records,
-                  .ranges = mpr_training_context(&l->training, &r->ranges, t->node),
-                  .lives = true },
+        .made = l->training.now,
+        .recorded = l->training.records,
+        .ranges = mpr_training_context(&l->training, &r->ranges, t->node),
+        .lives = true,
     };
     mpr_index_set(&l->place_of, e->addr, l->count);
 }
@@ -139,8 +204,7 @@ static void sweep(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
     for (uint32_t i = l->count; i-- > 0;) {
         const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, l->live[i].block.addr);
         if (b && b->birth == l->live[i].block.birth) continue;
-        l->live[i].role.lives = false;
-        end_life(l, r, t, i);
+        end_life(l, r, t, i, false);
     }
 }
 
@@ -158,9 +222,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     if (of_torch && e->op == MPF_OP_ALLOC) on_alloc(l, r, t, e);
     const uint32_t known =
         of_torch && e->op == MPF_OP_FREE ? mpr_index_get(&l->place_of, e->addr) : 0;
-    if (!known) return;
-    l->live[known - 1].role.lives = false;
-    end_life(l, r, t, known - 1);
+    if (known) end_life(l, r, t, known - 1, false);
 }
 
 struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
@@ -184,7 +246,110 @@ void mpr_breakdown_reading_free(struct mpr_breakdown_reading *l)
     free(l);
 }
 
-/* ---- roles */
+/* ---- the role by the phase of the allocation */
+
+static bool ended_in_phase(const struct life *l)
+{
+    return !l->lives && l->gone.serial == l->made.serial;
+}
+
+/* A library makes a workspace once, at its first call.  The program keeps a block of a later pass
+ * or of several calls. */
+static enum mpr_role of_kept(const struct life *l)
+{
+    const uint32_t first = l->made.phase == MPR_PHASE_BACKWARD ? 1 : 0;
+    return l->repeated || l->made.passes > first ? MPR_ROLE_UNEXPLAINED : MPR_ROLE_WORKSPACES;
+}
+
+static enum mpr_role of_backward(const struct life *l)
+{
+    if (!is_left_by_backward(l)) return MPR_ROLE_TEMPORARIES;
+    if (l->only_pass && l->lives && !l->as_parameter)
+        return MPR_ROLE_UNEXPLAINED; /* a gradient, or a workspace */
+    if (!l->lives || passes(l) == 0 || l->as_parameter) return MPR_ROLE_GRADIENTS;
+    return of_kept(l);
+}
+
+/* A forward pass of a program that does not train, so no forward pass is known to end: only a
+ * module's call shows that a block was made in one. */
+static enum mpr_role of_inference(const struct life *l)
+{
+    if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
+    if (l->stack & MPR_IN_MODULE) return MPR_ROLE_PARAMETERS;
+    return l->lives ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
+}
+
+static enum mpr_role of_forward(const struct life *l)
+{
+    const bool trains = l->gone.passes > 0 || l->gone.steps > 0;
+    /* no backward pass began, or it is not known to have ended */
+    const bool in_last_pass =
+        passes(l) == 0 ? l->gone.passes > 0
+                       : passes(l) == 1 && l->broken_off && l->gone.phase == MPR_PHASE_BACKWARD;
+    if (!trains && l->stack && !(l->stack & MPR_IN_FORWARD)) return of_inference(l);
+    if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
+        return MPR_ROLE_ACTIVATIONS;
+    if (l->stack & MPR_IN_CACHE && !(trains && ended_in_phase(l))) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
+    if (ended_in_phase(l))
+        return l->went_last ? MPR_ROLE_UNEXPLAINED /* the end of the program may have freed it */
+                            : MPR_ROLE_TEMPORARIES;
+    if (!l->lives) return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
+    /* without any backward pass, the graph that autograd recorded keeps what it needs for one */
+    if (in_last_pass || (l->recorded && !l->gone.passes)) return MPR_ROLE_ACTIVATIONS;
+    if (l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
+    return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);
+}
+
+/* A block that a training program makes outside of passes.  If it lives through passes it is a
+ * module's, unless its stack shows otherwise. */
+static enum mpr_role of_training(const struct life *l)
+{
+    const bool modules = !l->stack || l->stack & MPR_IN_MODULE;
+    const bool lasts = l->lives || passes(l) >= 2; /* a whole pass, and the begin of the next */
+    const bool fresh = l->made.phase == MPR_PHASE_BETWEEN && passes(l) <= 1; /* the last batch */
+    if (lasts && modules && !fresh) return MPR_ROLE_PARAMETERS;
+    if (l->stack & MPR_IN_BUILD && (l->lives || passes(l) > 0)) return MPR_ROLE_PARAMETERS;
+    if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
+    if (l->only_pass && modules && !l->lives && l->made.phase == MPR_PHASE_SETUP)
+        return MPR_ROLE_UNEXPLAINED; /* a parameter, or the batch */
+    if (l->lives || passes(l) > 0) return MPR_ROLE_INPUTS;
+    return l->made.phase == MPR_PHASE_BETWEEN ? MPR_ROLE_TEMPORARIES : MPR_ROLE_UNEXPLAINED;
+}
+
+static enum mpr_role of_between(const struct life *l)
+{
+    if (ended_in_phase(l) && !l->captured) return MPR_ROLE_TEMPORARIES;
+    if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
+    if (l->gone.passes > 0) return of_training(l);
+    if (l->stack & MPR_IN_MODULE || (!l->stack && l->lives)) return MPR_ROLE_PARAMETERS;
+    return l->stack ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
+}
+
+/* The whole log is one phase, so only the stack is evidence. */
+static enum mpr_role of_no_phase(const struct life *l)
+{
+    if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
+    if (l->captured) return MPR_ROLE_GRAPHS;
+    return l->lives && l->stack & MPR_IN_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
+}
+
+static enum mpr_role role_of(const struct life *l)
+{
+    if (l->no_pass) return of_no_phase(l);
+    if (l->ranges & MPR_IN_GATHER && l->made.phase != MPR_PHASE_OPTIMIZER) return MPR_ROLE_GATHERED;
+    if (l->stack & MPR_IN_BUCKET && !ended_in_phase(l)) return MPR_ROLE_GRADIENTS;
+    switch (l->made.phase) {
+    case MPR_PHASE_OPTIMIZER: return ended_in_phase(l) ? MPR_ROLE_TEMPORARIES : MPR_ROLE_OPTIMIZER;
+    case MPR_PHASE_BACKWARD: return of_backward(l);
+    case MPR_PHASE_FORWARD: return of_forward(l);
+    default: return of_between(l);
+    }
+}
+
+/* ---- the roles of a device's blocks */
 
 /* A block of the device's instant, or a part of it. */
 struct piece {
@@ -206,10 +371,10 @@ static struct piece *blocks_of(struct mpr_breakdown_reading *l, const struct mpr
     for (uint32_t i = 0; i < l->count; i++) {
         const struct life *life = &l->live[i];
         if (mpf_heap_device(life->block.heap) != device || life->block.birth > d->births) continue;
-        struct mpr_role_life *role = &piece[*count].life.role;
-        piece[(*count)++].life = *life;
-        role->captured = life->block.capture != 0;
-        role->gone = l->training.now;
+        struct life *copy = &piece[(*count)++].life;
+        *copy = *life;
+        copy->captured = life->block.capture != 0;
+        copy->gone = l->training.now;
     }
     return piece;
 }
@@ -232,17 +397,17 @@ static void find_gradients(struct piece *piece, size_t count)
     uint64_t *size = mpr_alloc(count, sizeof *size);
     size_t sizes = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct mpr_role_life *life = &piece[i].life.role;
+        const struct life *life = &piece[i].life;
         if (piece[i].role == MPR_ROLE_PARAMETERS ||
             (life->only_pass && life->made.phase == MPR_PHASE_SETUP))
             size[sizes++] = piece[i].life.block.size;
     }
     qsort(size, sizes, sizeof *size, mpr_compare_numbers);
     for (size_t i = 0; i < count; i++) {
-        struct mpr_role_life *life = &piece[i].life.role;
-        if (!mpr_role_is_left_by_backward(life)) continue;
+        struct life *life = &piece[i].life;
+        if (!is_left_by_backward(life)) continue;
         life->as_parameter = has_size(size, sizes, piece[i].life.block.size);
-        piece[i].role = mpr_role_of(life);
+        piece[i].role = role_of(life);
     }
     free(size);
 }
@@ -260,10 +425,10 @@ static void reject_repeated(struct piece *piece, size_t count)
         if (piece[i].role == MPR_ROLE_WORKSPACES) kept[n++] = &piece[i];
     qsort(kept, n, sizeof *kept, by_stack);
     for (size_t i = 0; i < n; i++) {
-        struct mpr_role_life *life = &kept[i]->life.role;
+        struct life *life = &kept[i]->life;
         life->repeated = (i && by_stack(&kept[i - 1], &kept[i]) == 0) ||
                          (i + 1 < n && by_stack(&kept[i], &kept[i + 1]) == 0);
-        kept[i]->role = mpr_role_of(life);
+        kept[i]->role = role_of(life);
     }
     free(kept);
 }
@@ -275,7 +440,7 @@ static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay 
     for (size_t i = 0; i < count; i++) {
         const struct mpr_gpu_block *b = &piece[i].life.block;
         const uint32_t python = mpr_gpu_backward_python(r, b);
-        struct mpr_role_life *life = &piece[i].life.role;
+        struct life *life = &piece[i].life;
         life->stack = mpr_training_context(&l->training, &r->ranges, python) |
                       mpr_torch_innermost_context(&r->ranges, python);
         life->went_last = !life->lives && piece[i].life.made_before_gone ==
@@ -284,7 +449,7 @@ static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay 
         life->no_pass = now->phase == MPR_PHASE_SETUP;
         life->only_pass = now->passes == 1;
         life->broken_off = broken_off;
-        piece[i].role = mpr_role_of(life);
+        piece[i].role = role_of(life);
         piece[i].key = python ? python : b->backward_node;
         piece[i].bytes = b->size;
         piece[i].blocks = 1;
@@ -375,8 +540,8 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
         piece = split_asleep(piece, &count, snapshot);
     for (size_t i = 0; i < count; i++) {
         if (piece[i].role != MPR_ROLE_GRADIENTS) continue;
-        if (piece[i].life.role.stack & MPR_IN_BUCKET) out->bucket_bytes += piece[i].bytes;
-        if (piece[i].life.role.made.steps < d->instant.steps) out->idle_bytes += piece[i].bytes;
+        if (piece[i].life.stack & MPR_IN_BUCKET) out->bucket_bytes += piece[i].bytes;
+        if (piece[i].life.made.steps < d->instant.steps) out->idle_bytes += piece[i].bytes;
     }
     qsort(piece, count, sizeof *piece, by_role_and_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
@@ -426,3 +591,5 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
     mpr_breakdown_reading_free(lives);
     return status;
 }
+
+void mpr_breakdown_free(struct mpr_breakdown *breakdown) { mpr_arena_free(&breakdown->arena); }

@@ -109,25 +109,10 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
 
 /* ---- by the clock */
 
-/* Takes @ticks instants without a change between them, the first one at @time.  Consecutive
- * instants that are not kept are counted in one step, because a short interval has any number of
- * them. */
-static void take_ticks(struct mpr_history *h, uint64_t time, uint64_t ticks)
-{
-    while (ticks) {
-        uint64_t passed = h->each - 1 - h->taken % h->each;
-        if (passed >= ticks) passed = ticks - 1;
-        h->taken += passed;
-        ticks -= passed + 1;
-        time += passed * h->every;
-        mpr_history_take(h, time);
-        time += h->every;
-    }
-}
-
 /* Takes the instants up to now.  If nothing happened for longer than an interval, each tick of that
  * time is also an instant, so that a program that loads and then waits does not seem to load only.
- */
+ * Consecutive instants that are not kept are counted in one step, because a short interval has any
+ * number of them. */
 static void tick(void *arg)
 {
     struct mpr_history *h = arg;
@@ -136,9 +121,16 @@ static void tick(void *arg)
     const uint64_t now = is_past ? h->until : *t->now, last = now - now % h->every,
                    from = h->from ? *h->from : 0;
     if (t->next <= last && from <= last) {
-        const uint64_t first =
-            from > t->next ? last - (last - from) / h->every * h->every : t->next;
-        take_ticks(h, first, (last - first) / h->every + 1);
+        uint64_t time = from > t->next ? last - (last - from) / h->every * h->every : t->next;
+        for (uint64_t ticks = (last - time) / h->every + 1; ticks;) {
+            uint64_t passed = h->each - 1 - h->taken % h->each;
+            if (passed >= ticks) passed = ticks - 1;
+            h->taken += passed;
+            ticks -= passed + 1;
+            time += passed * h->every;
+            mpr_history_take(h, time);
+            time += h->every;
+        }
     }
     t->next = !is_past && last <= UINT64_MAX - h->every ? last + h->every : UINT64_MAX;
 }
@@ -170,65 +162,37 @@ void mpr_history_free(struct mpr_history *h)
 
 /* ---- views */
 
-static uint32_t cell_of(const struct mpr_history_view *v, uint32_t source)
-{
-    return v->projection && v->projection->to ? v->projection->to[source] : source;
-}
-
 static void sort_sources(struct mpr_history_view *v)
 {
+    const uint32_t *to = v->projection ? v->projection->to : NULL;
     const uint32_t cells = v->history->replay->accounts.cells,
                    made = v->projection ? v->projection->cells : cells,
                    count = v->history->cells < made ? v->history->cells : made;
     v->first = mpr_alloc((size_t)cells + 2, sizeof *v->first);
     v->source = mpr_alloc(count, sizeof *v->source);
-    for (uint32_t i = 0; i < count; i++) v->first[cell_of(v, i) + 2]++;
+    for (uint32_t i = 0; i < count; i++) v->first[(to ? to[i] : i) + 2]++;
     for (uint32_t i = 0; i < cells; i++) v->first[i + 2] += v->first[i + 1];
-    for (uint32_t i = 0; i < count; i++) v->source[v->first[cell_of(v, i) + 1]++] = i;
+    for (uint32_t i = 0; i < count; i++) v->source[v->first[(to ? to[i] : i) + 1]++] = i;
 }
 
-/* Returns true if the samples of a cell of the history count. */
-static bool is_weighed(const struct mpr_history_view *v, uint32_t source)
+/* Adds the values of a cell's sources at each instant. */
+static void add_cell(const struct mpr_history_view *v, uint32_t cell, struct mpr_history_point *sum)
 {
     const struct mpr_replay *r = v->history->replay;
-    if (!has_estimates(r, r->accounts.cell[cell_of(v, source)].heap)) return false;
-    return !v->projection || mpr_projection_weighs(v->projection, r, source);
-}
-
-static void add_source(const struct mpr_history_view *v, uint32_t source,
-                       struct mpr_history_point *sum)
-{
-    const struct mpr_history_past *past = &v->history->past[source];
-    const bool weighed = is_weighed(v, source);
-    const struct mpr_history_point *now = NULL;
-    uint32_t next = 0;
-    for (size_t i = 0; i < v->history->count; i++) {
-        if (next < past->points && past->point[next].at == i) now = &past->point[next++];
-        if (!now) continue;
-        sum[i].bytes += now->bytes;
-        sum[i].blocks += now->blocks;
-        if (weighed) add_sampled(&sum[i].sampled, &now->sampled, 1);
-    }
-}
-
-static void add_sources(const struct mpr_history_view *v, uint32_t cell,
-                        struct mpr_history_point *sum)
-{
-    for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) add_source(v, v->source[i], sum);
-}
-
-/* The samples of a heap represent blocks in one of its cells. */
-static void fill_within(struct mpr_history_view *v, uint8_t heap)
-{
-    struct mpr_history_point rest[MPR_HISTORY_MAX] = { { .bytes = 0 } };
-    const struct mpr_sampled *all = v->all[heap];
-    if (v->rest[heap]) add_sources(v, v->rest[heap] - 1, rest);
-    for (size_t i = 0; i < v->history->count; i++) {
-        struct mpr_within *w = &v->within[heap][i];
-        w->sum = (struct mpr_represented_sum){ (double)rest[i].bytes, (double)all[i].more.bytes,
-                                               all[i].came - all[i].went };
-        w->blocks.known = (double)rest[i].blocks;
-        w->blocks.factor = mpr_estimates_factor(&w->sum);
+    const bool has_samples = has_estimates(r, r->accounts.cell[cell].heap);
+    for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) {
+        const struct mpr_history_past *past = &v->history->past[v->source[i]];
+        const bool weighed = has_samples && (!v->projection ||
+                                             mpr_projection_weighs(v->projection, r, v->source[i]));
+        const struct mpr_history_point *now = NULL;
+        uint32_t next = 0;
+        for (size_t at = 0; at < v->history->count; at++) {
+            if (next < past->points && past->point[next].at == at) now = &past->point[next++];
+            if (!now) continue;
+            sum[at].bytes += now->bytes;
+            sum[at].blocks += now->blocks;
+            if (weighed) add_sampled(&sum[at].sampled, &now->sampled, 1);
+        }
     }
 }
 
@@ -242,7 +206,7 @@ static void add_to_heap(struct mpr_history_view *v, uint32_t cell, uint8_t heap)
         if (heap != MPF_HEAP_PYTHON)
             v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
     }
-    add_sources(v, cell, point);
+    add_cell(v, cell, point);
     for (size_t i = 0; i < v->history->count; i++) {
         const struct mpr_sampled *s = &point[i].sampled;
         add_sampled(&v->all[heap][i], s, 1);
@@ -251,8 +215,9 @@ static void add_to_heap(struct mpr_history_view *v, uint32_t cell, uint8_t heap)
     }
 }
 
-/* Sums up the samples of each heap that has estimates. */
-static void fill_all(struct mpr_history_view *v)
+/* Sums up the samples of each heap that has estimates.  They represent blocks in one of its
+ * cells. */
+static void fill_heaps(struct mpr_history_view *v)
 {
     const struct mpr_replay *r = v->history->replay;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
@@ -261,10 +226,19 @@ static void fill_all(struct mpr_history_view *v)
         if (mpr_replay_is_represented(r, cell)) v->rest[cell->heap] = i + 1;
         add_to_heap(v, i, cell->heap);
     }
-    for (int i = 0; i < MPR_HEAPS; i++) {
-        if (!v->all[i]) continue;
-        v->sampled[i] = v->history->count && v->all[i][v->history->count - 1].samples;
-        if (v->within[i]) fill_within(v, (uint8_t)i);
+    for (int heap = 0; heap < MPR_HEAPS; heap++) {
+        struct mpr_history_point rest[MPR_HISTORY_MAX] = { { .bytes = 0 } };
+        const struct mpr_sampled *all = v->all[heap];
+        if (!all) continue;
+        v->sampled[heap] = v->history->count && all[v->history->count - 1].samples;
+        if (v->within[heap] && v->rest[heap]) add_cell(v, v->rest[heap] - 1, rest);
+        for (size_t i = 0; v->within[heap] && i < v->history->count; i++) {
+            struct mpr_within *w = &v->within[heap][i];
+            w->sum = (struct mpr_represented_sum){ (double)rest[i].bytes, (double)all[i].more.bytes,
+                                                   all[i].came - all[i].went };
+            w->blocks.known = (double)rest[i].blocks;
+            w->blocks.factor = mpr_estimates_factor(&w->sum);
+        }
     }
 }
 
@@ -273,7 +247,7 @@ void mpr_history_view(struct mpr_history_view *v, const struct mpr_history *h,
 {
     *v = (struct mpr_history_view){ .history = h, .projection = projection };
     sort_sources(v);
-    fill_all(v);
+    fill_heaps(v);
 }
 
 void mpr_history_view_free(struct mpr_history_view *v)
@@ -292,17 +266,6 @@ bool mpr_history_is_estimate(const struct mpr_history_view *v, uint32_t cell)
     const uint8_t heap = r->accounts.cell[cell].heap;
     if (v->rest[heap] == cell + 1) return v->sampled[heap];
     return has_estimates(r, heap) && mpr_estimates_is_sampled(&r->estimates, cell);
-}
-
-/* The rest is as uncertain as all other cells of its heap together. */
-static struct mpr_sampled rest_of(const struct mpr_sampled *own, const struct mpr_sampled *all)
-{
-    return (struct mpr_sampled){
-        .more = { mpr_signed_sub(own->more.bytes, all->more.bytes),
-                  own->more.blocks - all->more.blocks },
-        .came = all->came - own->came,
-        .went = all->went - own->went,
-    };
 }
 
 /* Replaces the variances of some blocks by those of their estimate, which is scaled to a known sum
@@ -341,7 +304,7 @@ void mpr_history_values(const struct mpr_history_view *v, const uint32_t *cell, 
     const uint8_t heap = v->history->replay->accounts.cell[*cell].heap;
     const bool rest = cells == 1 && v->rest[heap] == *cell + 1;
     bool alone = true; /* all blocks are samples */
-    for (size_t i = 0; i < cells; i++) add_sources(v, cell[i], sum);
+    for (size_t i = 0; i < cells; i++) add_cell(v, cell[i], sum);
     for (size_t i = 0; i < v->history->count; i++) {
         struct mpr_sampled *s = &sum[i].sampled;
         const struct mpr_within *within = v->within[heap] ? &v->within[heap][i] : NULL;
@@ -349,7 +312,13 @@ void mpr_history_values(const struct mpr_history_view *v, const uint32_t *cell, 
         if (within) blocks = mpr_estimates_blocks(&within->blocks, blocks, s->live);
         if (within && rest)
             blocks -= fmin(within->blocks.sum * within->blocks.factor, within->blocks.known);
-        if (rest) *s = rest_of(s, &v->all[heap][i]);
+        if (rest) {
+            /* it is as uncertain as all other cells of its heap together */
+            const struct mpr_sampled *all = &v->all[heap][i];
+            *s = (struct mpr_sampled){ .more = { mpr_signed_sub(s->more.bytes, all->more.bytes) },
+                                       .came = all->came - s->came,
+                                       .went = all->went - s->went };
+        }
         const double bytes = (double)s->more.bytes * (within ? within->blocks.factor : 1);
         value[i] = (struct mpr_history_value){ plus(sum[i].bytes, bytes),
                                                plus(sum[i].blocks, blocks),

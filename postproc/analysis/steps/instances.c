@@ -43,7 +43,8 @@ struct mpr_instances_reading {
     struct mpr_named_ranges named; /* if it was */
     struct measured range[RANGES];
     uint32_t ranges, others; /* others: not of the application */
-    uint8_t *of_repeat;      /* by repeat, if no range was asked for: see range_of_repeat */
+    uint8_t *of_repeat; /* by repeat, if no range was asked for: 0 unknown, 1 not measured, else 2 +
+                           the place of the range */
     uint32_t of_repeats;
 };
 
@@ -69,21 +70,6 @@ static void halve(struct measured *m)
 static size_t entry_of(const struct measured *m, uint64_t number)
 {
     return (size_t)((number - 1) / m->each);
-}
-
-static struct entry *entry_for(struct measured *m, const struct mpr_followed *f)
-{
-    if (entry_of(m, f->number) == MPR_INSTANCES_MAX) halve(m);
-    const size_t at = entry_of(m, f->number);
-    if (at == m->entries) {
-        MPR_GROW(m->entry, m->entries, m->cap);
-        m->entry[m->entries++] = (struct entry){
-            .number = f->number, .begin_ns = f->begin_ns, .node = f->node, .thread = f->thread
-        };
-    }
-    m->entry[at].count++;
-    m->entry[at].last_node = f->node;
-    return &m->entry[at];
 }
 
 /* ---- observers */
@@ -113,34 +99,26 @@ static void drop_inner(struct mpr_instances_reading *b, struct measured *m)
     m->dropped = true;
 }
 
-/* Returns true if the range, which begins for the first time, may be the outermost one that
- * repeats: those of the application are preferred, and the outer ones. */
-static bool is_candidate(struct mpr_instances_reading *b, const struct mpr_repeat *repeat)
-{
-    if (!repeat->rank) return repeat->depth <= DEPTH && b->ranges - b->others < OWN_RANGES;
-    if (b->others == OTHER_RANGES || (repeat->depth > 1 && !mpr_repeats_is_optimizer(repeat)))
-        return false;
-    b->others++;
-    return true;
-}
-
-/* Returns 1 + the place of the repeated range, or 0 if it is not measured. */
-static uint32_t range_of_repeat(struct mpr_instances_reading *b, uint32_t repeat)
-{
-    enum { UNKNOWN, NOT_MEASURED, MEASURED };
-    MPR_REACH(b->of_repeat, repeat, b->of_repeats);
-    uint8_t *of = &b->of_repeat[repeat];
-    if (*of == UNKNOWN)
-        *of = is_candidate(b, &b->repeats->repeat[repeat])
-                  ? (uint8_t)(MEASURED + add_range(b, repeat) - 1)
-                  : NOT_MEASURED;
-    return *of >= MEASURED ? *of - MEASURED + 1 : 0;
-}
-
+/* Returns 1 + the place of the repeated range, or 0 if it is not measured.  When it begins for the
+ * first time, it is if it may be the outermost one that repeats: those of the application are
+ * preferred, and the outer ones. */
 static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
+    enum { UNKNOWN, NOT_MEASURED };
     struct mpr_instances_reading *b = ranges;
-    return range_of_repeat(b, mpr_repeats_of(b->repeats, r, node));
+    const uint32_t number = mpr_repeats_of(b->repeats, r, node);
+    const struct mpr_repeat *repeat = &b->repeats->repeat[number];
+    MPR_REACH(b->of_repeat, number, b->of_repeats);
+    uint8_t *of = &b->of_repeat[number];
+    if (*of == UNKNOWN) {
+        const bool own = !repeat->rank,
+                   may = own ? repeat->depth <= DEPTH && b->ranges - b->others < OWN_RANGES
+                             : (repeat->depth <= 1 || mpr_repeats_is_optimizer(repeat)) &&
+                                   b->others < OTHER_RANGES;
+        *of = may ? (uint8_t)(NOT_MEASURED + add_range(b, number)) : NOT_MEASURED;
+        b->others += may && !own;
+    }
+    return *of - NOT_MEASURED;
 }
 
 static void before(void *arg, const struct mpr_replay *r)
@@ -162,8 +140,17 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     f->number = ++m->count;
     if (!m->dropped) drop_inner(b, m);
     if (m->dropped) return;
-    struct entry *entry = entry_for(m, f);
-    const size_t at = (size_t)(entry - m->entry);
+    if (entry_of(m, f->number) == MPR_INSTANCES_MAX) halve(m);
+    const size_t at = entry_of(m, f->number);
+    if (at == m->entries) {
+        MPR_GROW(m->entry, m->entries, m->cap);
+        m->entry[m->entries++] = (struct entry){
+            .number = f->number, .begin_ns = f->begin_ns, .node = f->node, .thread = f->thread
+        };
+    }
+    struct entry *entry = &m->entry[at];
+    entry->count++;
+    entry->last_node = f->node;
     mpr_range_heaps_begin(&m->taken, r, at, f->number, entry->count == 1);
     if (mpr_follow_is_full(&b->follow)) mpr_range_heaps_end(&m->taken, r, at);
 }
@@ -190,26 +177,6 @@ struct making {
     struct mpr_instances *out;
 };
 
-static struct mpr_instance instance_of(const struct making *m, const struct entry *e)
-{
-    const struct mpr_replay *r = &m->reader->replay;
-    struct mpr_arena *arena = &m->out->arena;
-    struct mpr_repeats *repeats = m->reading->repeats;
-    return (struct mpr_instance){
-        .number = e->number,
-        .count = e->count,
-        .name = mpr_repeats_label(repeats, r, arena, e->node, m->name, e->number),
-        .last =
-            mpr_repeats_label(repeats, r, arena, e->last_node, m->name, e->number + e->count - 1),
-        .thread = mpr_label_thread(arena, r, e->thread),
-        .begin_ns = e->begin_ns,
-        .end_ns = e->end_ns ? e->end_ns : e->begin_ns,
-        .unended = e->unended || !e->end_ns,
-    };
-}
-
-/* ---- names: no two are alike */
-
 MPR_COMPARE(by_name, struct mpr_instance *, strcmp((*a)->name, (*b)->name))
 
 static bool some_are_alike(const struct mpr_instances *out)
@@ -223,39 +190,43 @@ static bool some_are_alike(const struct mpr_instances *out)
     return alike;
 }
 
-/* Instances without a number of the program are distinguished by their own. */
-static const char *with_path(const struct making *m, uint32_t node, const char *name)
+/* Returns the name of an instance.  @longer: 1: if the program numbers it, with its path, as it
+ * numbers the instances in each of several ranges: "epoch 0 > step 3"; 2: also with its own number,
+ * as the program does not number these ranges: "epoch > step 3 (no. 15)". */
+static const char *name_of(const struct making *m, uint32_t node, uint64_t number, int longer)
 {
-    const struct mpr_path path = mpr_label_node(&m->out->arena, m->reader, node);
-    if (!mpr_repeats_numbered(m->reading->repeats, &m->reader->replay, node)) return name;
-    return mpr_frame_path_text(&m->out->arena, path);
+    const struct mpr_replay *r = &m->reader->replay;
+    struct mpr_arena *arena = &m->out->arena;
+    struct mpr_repeats *repeats = m->reading->repeats;
+    const char *name = longer && mpr_repeats_numbered(repeats, r, node)
+                           ? mpr_frame_path_text(arena, mpr_label_node(arena, m->reader, node))
+                           : mpr_repeats_label(repeats, r, arena, node, m->name, number);
+    return longer < 2 ? name : mpr_arena_format(arena, "%s (no. %" PRIu64 ")", name, number);
 }
 
-static const char *with_number(struct mpr_arena *arena, const char *name, uint64_t number)
-{
-    return mpr_arena_format(arena, "%s (no. %" PRIu64 ")", name, number);
-}
-
-/* If the program numbers the instances in each of several ranges: "epoch 0 > step 3"; if it does
- * not number these ranges: "epoch > step 3 (no. 15)". */
-static void make_names_unique(const struct making *m)
+static void fill_entries(const struct making *m)
 {
     struct mpr_instances *out = m->out;
-    if (!some_are_alike(out)) return;
+    out->instances = m->range->entries;
+    out->instance = mpr_arena_alloc(&out->arena, out->instances * sizeof *out->instance);
     for (size_t i = 0; i < out->instances; i++) {
-        struct mpr_instance *k = &out->instance[i];
-        k->name = with_path(m, m->range->entry[i].node, k->name);
-        k->last = with_path(m, m->range->entry[i].last_node, k->last);
+        const struct entry *e = &m->range->entry[i];
+        out->instance[i] = (struct mpr_instance){
+            .number = e->number,
+            .count = e->count,
+            .thread = mpr_label_thread(&out->arena, &m->reader->replay, e->thread),
+            .begin_ns = e->begin_ns,
+            .end_ns = e->end_ns ? e->end_ns : e->begin_ns,
+            .unended = e->unended || !e->end_ns,
+        };
     }
-    if (!some_are_alike(out)) return;
-    for (size_t i = 0; i < out->instances; i++) {
-        struct mpr_instance *k = &out->instance[i];
-        k->name = with_number(&out->arena, k->name, k->number);
-        k->last = with_number(&out->arena, k->last, k->number + k->count - 1);
-    }
+    for (int longer = 0; longer == 0 || (longer < 3 && some_are_alike(out)); longer++)
+        for (size_t i = 0; i < out->instances; i++) {
+            const struct entry *e = &m->range->entry[i];
+            out->instance[i].name = name_of(m, e->node, e->number, longer);
+            out->instance[i].last = name_of(m, e->last_node, e->number + e->count - 1, longer);
+        }
 }
-
-/* ---- heaps */
 
 MPR_COMPARE(by_peak, struct mpr_instances_heap,
             mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
@@ -283,6 +254,23 @@ static void fill_heaps(const struct making *m, uint8_t only)
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }
 
+/* The path is that of the first instance, if there are several. */
+static void fill(const struct making *m, uint8_t only)
+{
+    struct mpr_instances *out = m->out;
+    struct measured *range = m->range;
+    struct mpr_repeats *repeats = m->reading->repeats;
+    mpr_follow_end(&m->reading->follow, &m->reader->replay);
+    out->range = mpr_arena_text(&out->arena, m->name);
+    out->path = mpr_repeats_path(&out->arena, repeats,
+                                 mpr_repeats_of(repeats, &m->reader->replay, range->entry[0].node));
+    out->count = range->count;
+    out->each = range->each;
+    out->left_out = m->reading->follow.left_out;
+    fill_entries(m);
+    fill_heaps(m, only);
+}
+
 /* Returns true if most of the time from the first to the last instance is in none of them. */
 static bool have_gaps(const struct mpr_instances *in)
 {
@@ -295,26 +283,6 @@ static bool have_gaps(const struct mpr_instances *in)
         if (one->end_ns > end) end = one->end_ns;
     }
     return in->instances && !mpr_repeats_span(covered, longest, end - in->instance[0].begin_ns);
-}
-
-/* The path is that of the first instance, if there are several. */
-static void fill(const struct making *m, uint8_t only)
-{
-    struct mpr_instances *out = m->out;
-    struct measured *range = m->range;
-    struct mpr_repeats *repeats = m->reading->repeats;
-    mpr_follow_end(&m->reading->follow, &m->reader->replay);
-    out->range = mpr_arena_text(&out->arena, m->name);
-    out->path = mpr_repeats_path(&out->arena, repeats,
-                                 mpr_repeats_of(repeats, &m->reader->replay, range->entry[0].node));
-    out->instance = mpr_arena_alloc(&out->arena, range->entries * sizeof *out->instance);
-    for (size_t i = 0; i < range->entries; i++)
-        out->instance[out->instances++] = instance_of(m, &range->entry[i]);
-    make_names_unique(m);
-    out->count = range->count;
-    out->each = range->each;
-    out->left_out = m->reading->follow.left_out;
-    fill_heaps(m, only);
 }
 
 /* ---- readings */
@@ -346,14 +314,15 @@ bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_r
                                const struct mpr_reader *reader, const char *path, uint32_t repeat,
                                uint8_t heap)
 {
-    const bool known = repeat < b->of_repeats && b->of_repeat[repeat];
-    const uint32_t range = known ? range_of_repeat(b, repeat) : 0;
-    if (!range || b->range[range - 1].dropped || b->follow.left_out ||
+    struct measured *range = NULL;
+    for (uint32_t i = 0; i < b->ranges; i++)
+        if (b->range[i].repeat == repeat) range = &b->range[i];
+    if (!range || range->dropped || b->follow.left_out ||
         !mpr_repeats_is_unique(b->repeats, repeat))
         return false;
     const char *name = mpr_repeats_name(b->repeats, &out->arena, repeat);
     mpr_reader_summary(reader, path, &out->arena, &out->summary);
-    fill(&(struct making){ b, &b->range[range - 1], name, reader, out }, heap);
+    fill(&(struct making){ b, range, name, reader, out }, heap);
     return true;
 }
 

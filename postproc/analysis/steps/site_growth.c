@@ -47,22 +47,18 @@ static bool rises(const struct mpr_survivor *f)
     return up * 5 >= last * RISING_OF_FIVE && leap <= grown / 2 && lately >= grown / 8;
 }
 
-/* Returns true if the last call is no longer ago than half of the time of all calls, or than twice
- * the longest pause between them. */
-static bool is_recent(uint64_t span, uint64_t pause, uint64_t rest)
-{
-    return rest <= span / 2 || rest <= 2 * pause;
-}
-
 /* Returns true if the site was in use until the program ended, by the clock and by the allocations
- * of the program.  A site that loaded data at the start is not: loading may take most of the time
- * of a run, but then come many allocations without it.  If it has enough allocations to
- * measure that, the program may wait for a moment before it ends, for instance for other ranks. */
+ * of the program: the last call is no longer ago than half of the time of all calls, or than twice
+ * the longest pause between them.  A site that loaded data at the start is not: loading may take
+ * most of the time of a run, but then come many allocations without it.  If it has enough
+ * allocations to measure that, the program may wait for a moment before it ends, for instance for
+ * other ranks. */
 static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end)
 {
     enum { ENOUGH = 16 };
     const struct mpr_survivor_time *first = &f->first, *last = &f->last;
-    const uint64_t made = last->made - first->made, rest = mpr_saturating_sub(end.ns, last->ns);
+    const uint64_t rest = mpr_saturating_sub(end.ns, last->ns),
+                   rest_made = mpr_saturating_sub(end.made, last->made);
     const bool moment = end.made && f->points * f->each >= ENOUGH && rest <= MOMENT_NS;
     struct mpr_survivor_time pause = { 0, 0 };
     for (uint32_t i = 1; i < f->points; i++) {
@@ -70,16 +66,8 @@ static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end
         if (b->ns - a->ns > pause.ns) pause.ns = b->ns - a->ns;
         if (b->made - a->made > pause.made) pause.made = b->made - a->made;
     }
-    return (moment || is_recent(last->ns - first->ns, pause.ns, rest)) &&
-           is_recent(made, pause.made, mpr_saturating_sub(end.made, last->made));
-}
-
-/* Returns the time at which the program began to end: its last activity, if it ended soon after
- * that; otherwise the end of the log. */
-static uint64_t ending(uint64_t active, uint64_t end)
-{
-    const uint64_t share = end / ENDING_SHARE, rest = mpr_saturating_sub(end, active);
-    return rest <= MOMENT_NS || rest <= share ? active : end;
+    return (moment || rest <= (last->ns - first->ns) / 2 || rest <= 2 * pause.ns) &&
+           (rest_made <= (last->made - first->made) / 2 || rest_made <= 2 * pause.made);
 }
 
 /* ---- the sites of a heap */
@@ -125,7 +113,6 @@ static const struct mpr_frame *shared_frame(const struct site *site, size_t site
 static struct mpr_path shared_path(struct mpr_arena *arena, const struct site *site, size_t sites,
                                    uint64_t all)
 {
-    if (sites == 1) return site->path;
     size_t depth = 0;
     for (size_t i = 0; i < sites; i++)
         if (site[i].path.depth > depth) depth = site[i].path.depth;
@@ -173,15 +160,18 @@ static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
                     : shared_path(arena, site, sites, out->kept_bytes);
 }
 
-/* Returns the time of the last begin of a range, or allocation in device or pinned memory. */
-static uint64_t last_activity(const struct mpr_survivors *survivors)
+/* Returns the time at which the program began to end: its last activity, which is the begin of a
+ * range or an allocation in device or pinned memory, if it ended soon after that; otherwise the end
+ * of the log. */
+static uint64_t ending(const struct mpr_survivors *survivors, uint64_t end)
 {
     uint64_t last = survivors->last_ns[MPF_HEAP_PINNED];
     if (survivors->pushed_ns > last) last = survivors->pushed_ns;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++)
         if (mpf_heap_is_gpu((uint8_t)heap) && survivors->last_ns[heap] > last)
             last = survivors->last_ns[heap];
-    return last;
+    const uint64_t rest = mpr_saturating_sub(end, last);
+    return rest <= MOMENT_NS || rest <= end / ENDING_SHARE ? last : end;
 }
 
 struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
@@ -190,8 +180,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* after memory ran out, the number of allocations until then is not known */
-    const struct mpr_survivor_time end = { ending(last_activity(survivors),
-                                                  oom ? oom->time : reader->replay.now),
+    const struct mpr_survivor_time end = { ending(survivors, oom ? oom->time : reader->replay.now),
                                            oom ? 0 : survivors->made };
     const uint64_t until = oom ? oom->time : end.ns; /* blocks freed later do not count */
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
@@ -214,19 +203,15 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
     return out;
 }
 
-/* Returns true for heaps whose blocks are the program's. */
-static bool is_programs(const struct mpr_log_peaks *log, uint8_t heap)
-{
-    if (!mpr_heap_is_device(heap)) return mpf_heap_is_gpu(heap) || heap == MPF_HEAP_PINNED;
-    return !mpr_peaks_has_torch(log);
-}
-
 const struct mpr_site_growth *mpr_site_growth_of(const struct mpr_site_growth *growth, size_t count,
                                                  const struct mpr_log_peaks *log, uint8_t heap)
 {
     enum { LEAST_SHARE = 20 };
     const struct mpr_heap_peak *whole = mpr_peaks_heap(log, heap);
-    for (size_t i = 0; whole && is_programs(log, heap) && i < count; i++)
+    const bool is_programs = mpr_heap_is_device(heap)
+                                 ? !mpr_peaks_has_torch(log)
+                                 : mpf_heap_is_gpu(heap) || heap == MPF_HEAP_PINNED;
+    for (size_t i = 0; whole && is_programs && i < count; i++)
         if (growth[i].heap == heap && growth[i].path.depth &&
             growth[i].kept_bytes >= whole->peak_bytes / LEAST_SHARE)
             return &growth[i];
@@ -235,29 +220,17 @@ const struct mpr_site_growth *mpr_site_growth_of(const struct mpr_site_growth *g
 
 /* ---- temporaries */
 
-/* Returns the most live bytes that a call has found since the second one, or UINT64_MAX if there
- * were less than three calls. */
-static uint64_t found_bytes(const struct mpr_survivor *f)
+/* Returns the bytes that the site has between its uses: the most that its calls find since the
+ * second one, or what remains after each pulse.  Pulses count if the site is used again and again;
+ * a cache that fills has them only at its begin, and one of them has most of its allocations.
+ * UINT64_MAX if there are too few calls and pulses. */
+static uint64_t base_bytes(const struct mpr_survivor *f)
 {
     uint64_t found = f->points < 2 ? UINT64_MAX : 0;
     for (uint32_t i = 1; i < f->points; i++)
         if (f->point[i].low > found) found = f->point[i].low;
-    return found;
-}
-
-/* Returns true if the site is used again and again.  A cache that fills has pulses only at its
- * begin: one pulse has most of its allocations. */
-static bool has_uses(const struct mpr_pulses *p)
-{
-    return p->count >= FEW_USES && p->longest <= p->added / 2;
-}
-
-/* Returns the bytes that the site has between its uses: what its calls find, or what remains after
- * each pulse. */
-static uint64_t base_bytes(const struct mpr_survivor *f)
-{
-    const uint64_t found = found_bytes(f);
-    return has_uses(&f->use) && f->use.floor < found ? f->use.floor : found;
+    const bool has_uses = f->use.count >= FEW_USES && f->use.longest <= f->use.added / 2;
+    return has_uses && f->use.floor < found ? f->use.floor : found;
 }
 
 /* Returns true if one use was much larger than all others. */
@@ -279,10 +252,14 @@ MPR_COMPARE(by_line, struct line,
                 ?: mpr_compare(a->python, b->python)
                 ?: (a->python ? 0 : mpr_compare(a->place->site, b->place->site)))
 
-static size_t find_lines(struct line *line, const struct mpr_survivors *survivors,
-                         const struct mpr_reader *reader)
+struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
+                                                     const struct mpr_survivors *survivors,
+                                                     const struct mpr_reader *reader, size_t *count)
 {
+    struct mpr_site_temporary *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    struct line *line = mpr_alloc(survivors->count, sizeof *line);
     size_t lines = 0;
+    *count = 0;
     for (uint32_t i = 0; i < survivors->count; i++) {
         const struct mpr_survivor *f = &survivors->followed[i];
         const struct mpr_survivors_place *place = &survivors->place[f->place];
@@ -295,17 +272,6 @@ static size_t find_lines(struct line *line, const struct mpr_survivors *survivor
                            .place = place,
                            .bytes = bytes };
     }
-    return lines;
-}
-
-struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
-                                                     const struct mpr_survivors *survivors,
-                                                     const struct mpr_reader *reader, size_t *count)
-{
-    struct mpr_site_temporary *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
-    struct line *line = mpr_alloc(survivors->count, sizeof *line);
-    const size_t lines = find_lines(line, survivors, reader);
-    *count = 0;
     if (lines) qsort(line, lines, sizeof *line, by_line);
     for (size_t i = 0, to; i < lines; i = to) {
         struct mpr_site_temporary t = { .heap = line[i].heap };
@@ -315,11 +281,12 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
         }
         if (!*count || out[*count - 1].heap != t.heap)
             out[(*count)++] = (struct mpr_site_temporary){ .heap = t.heap };
-        t.all = out[*count - 1].all += t.bytes;
-        if (out[*count - 1].bytes >= t.bytes) continue;
+        struct mpr_site_temporary *largest = &out[*count - 1];
+        t.all = largest->all += t.bytes;
+        if (largest->bytes >= t.bytes) continue;
         t.path = path_of(arena, reader, line[i].place);
         t.estimated = mpr_replay_extrapolates(&reader->replay, t.heap);
-        out[*count - 1] = t;
+        *largest = t;
     }
     free(line);
     return out;
@@ -392,33 +359,28 @@ struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
 
 /* ---- segments */
 
-static bool is_segment_place(const struct mpr_reader *reader,
-                             const struct mpr_survivors_place *place)
-{
-    const struct mpr_sites *sites = &reader->replay.sites;
-    return mpf_heap_code(place->heap) == MPF_HEAP_DEVICE &&
-           mpr_sites_for_torch(sites, mpr_sites_of(sites, place->site).stack);
-}
-
 struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
                                                  const struct mpr_survivors *survivors,
                                                  const struct mpr_reader *reader, size_t *count)
 {
     struct mpr_segment_churn *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
+    const struct mpr_sites *sites = &reader->replay.sites;
     *count = 0;
     for (unsigned heap = 0; heap < MPR_HEAPS; heap++) {
         const struct mpr_survivors_place *owner = NULL;
         struct mpr_segment_churn churn = { .heap = (uint8_t)heap };
         uint64_t largest = 0;
+        if (mpf_heap_code((uint8_t)heap) != MPF_HEAP_DEVICE) continue;
         for (uint32_t i = 0; i < survivors->count; i++) {
-            const struct mpr_survivor *f = &survivors->followed[i];
-            const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || f->use.count < MANY_USES ||
-                f->use.floor > f->use.largest / 2 || !is_segment_place(reader, place))
+            const struct mpr_pulses *use = &survivors->followed[i].use;
+            const struct mpr_survivors_place *place =
+                &survivors->place[survivors->followed[i].place];
+            if (place->heap != heap || use->count < MANY_USES || use->floor > use->largest / 2 ||
+                !mpr_sites_for_torch(sites, mpr_sites_of(sites, place->site).stack))
                 continue;
-            const uint64_t each = f->use.all / f->use.count;
+            const uint64_t each = use->all / use->count;
             churn.bytes += each;
-            if (f->use.count > churn.times) churn.times = f->use.count;
+            if (use->count > churn.times) churn.times = use->count;
             if (each <= largest) continue;
             largest = each;
             owner = place;

@@ -20,22 +20,20 @@ struct ranked {
 MPR_COMPARE(by_value, struct ranked,
             mpr_compare_signed(a->value, b->value) ?: mpr_compare(a->instance, b->instance))
 
-struct middle {
-    int64_t median, far; /* far: three times the distance from the median to the third quartile */
-};
-
-static struct middle middle_of(struct ranked *ranked, size_t count)
+/* Marks the instances whose value exceeds the median by @min, and by three times the distance from
+ * the median to the third quartile.  Returns how many there are: the last ones. */
+static size_t mark(struct mpr_steps_heap *h, const struct ranked *ranked, size_t count, int64_t min,
+                   uint8_t mark)
 {
-    qsort(ranked, count, sizeof *ranked, by_value);
-    const struct ranked *median = &ranked[(count - 1) / 2];
-    const int64_t spread = mpr_signed_sub(ranked[3 * (count - 1) / 4].value, median->value);
-    return (struct middle){ median->value, mpr_signed_add(spread, mpr_signed_add(spread, spread)) };
-}
-
-/* Returns the bound of outliers, which is at least @min above the median. */
-static int64_t bound_of(const struct middle *m, int64_t min)
-{
-    return mpr_signed_add(m->median, m->far > min ? m->far : min);
+    const int64_t median = ranked[(count - 1) / 2].value,
+                  spread = mpr_signed_sub(ranked[3 * (count - 1) / 4].value, median),
+                  far = mpr_signed_add(spread, mpr_signed_add(spread, spread)),
+                  bound = mpr_signed_add(median, far > min ? far : min);
+    size_t outliers = 0;
+    if (count < MPR_STEPS_LEAST) return 0;
+    while (outliers < count && ranked[count - 1 - outliers].value > bound)
+        h->stands_out[ranked[count - ++outliers].instance] |= mark;
+    return outliers;
 }
 
 /* Returns the instance nearest to the median of which each block is known, so it is not in the
@@ -53,52 +51,33 @@ static size_t whole_median(const struct mpr_instances *in, const struct ranked *
     return ranked[middle].instance;
 }
 
-static void judge_peaks(const struct mpr_instances *in, struct mpr_steps_heap *h,
-                        struct ranked *ranked, size_t count)
-{
-    const struct mpr_instance_heap *of = h->heap->of;
-    for (size_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){ mpr_saturating_signed(of[i].peak_bytes), i };
-    const struct middle middle = middle_of(ranked, count);
-    const int64_t bound =
-        count < MPR_STEPS_LEAST ? INT64_MAX : bound_of(&middle, middle.median / 10);
-    h->median_peak = (uint64_t)middle.median;
-    h->median = whole_median(in, ranked, count);
-    h->least_peak = UINT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t peak = of[i].peak_bytes;
-        if (mpr_saturating_signed(peak) <= bound) {
-            if (peak < h->least_peak) h->least_peak = peak;
-            if (peak > h->most_peak) h->most_peak = peak;
-            continue;
-        }
-        h->stands_out[i] |= MPR_STEPS_PEAK;
-        if (!h->peaks_out++ || peak > of[h->worst_peak].peak_bytes) h->worst_peak = i;
-    }
-}
-
-static void judge_kept(const struct mpr_instances *in, struct mpr_steps_heap *h,
+static void judge_heap(const struct mpr_instances *in, struct mpr_steps_heap *h,
                        struct ranked *ranked)
 {
     const struct mpr_instance_heap *of = h->heap->of;
-    size_t count = 0;
+    size_t count = in->instances;
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = (struct ranked){ mpr_saturating_signed(of[i].peak_bytes), i };
+    qsort(ranked, count, sizeof *ranked, by_value);
+    const int64_t median = ranked[(count - 1) / 2].value;
+    h->median_peak = (uint64_t)median;
+    h->median = whole_median(in, ranked, count);
+    h->peaks_out = mark(h, ranked, count, median / 10, MPR_STEPS_PEAK);
+    h->least_peak = of[ranked[0].instance].peak_bytes;
+    h->most_peak = of[ranked[count - 1 - h->peaks_out].instance].peak_bytes;
+    for (size_t i = count - h->peaks_out; i < count; i++)
+        if (i == count - h->peaks_out || ranked[i].value > ranked[i - 1].value)
+            h->worst_peak = ranked[i].instance;
+    count = 0;
     for (size_t i = 0; i < in->instances; i++)
         if (!in->instance[i].unended)
             ranked[count++] =
                 (struct ranked){ mpr_signed_difference(of[i].begin_bytes, of[i].end_bytes), i };
     if (!count) return;
-    const struct middle middle = middle_of(ranked, count);
-    const int64_t bound = count < MPR_STEPS_LEAST
-                              ? INT64_MAX
-                              : bound_of(&middle, mpr_saturating_signed(h->median_peak / 10));
-    h->median_kept = middle.median;
-    for (size_t i = 0; i < count; i++) {
-        const size_t instance = ranked[i].instance;
-        if (ranked[i].value <= bound) continue;
-        h->stands_out[instance] |= MPR_STEPS_KEPT;
-        h->worst_kept = instance; /* the largest comes last */
-        h->kept_out++;
-    }
+    qsort(ranked, count, sizeof *ranked, by_value);
+    h->median_kept = ranked[(count - 1) / 2].value;
+    h->kept_out = mark(h, ranked, count, median / 10, MPR_STEPS_KEPT);
+    if (h->kept_out) h->worst_kept = ranked[count - 1].instance;
 }
 
 static uint64_t excess(const struct mpr_steps_heap *h)
@@ -107,26 +86,20 @@ static uint64_t excess(const struct mpr_steps_heap *h)
 }
 
 /* Returns the largest heap that is not part of another one, or PyTorch's blocks instead of the
- * segments that contain them. */
-static size_t leading(const struct mpr_instances *in)
+ * segments that contain them, unless only another one has an outlier, whose excess is at least a
+ * tenth of that heap's median peak. */
+static size_t shown(struct mpr_steps *s)
 {
+    const struct mpr_instances *in = &s->instances;
     size_t first = 0;
     while (first + 1 < in->heaps && in->heap[first].inside) first++;
     const uint8_t torch = mpr_heap_torch_of(in->heap[first].heap);
     for (size_t i = 0; torch && i < in->heaps; i++)
-        if (in->heap[i].heap == torch) return i;
-    return first;
-}
-
-/* Returns the leading heap, unless only another one has an outlier, whose excess is at least a
- * tenth of the leading heap's median peak. */
-static size_t shown(struct mpr_steps *s)
-{
-    const size_t first = leading(&s->instances);
+        if (in->heap[i].heap == torch) first = i;
     size_t chosen = first;
     if (s->heap[first].peaks_out) return first;
-    for (size_t i = 0; i < s->instances.heaps; i++)
-        if (!s->heap[i].heap->inside && excess(&s->heap[i]) > excess(&s->heap[chosen])) chosen = i;
+    for (size_t i = 0; i < in->heaps; i++)
+        if (!in->heap[i].inside && excess(&s->heap[i]) > excess(&s->heap[chosen])) chosen = i;
     return excess(&s->heap[chosen]) >= s->heap[first].median_peak / 10 ? chosen : first;
 }
 
@@ -136,11 +109,9 @@ static void judge(struct mpr_steps *s)
     struct ranked *ranked = mpr_alloc(in->instances, sizeof *ranked);
     s->heap = mpr_arena_alloc(&in->arena, in->heaps * sizeof *s->heap);
     for (size_t i = 0; i < in->heaps; i++) {
-        struct mpr_steps_heap *h = &s->heap[i];
-        h->heap = &in->heap[i];
-        h->stands_out = mpr_arena_alloc(&in->arena, in->instances);
-        judge_peaks(in, h, ranked, in->instances);
-        judge_kept(in, h, ranked);
+        s->heap[i].heap = &in->heap[i];
+        s->heap[i].stands_out = mpr_arena_alloc(&in->arena, in->instances);
+        judge_heap(in, &s->heap[i], ranked);
     }
     free(ranked);
     s->shown = shown(s);
@@ -163,21 +134,6 @@ static struct mpr_path common_path(struct mpr_frame_copies *copies, const struct
     for (size_t i = 0; i < copy.depth; i++)
         path[i] = i < in->path.depth ? in->path.frame[i] : copy.frame[i];
     return (struct mpr_path){ path, copy.depth };
-}
-
-static struct mpr_steps_row *add_rows(struct mpr_steps *s, const struct mpr_heap_peak *peak,
-                                      bool here, struct mpr_steps_row *next)
-{
-    struct mpr_frame_copies copies = { .arena = &s->instances.arena };
-    for (size_t i = 0; i < peak->rows; i++, next++) {
-        const struct mpr_row *row = &peak->row[i];
-        next->path = common_path(&copies, &s->instances, row);
-        *(here ? &next->here : &next->median) = row->bytes;
-        *(here ? &next->blocks_here : &next->blocks_median) = row->blocks;
-        next->estimated = row->estimated;
-    }
-    mpr_frame_copies_free(&copies);
-    return next;
 }
 
 MPR_COMPARE(by_path, struct mpr_steps_row, mpr_frame_compare_paths(a->path, b->path))
@@ -234,11 +190,10 @@ static void separate(struct mpr_arena *arena, struct mpr_steps_comparison *c)
 
 static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
                             struct mpr_reader *reader, const struct mpr_choice *choice,
-                            const struct mpr_snapshot *here, const struct mpr_snapshot *median,
-                            struct mpr_peaks *peaks)
+                            const struct mpr_snapshot *const at[2], struct mpr_peaks *peaks)
 {
     const struct mpr_steps_heap *h = &s->heap[s->shown];
-    const struct mpr_snapshot *at[] = { here, median };
+    struct mpr_arena *arena = &s->instances.arena;
     struct mpr_heap_peak peak[2] = { { .rows = 0 } };
     struct mpr_projection projection;
     for (size_t i = 0; i < 2; i++) {
@@ -246,16 +201,24 @@ static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
         mpr_peaks_fill_rows(peaks, reader, h->heap->heap, &peak[i]);
         mpr_projection_end(&projection, &reader->replay);
     }
-    c->instance = h->worst_peak;
-    c->median = h->median;
-    c->choice = *choice;
-    c->choice.source = mpr_arena_text(&s->instances.arena, choice->source);
-    c->row = mpr_arena_alloc(&s->instances.arena, (peak[0].rows + peak[1].rows) * sizeof *c->row);
-    struct mpr_steps_row *end = add_rows(s, &peak[0], true, c->row);
-    end = add_rows(s, &peak[1], false, end);
-    c->rows = (size_t)(end - c->row);
+    *c = (struct mpr_steps_comparison){ .instance = h->worst_peak,
+                                        .median = h->median,
+                                        .choice = *choice };
+    c->choice.source = mpr_arena_text(arena, choice->source);
+    c->row = mpr_arena_alloc(arena, (peak[0].rows + peak[1].rows) * sizeof *c->row);
+    struct mpr_frame_copies copies = { .arena = arena };
+    for (size_t i = 0; i < 2; i++)
+        for (const struct mpr_row *r = peak[i].row; r < peak[i].row + peak[i].rows; r++)
+            c->row[c->rows++] =
+                (struct mpr_steps_row){ .path = common_path(&copies, &s->instances, r),
+                                        .here = i ? 0 : r->bytes,
+                                        .blocks_here = i ? 0 : r->blocks,
+                                        .median = i ? r->bytes : 0,
+                                        .blocks_median = i ? r->blocks : 0,
+                                        .estimated = r->estimated };
+    mpr_frame_copies_free(&copies);
     merge(c);
-    separate(&s->instances.arena, c);
+    separate(arena, c);
 }
 
 /* Reads the log up to both peaks. */
@@ -280,14 +243,13 @@ static int compare(struct mpr_steps *s, const char *path, enum mpr_group by,
     mpr_reader_end_early(&reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        const struct mpr_snapshot *at_here = &snapshots.at[here > median],
-                                  *at_median = &snapshots.at[median > here];
+        const struct mpr_snapshot *at[] = { &snapshots.at[here > median],
+                                            &snapshots.at[median > here] };
         struct mpr_peaks peaks; /* one for both, because frames live in its arena (labels.h) */
         mpr_peaks_init(&peaks, &(struct mpr_peaks_options){ .heap = h->heap->heap });
-        fill_comparison(s, &s->comparison, &reader, choice, at_here, at_median, &peaks);
-        s->compared = true;
+        fill_comparison(s, &s->comparison, &reader, choice, at, &peaks);
         if (is_auto && mpr_group_is_calls(calls.by))
-            fill_comparison(s, &s->calls, &reader, &calls, at_here, at_median, &peaks);
+            fill_comparison(s, &s->calls, &reader, &calls, at, &peaks);
         mpr_peaks_free(&peaks);
         mpr_reader_close(&reader);
     }

@@ -47,11 +47,10 @@ struct mpr_steps {
     struct mpr_instances instances;
     struct mpr_steps_heap *heap; /* as instances.heap */
     size_t shown; /* the largest heap, PyTorch's blocks and not their segments; without an outlier
- there, the heap with one */
-    bool compared;
-    struct mpr_steps_comparison comparison; /* of that heap, if it has an outlier by its peak */
-    struct mpr_steps_comparison calls; /* the same by call stacks; without rows unless AUTO groups
- by ranges and the log has call stacks */
+                     there, the heap with one */
+    /* Of that heap, if it has an outlier by its peak; else without rows, which are NULL.  `calls`:
+     * by call stacks, if AUTO groups by ranges and the log has call stacks. */
+    struct mpr_steps_comparison comparison, calls;
 };
 
 struct mpr_steps_options {
