@@ -1,10 +1,11 @@
-/* leaks and steps: what grows over the time of a run. */
+/* leaks, steps and temporary: what grows over the time of a run, and what is freed soon. */
 #include <string.h>
 
 #include "cmd.h"
 #include "leaks.h"
 #include "reports.h"
 #include "steps.h"
+#include "temporary.h"
 
 /* ---- leaks */
 
@@ -109,4 +110,52 @@ int mpr_cmd_steps(int argc, char **argv)
     struct steps_args a = { mpr_args_default(), .steps = { .by = MPR_GROUP_AUTO } };
     mpr_cmdline_parse(&steps_cmdline, argc, argv, &a);
     return mpr_log_report_run(&a.common, a.steps.instances.heap, make_steps);
+}
+
+/* ---- temporary */
+
+struct temporary_args {
+    struct mpr_args common;
+    struct mpr_temporary_options temporary;
+};
+
+static const struct mpr_option temporary_options[] = {
+    { "by", 'b', MPR_BY_WORDS, "group by " MPR_BY_HELP,
+      MPR_TO_BY(struct temporary_args, temporary.by) },
+    { "heap", 0, "NAME", MPR_HEAP_HELP, MPR_TO_HEAP(struct temporary_args, temporary.heap) },
+    { "within", 0, "TIME",
+      "blocks that lived at most this long are temporary, such as 50us or 2s (default: 1ms)",
+      MPR_TO_LENGTH(struct temporary_args, temporary.within_ns) },
+    { 0 },
+};
+
+static const struct mpr_cmdline temporary_cmdline = {
+    .doc =
+        "Shows the code that allocates blocks which are freed soon: the number of these blocks, all bytes that the code allocated, and the median lifetime."
+        "\vExamples:\n"
+        "  memprof-report temporary memprof.n03.4242.zst\n"
+        "  memprof-report temporary --within 50us --heap host/heap LOG",
+    .options = temporary_options,
+    .has_stacks = true,
+};
+
+static int make_temporary(struct mpr_log_report *report)
+{
+    const struct temporary_args *a = (const struct temporary_args *)report->args;
+    struct mpr_temporary temporary;
+    if (mpr_temporary_read(&temporary, report->path, &a->temporary, &report->progress,
+                           &report->error) != 0)
+        return -1;
+    mpr_report_temporary(mpr_log_report_begin(report), &temporary);
+    mpr_log_report_end(report, temporary.peaks.log[0].summary.incomplete);
+    mpr_temporary_free(&temporary);
+    return 0;
+}
+
+int mpr_cmd_temporary(int argc, char **argv)
+{
+    struct temporary_args a = { mpr_args_default(),
+                                { .by = MPR_GROUP_AUTO, .within_ns = 1000000 } };
+    mpr_cmdline_parse(&temporary_cmdline, argc, argv, &a);
+    return mpr_log_report_run(&a.common, a.temporary.heap, make_temporary);
 }

@@ -13,6 +13,7 @@ struct args {
     struct mpr_peaks_options peaks;
     const char *at;
     bool all, tree, bottom_up;
+    struct mpr_peaks *read; /* the result of --all */
 };
 
 #define ORDER_WORD(name, text, member) "|" text
@@ -127,16 +128,11 @@ static int make_table(struct mpr_log_report *report)
     return status;
 }
 
-struct adding {
-    struct args *args;
-    struct mpr_peaks *peaks;
-};
-
-static int add(void *to, const char *path, const struct mpr_progress *progress,
+static int add(void *args, const char *path, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    const struct adding *adding = to;
-    return read_log(adding->args, adding->peaks, path, progress, error);
+    struct args *a = args;
+    return read_log(a, a->read, path, progress, error);
 }
 
 static int show_all(struct args *a)
@@ -156,7 +152,8 @@ static int show_all(struct args *a)
         exit(MPR_EXIT_USAGE);
     }
     mpr_peaks_init(&peaks, &a->peaks);
-    mpr_logs_each(logs, add, &(struct adding){ a, &peaks });
+    a->read = &peaks;
+    mpr_logs_each(logs, add, a);
     mpr_peaks_finish(&peaks);
     const struct mpr_progress progress = mpr_bar();
     name_processes(&peaks, &all, &logs->given, &progress);

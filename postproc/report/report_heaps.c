@@ -1,8 +1,8 @@
-#include "report_heaps.h"
-
+/* The heaps of a log: their numbers, and lines about them. */
 #include <errno.h>
 #include <string.h>
 
+#include "peaks.h"
 #include "report_hint.h"
 #include "reports.h"
 

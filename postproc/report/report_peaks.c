@@ -6,7 +6,6 @@
 #include "peaks.h"
 #include "readings.h"
 #include "report_device.h"
-#include "report_heaps.h"
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"

@@ -7,7 +7,6 @@
 #include "mpf/sample.h"
 #include "readings.h"
 #include "report_device.h"
-#include "report_heaps.h"
 #include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
