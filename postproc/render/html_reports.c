@@ -85,7 +85,7 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
                        const struct mpr_naming *naming)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    if (!s->comparison.row) {
+    if (!c->growth.row) {
         mpr_json_null(j, "compared");
         return;
     }
@@ -97,15 +97,15 @@ static void comparison(struct mpr_json *j, const struct mpr_steps *s,
     instance(j, "median", &s->instances, heap, c->median);
     mpr_json_close(j, '}');
     mpr_json_open(j, "paths", '[');
-    for (size_t i = 0; i < c->rows && i < PATHS; i++) {
+    for (size_t i = 0; i < c->growth.rows && i < PATHS; i++) {
         mpr_json_open(j, NULL, '{');
-        mpr_html_path(j, c->row[i].path, "", c->choice.by);
-        mpr_json_number(j, "bytes", c->row[i].here);
-        mpr_json_number(j, "median_bytes", c->row[i].median);
+        mpr_html_path(j, c->growth.row[i].path, "", c->choice.by);
+        mpr_json_number(j, "bytes", (uint64_t)c->growth.row[i].after);
+        mpr_json_number(j, "median_bytes", (uint64_t)c->growth.row[i].before);
         mpr_json_close(j, '}');
     }
     mpr_json_close(j, ']');
-    mpr_json_number(j, "other_paths", mpr_saturating_sub(c->rows, PATHS));
+    mpr_json_number(j, "other_paths", mpr_saturating_sub(c->growth.rows, PATHS));
     more_by_stack(j, &s->calls, naming);
     struct mpr_document doc = { .naming = naming };
     const struct mpr_row *cause = mpr_steps_cause(s);

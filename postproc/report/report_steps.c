@@ -345,13 +345,13 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
 
 /* ---- the worst instance against the median one */
 
-#define OF_ROW(member) MPR_FIELD(mpr_steps_row, member)
+#define OF_ROW(member) MPR_FIELD(mpr_growth_row, member)
 static const struct mpr_column row_columns[] = {
-    { .key = "path", MPR_PATH_FIELD(mpr_steps_row, path) },
-    { .key = "bytes", .type = MPR_BYTES, OF_ROW(here) },
-    { .key = "median_bytes", .type = MPR_BYTES, OF_ROW(median) },
-    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks_here) },
-    { .key = "median_blocks", .type = MPR_COUNT, OF_ROW(blocks_median) },
+    { .key = "path", MPR_PATH_FIELD(mpr_growth_row, path) },
+    { .key = "bytes", .type = MPR_SIGNED, OF_ROW(after) },
+    { .key = "median_bytes", .type = MPR_SIGNED, OF_ROW(before) },
+    { .key = "blocks", .type = MPR_COUNT, OF_ROW(blocks_after) },
+    { .key = "median_blocks", .type = MPR_COUNT, OF_ROW(blocks_before) },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
@@ -383,14 +383,14 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
 static void compared_rows(struct mpr_document *doc, const struct mpr_steps_comparison *c,
                           const char *key, const char *of)
 {
-    mpr_doc_rows(doc, row_columns, c->row, c->rows, .key = key, .only = MPR_IN_JSON, .omitted = "",
-                 .folded = { of, NULL, of ? "bytes" : NULL, "median_bytes" });
+    mpr_doc_rows(doc, row_columns, c->growth.row, c->growth.rows, .key = key, .only = MPR_IN_JSON,
+                 .omitted = "", .folded = { of, NULL, of ? "bytes" : NULL, "median_bytes" });
 }
 
 static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
 {
     const struct mpr_steps_comparison *c = &s->comparison;
-    if (!c->row) return;
+    if (!c->growth.row) return;
     const struct mpr_steps_heap *h = &s->heap[s->shown];
     const char *instance = at_peak(doc, s, h, c->instance), *median = at_peak(doc, s, h, c->median);
     mpr_doc_open(doc, "compared");
@@ -399,7 +399,7 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     mpr_doc_fact(doc, "median", mpr_value_text(median));
     mpr_doc_fact(doc, "by", mpr_value_text(mpr_group_word(c->choice.by)));
     compared_rows(doc, c, "paths", mpr_heap_name(h->heap->heap));
-    if (s->calls.rows) compared_rows(doc, &s->calls, "stacks", NULL);
+    if (s->calls.growth.rows) compared_rows(doc, &s->calls, "stacks", NULL);
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "%s at its peak, compared with %s, the median:", instance, median);
     differences(doc, s, s->calls.choice.by, s->calls.more, s->calls.mores, "more");

@@ -29,7 +29,7 @@ static void findings_of_an_outlier_take_two_readings(void **state)
     const uint64_t before = mpr_readings_so_far().readings;
     (void)state;
     assert_int_equal(mpr_insights_read(&in, LOG, NULL, false, &none, &error), 0);
-    assert_non_null(in.steps.comparison.row);
+    assert_non_null(in.steps.comparison.growth.row);
     assert_true(in.has_breakdown);
     assert_int_equal(readings_since(before), 2);
     mpr_insights_free(&in);
@@ -55,7 +55,7 @@ static void the_page_takes_no_more_readings(void **state)
     (void)state;
     assert_int_equal(mpr_page_log_read(&t, &in, &reading, LOG, &options, &none, &error), 0);
     mpr_insights_finish(reading, NULL, &none);
-    assert_non_null(in.steps.comparison.row);
+    assert_non_null(in.steps.comparison.growth.row);
     assert_true(in.has_breakdown);
     assert_int_equal(readings_since(before), 2);
     mpr_insights_free(&in);
@@ -69,8 +69,8 @@ static void steps_with_an_outlier_take_two_readings(void **state)
     const uint64_t before = mpr_readings_so_far().readings;
     (void)state;
     assert_int_equal(mpr_steps_read(&steps, LOG, &options, &none, &error), 0);
-    assert_non_null(steps.comparison.row);
-    assert_true(steps.calls.rows);
+    assert_non_null(steps.comparison.growth.row);
+    assert_true(steps.calls.growth.rows);
     assert_int_equal(readings_since(before), 2);
     mpr_steps_free(&steps);
 }

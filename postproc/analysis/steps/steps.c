@@ -136,53 +136,19 @@ static struct mpr_path common_path(struct mpr_frame_copies *copies, const struct
     return (struct mpr_path){ path, copy.depth };
 }
 
-MPR_COMPARE(by_path, struct mpr_steps_row, mpr_frame_compare_paths(a->path, b->path))
-
-static int by_difference(const void *left, const void *right)
-{
-    const struct mpr_steps_row *a = left, *b = right;
-    const int64_t x = llabs(mpr_signed_difference(a->median, a->here)),
-                  y = llabs(mpr_signed_difference(b->median, b->here));
-    if (x != y) return x > y ? -1 : 1;
-    return by_path(a, b);
-}
-
-/* Merges rows of the same path, and removes rows without a difference. */
-static void merge(struct mpr_steps_comparison *c)
-{
-    size_t merged = 0, kept = 0;
-    if (c->rows) qsort(c->row, c->rows, sizeof *c->row, by_path);
-    for (size_t i = 0; i < c->rows; i++) {
-        struct mpr_steps_row *last = &c->row[merged - !!merged];
-        if (!merged || by_path(last, &c->row[i]) != 0) {
-            c->row[merged++] = c->row[i];
-            continue;
-        }
-        last->here += c->row[i].here;
-        last->median += c->row[i].median;
-        last->blocks_here += c->row[i].blocks_here;
-        last->blocks_median += c->row[i].blocks_median;
-        last->estimated |= c->row[i].estimated;
-    }
-    for (size_t i = 0; i < merged; i++)
-        if (c->row[i].here != c->row[i].median) c->row[kept++] = c->row[i];
-    c->rows = kept;
-    if (kept) qsort(c->row, kept, sizeof *c->row, by_difference);
-}
-
 /* Separates the rows of which the instance holds more from those of which it holds less. */
 static void separate(struct mpr_arena *arena, struct mpr_steps_comparison *c)
 {
-    c->more = mpr_arena_alloc(arena, c->rows * sizeof *c->more);
-    c->less = mpr_arena_alloc(arena, c->rows * sizeof *c->less);
-    for (size_t i = 0; i < c->rows; i++) {
-        const struct mpr_steps_row *r = &c->row[i];
-        const bool more = r->here > r->median;
+    const struct mpr_growth *g = &c->growth;
+    c->more = mpr_arena_alloc(arena, g->rows * sizeof *c->more);
+    c->less = mpr_arena_alloc(arena, g->rows * sizeof *c->less);
+    for (const struct mpr_growth_row *r = g->row; r < g->row + g->rows; r++) {
+        const bool more = r->after > r->before;
         *(more ? &c->more[c->mores++] : &c->less[c->lesses++]) = (struct mpr_row){
             .path = r->path,
-            .bytes = more ? r->here - r->median : r->median - r->here,
-            .blocks = more ? mpr_saturating_sub(r->blocks_here, r->blocks_median)
-                           : mpr_saturating_sub(r->blocks_median, r->blocks_here),
+            .bytes = (uint64_t)llabs(mpr_signed_sub(r->after, r->before)),
+            .blocks = more ? mpr_saturating_sub(r->blocks_after, r->blocks_before)
+                           : mpr_saturating_sub(r->blocks_before, r->blocks_after),
             .estimated = r->estimated,
         };
     }
@@ -205,19 +171,20 @@ static void fill_comparison(struct mpr_steps *s, struct mpr_steps_comparison *c,
                                         .median = h->median,
                                         .choice = *choice };
     c->choice.source = mpr_arena_text(arena, choice->source);
-    c->row = mpr_arena_alloc(arena, (peak[0].rows + peak[1].rows) * sizeof *c->row);
+    c->growth.row = mpr_arena_alloc(arena, (peak[0].rows + peak[1].rows) * sizeof *c->growth.row);
     struct mpr_frame_copies copies = { .arena = arena };
     for (size_t i = 0; i < 2; i++)
         for (const struct mpr_row *r = peak[i].row; r < peak[i].row + peak[i].rows; r++)
-            c->row[c->rows++] =
-                (struct mpr_steps_row){ .path = common_path(&copies, &s->instances, r),
-                                        .here = i ? 0 : r->bytes,
-                                        .blocks_here = i ? 0 : r->blocks,
-                                        .median = i ? r->bytes : 0,
-                                        .blocks_median = i ? r->blocks : 0,
-                                        .estimated = r->estimated };
+            c->growth.row[c->growth.rows++] = (struct mpr_growth_row){
+                .path = common_path(&copies, &s->instances, r),
+                .after = i ? 0 : mpr_saturating_signed(r->bytes),
+                .blocks_after = i ? 0 : r->blocks,
+                .before = i ? mpr_saturating_signed(r->bytes) : 0,
+                .blocks_before = i ? r->blocks : 0,
+                .estimated = r->estimated,
+            };
     mpr_frame_copies_free(&copies);
-    merge(c);
+    mpr_growth_end(&c->growth);
     separate(arena, c);
 }
 

@@ -8,6 +8,7 @@
 #ifndef MPR_STEPS_H
 #define MPR_STEPS_H
 
+#include "growth.h"
 #include "instances.h"
 #include "row.h"
 
@@ -24,21 +25,13 @@ struct mpr_steps_heap {
     size_t worst_peak, worst_kept; /* the largest outliers, if there are any */
 };
 
-/* Bytes of one path at two peaks. */
-struct mpr_steps_row {
-    struct mpr_path path; /* outermost first; the repeated range without its number */
-    uint64_t here, median;
-    uint64_t blocks_here, blocks_median;
-    bool estimated;
-};
-
-/* The bytes of the worst instance at its peak, compared with the median instance. */
+/* The bytes of the worst instance at its peak, compared with the median instance.  Paths have the
+ * repeated range without its number. */
 struct mpr_steps_comparison {
     size_t instance, median;
     struct mpr_choice choice;
-    struct mpr_steps_row *row; /* rows with a difference, the largest first */
-    size_t rows;
-    struct mpr_row *more, *less; /* rows of which the instance holds more, and less; bytes and
+    struct mpr_growth growth;    /* from the median instance to the worst one */
+    struct mpr_row *more, *less; /* rows of which the worst one holds more, and less; bytes and
                                     blocks are the difference */
     size_t mores, lesses;
 };

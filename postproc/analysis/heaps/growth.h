@@ -1,5 +1,5 @@
 /* The differences of two instants: bytes by range, paired by path, or by part of a device's
- * account. Part of the results of oom and top. */
+ * account. Part of the results of oom, top and steps. */
 #ifndef MPR_GROWTH_H
 #define MPR_GROWTH_H
 
@@ -19,7 +19,8 @@ struct mpr_growth_row {
     const struct mpr_frame *name;
     struct mpr_path path;
     int64_t before, after;
-    bool estimated; /* from samples */
+    uint64_t blocks_before, blocks_after; /* of a path; 0 if they are not compared */
+    bool estimated;                       /* from samples */
 };
 struct mpr_growth {
     bool valid;
@@ -31,7 +32,8 @@ struct mpr_growth {
 
 /* ---- for analyses */
 
-/* Adds a row with bytes of either instant, in any order.  The caller has allocated room for it. */
+/* Adds a row with bytes of either instant, in any order.  The caller has allocated room for it, and
+ * may also add rows itself. */
 void mpr_growth_add(struct mpr_growth *growth, struct mpr_path path, uint64_t before,
                     uint64_t after, bool estimated);
 /* Call it after the last row.  Merges rows of one path, drops those that did not change, and sorts.

@@ -40,6 +40,8 @@ void mpr_growth_end(struct mpr_growth *g)
         }
         row[merged - 1].before = mpr_signed_add(row[merged - 1].before, row[i].before);
         row[merged - 1].after = mpr_signed_add(row[merged - 1].after, row[i].after);
+        row[merged - 1].blocks_before += row[i].blocks_before;
+        row[merged - 1].blocks_after += row[i].blocks_after;
         row[merged - 1].estimated |= row[i].estimated;
     }
     g->rows = 0;
