@@ -105,21 +105,16 @@ void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log
 }
 
 /* The errors of device memory and pinned memory are the driver's: 2 is out of memory. */
-static const char *failure_text(const struct mpr_heap_peak *h)
-{
-    if (!mpf_heap_is_gpu(h->heap) && h->heap != MPF_HEAP_PINNED)
-        return strerror((int)h->failure_errno);
-    return h->failure_errno == 2 ? "CUDA: out of memory"
-                                 : "CUDA: an error other than out of memory";
-}
-
 static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
+    const bool by_driver = mpf_heap_is_gpu(h->heap) || h->heap == MPF_HEAP_PINNED;
     if (h->failures) {
         mpr_doc_add(doc, MPR_WARN, "%s: %s, the largest %s at %s (%s)", mpr_heap_name(h->heap),
                     mpr_doc_counted(doc, h->failures, "failed allocation", "failed allocations"),
                     mpr_doc_size(doc, h->failure_bytes), mpr_doc_time(doc, h->failure_time),
-                    failure_text(h));
+                    !by_driver              ? strerror((int)h->failure_errno)
+                    : h->failure_errno == 2 ? "CUDA: out of memory"
+                                            : "CUDA: an error other than out of memory");
         mpr_doc_end(doc);
     }
     if (h->huge_failures)
@@ -129,18 +124,6 @@ static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
             mpr_doc_size(doc, h->huge_failure_bytes), mpr_doc_time(doc, h->huge_failure_time),
             h->huge_failure_errno == ENOMEM ? "the kernel's pool of huge pages was too small"
                                             : strerror((int)h->huge_failure_errno));
-}
-
-/* Says of Python's small objects that they are estimated and part of another heap. */
-static void small_objects(struct mpr_document *doc, const struct mpr_log_peaks *log,
-                          const struct mpr_heap_peak *h)
-{
-    if (!h->estimated) return;
-    mpr_doc_add_plain(
-        doc, "%s: ~ estimated from samples; part of pymalloc's arenas, which host/mmap counts",
-        mpr_heap_name(h->heap));
-    if (h->inside) mpr_report_arena_limit(doc, log, h);
-    mpr_doc_end(doc);
 }
 
 static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)row)->estimated; }
@@ -154,7 +137,15 @@ void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks 
                  .all = MPR_FOR_PEOPLE, .tick = tick, .estimated = estimated, .flush = true,
                  .lines = { .bytes_title = bytes });
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
-    for (size_t i = 0; i < log->heaps; i++) small_objects(doc, log, &log->heap[i]);
+    for (size_t i = 0; i < log->heaps; i++) {
+        const struct mpr_heap_peak *h = &log->heap[i];
+        if (!h->estimated) continue;
+        mpr_doc_add_plain(
+            doc, "%s: ~ estimated from samples; part of pymalloc's arenas, which host/mmap counts",
+            mpr_heap_name(h->heap));
+        if (h->inside) mpr_report_arena_limit(doc, log, h);
+        mpr_doc_end(doc);
+    }
     mpr_report_nested(doc, log);
     for (size_t i = 0; i < log->heaps; i++) mpr_report_reserved(doc, &log->heap[i]);
     for (size_t i = 0; i < log->heaps; i++) failures(doc, &log->heap[i]);

@@ -6,7 +6,6 @@
 #include "mpf/sample.h"
 #include "naming.h"
 #include "report_device.h"
-#include "report_growth.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "units.h"

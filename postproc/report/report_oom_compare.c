@@ -5,8 +5,8 @@
 #include "amount.h"
 #include "mpf/sample.h"
 #include "readings.h"
-#include "report_growth.h"
 #include "report_oom.h"
+#include "report_rows.h"
 #include "reports.h"
 
 /* ---- processes */

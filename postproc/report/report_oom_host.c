@@ -8,7 +8,6 @@
 #include "mpf/sample.h"
 #include "naming.h"
 #include "readings.h"
-#include "report_growth.h"
 #include "report_oom.h"
 #include "report_rows.h"
 #include "reports.h"

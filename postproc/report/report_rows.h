@@ -1,9 +1,11 @@
-/* Columns of rows by path, and texts about such rows.  Private to this layer. */
+/* Rows by path: their columns, texts about them, and their growth between two instants.  Private to
+ * this layer. */
 #ifndef MPR_REPORT_ROWS_H
 #define MPR_REPORT_ROWS_H
 
 #include "document.h"
 
+struct mpr_growth;
 struct mpr_naming;
 
 /* The columns of rows by path: the path, its bytes, whose title the table may replace, with their
@@ -41,5 +43,25 @@ const char *mpr_report_call_words(struct mpr_document *doc, struct mpr_path path
                                   const char *caller);
 /* Returns a path as such tables show it, as words of a sentence. */
 const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path);
+
+/* ---- growth */
+
+/* Adds an object to JSON, or null if the growth is not valid.
+ * @of: the first frame of its paths in flame graphs, or NULL if it is in none. */
+void mpr_report_growth(struct mpr_document *doc, const char *key, const struct mpr_growth *growth,
+                       const char *of);
+/* For people: the largest changes.
+ * @whole: name of a first row with the sums, or NULL for none; @by: the grouping of the paths. */
+void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
+                            const struct mpr_growth *growth, enum mpr_group by);
+
+/* The line of such a table that grew most.  name: NULL if none grew. */
+struct mpr_most_grown {
+    const char *name;
+    uint64_t bytes;
+    bool estimated;
+};
+struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc,
+                                            const struct mpr_growth *growth, enum mpr_group by);
 
 #endif

@@ -52,28 +52,6 @@ static void join(struct mpr_arena *arena, void *line, const void *const *row, si
 
 /* ---- heaps */
 
-static void summary_line(struct mpr_document *doc, const struct mpr_temporary *t,
-                         const struct mpr_temporary_heap *h, bool bounds)
-{
-    struct mpr_number share, within;
-    mpr_units_share(&share, h->all.soon, h->all.blocks);
-    mpr_doc_gap(doc);
-    mpr_doc_line(
-        doc, "%s: %s%s, %s in all; %s (%s) freed within %s, %s", mpr_heap_name(h->heap),
-        bounds ? "at least " : "", mpr_doc_counted(doc, h->all.blocks, "allocation", "allocations"),
-        mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
-        mpr_units_span(&within, t->options.within_ns), mpr_doc_size(doc, h->all.soon_bytes));
-}
-
-/* Returns the number of temporary blocks that a range or a call names. */
-static uint64_t named_blocks(const struct mpr_temporary_heap *h)
-{
-    uint64_t blocks = 0;
-    for (size_t i = 0; i < h->rows; i++)
-        if (h->row[i].row.path.depth) blocks += h->row[i].tally.soon;
-    return blocks;
-}
-
 static const struct mpr_column heap_fields[] = {
     { .key = "heap", .type = MPR_WORD, MPR_FIELD(mpr_temporary_heap, heap) },
     { .key = "temporary_blocks", .type = MPR_COUNT, MPR_FIELD(mpr_temporary_heap, all.soon) },
@@ -89,10 +67,20 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
     const struct mpr_log_peaks *log = &t->peaks.log[0];
     const char *name = mpr_heap_name(h->heap);
     const bool bounds = mpr_report_is_thinned(&log->summary, h->heap);
+    struct mpr_number share, within;
+    uint64_t named = 0; /* temporary blocks with a range or a call */
+    for (size_t i = 0; i < h->rows; i++)
+        if (h->row[i].row.path.depth) named += h->row[i].tally.soon;
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
-    summary_line(doc, t, h, bounds);
-    const bool hint = mpr_report_hint_counts(doc, log, h->heap, named_blocks(h), h->all.soon);
+    mpr_units_share(&share, h->all.soon, h->all.blocks);
+    mpr_doc_gap(doc);
+    mpr_doc_line(
+        doc, "%s: %s%s, %s in all; %s (%s) freed within %s, %s", name, bounds ? "at least " : "",
+        mpr_doc_counted(doc, h->all.blocks, "allocation", "allocations"),
+        mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
+        mpr_units_span(&within, t->options.within_ns), mpr_doc_size(doc, h->all.soon_bytes));
+    const bool hint = mpr_report_hint_counts(doc, log, h->heap, named, h->all.soon);
     mpr_doc_rows(doc, row_columns, h->row, h->rows, .key = "rows",
                  .title = mpr_report_heading(doc, name, log->choice.by),
                  .only = h->all.soon ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .context = h,
@@ -115,25 +103,18 @@ static void lifetimes_line(struct mpr_document *doc, const struct mpr_temporary 
     mpr_doc_end_wrapped(doc, 2);
 }
 
-/* "host/mmap, host/shm" */
-static const char *heaps_of(struct mpr_document *doc, const struct mpr_log_peaks *log)
-{
-    const char *text = "";
-    for (size_t i = 0; i < log->heaps; i++)
-        text = mpr_arena_format(&doc->arena, "%s%s%s", text, i ? ", " : "",
-                                mpr_heap_name(log->heap[i].heap));
-    return text;
-}
-
 /* For a log without a heap whose blocks were recorded one by one. */
 static void no_lifetimes(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
-    const bool sampled =
-        (log->heaps && log->heap[0].inside) || log->summary.recording.blocks == MPR_RECORDED_SAMPLE;
+    const char *heaps = ""; /* "host/mmap, host/shm" */
+    for (size_t i = 0; i < log->heaps; i++)
+        heaps = mpr_arena_format(&doc->arena, "%s%s%s", heaps, i ? ", " : "",
+                                 mpr_heap_name(log->heap[i].heap));
     mpr_doc_gap(doc);
-    if (sampled) mpr_doc_line(doc, "only samples of its blocks were recorded");
+    if ((log->heaps && log->heap[0].inside) || log->summary.recording.blocks == MPR_RECORDED_SAMPLE)
+        mpr_doc_line(doc, "only samples of its blocks were recorded");
     else if (log->heaps)
-        mpr_doc_line(doc, "%s: counted by pages, so lifetimes are not known", heaps_of(doc, log));
+        mpr_doc_line(doc, "%s: counted by pages, so lifetimes are not known", heaps);
     else mpr_doc_line(doc, "no blocks were recorded");
 }
 

@@ -6,7 +6,6 @@
 #include "processes.h"
 #include "readings.h"
 #include "report_device.h"
-#include "report_growth.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "top.h"

@@ -16,8 +16,7 @@ void mpr_calltree_free(struct mpr_calltree *t) { mpr_arena_free(&t->arena); }
 /* ---- the tree while it is built */
 
 struct node {
-    const struct mpr_frame *frame;
-    uint64_t bytes, blocks, own_bytes, own_blocks;
+    struct mpr_call call;
     uint32_t parent, first, next;
 };
 
@@ -32,11 +31,11 @@ static uint32_t child(struct tree *t, uint32_t parent, const struct mpr_frame *f
     const uint64_t hash = mpr_hash_text(frame->text) + parent;
     MPR_INDEX_EACH(number, &t->number, hash)
         if (t->node[number].parent == parent &&
-            mpr_frame_compare(t->node[number].frame, frame) == 0)
+            mpr_frame_compare(t->node[number].call.frame, frame) == 0)
             return number;
     MPR_GROW(t->node, t->nodes, t->cap);
     t->node[t->nodes] =
-        (struct node){ .frame = frame, .parent = parent, .next = t->node[parent].first };
+        (struct node){ .call.frame = frame, .parent = parent, .next = t->node[parent].first };
     t->node[parent].first = t->nodes;
     mpr_index_add(&t->number, hash, t->nodes);
     return t->nodes++;
@@ -48,49 +47,40 @@ static void add_stack(struct tree *t, struct mpr_path path, bool bottom_up, uint
     uint32_t at = 0;
     for (size_t i = 0; i < path.depth; i++) {
         at = child(t, at, path.frame[bottom_up ? path.depth - 1 - i : i]);
-        t->node[at].bytes += bytes;
-        t->node[at].blocks += blocks;
+        t->node[at].call.bytes += bytes;
+        t->node[at].call.blocks += blocks;
     }
-    t->node[at].own_bytes += bytes;
-    t->node[at].own_blocks += blocks;
+    t->node[at].call.own_bytes += bytes;
+    t->node[at].call.own_blocks += blocks;
 }
 
 /* Smallest first. */
 static int by_bytes(const void *left, const void *right, void *tree)
 {
     const struct tree *t = tree;
-    const struct node *a = &t->node[*(const uint32_t *)left],
-                      *b = &t->node[*(const uint32_t *)right];
-    return a->bytes != b->bytes ? mpr_compare(a->bytes, b->bytes)
-                                : mpr_frame_compare(b->frame, a->frame);
-}
-
-/* Pushes the children of a node so that the largest is on top.  Returns the new top. */
-static size_t push_children(struct tree *t, uint32_t parent, uint32_t *stack, size_t top)
-{
-    const size_t from = top;
-    for (uint32_t i = t->node[parent].first; i; i = t->node[i].next) stack[top++] = i;
-    qsort_r(stack + from, top - from, sizeof *stack, by_bytes, t);
-    return top;
+    const struct mpr_call *a = &t->node[*(const uint32_t *)left].call,
+                          *b = &t->node[*(const uint32_t *)right].call;
+    return mpr_compare(a->bytes, b->bytes) ?: mpr_frame_compare(b->frame, a->frame);
 }
 
 static void fill_calls(struct mpr_calltree *out, struct tree *t)
 {
     uint32_t *stack = mpr_alloc(t->nodes, sizeof *stack);
-    size_t *place = mpr_alloc(t->nodes, sizeof *place);
+    size_t *place = mpr_alloc(t->nodes, sizeof *place), top = 0;
     out->call = mpr_arena_alloc(&out->arena, t->nodes * sizeof *out->call);
-    for (size_t top = push_children(t, 0, stack, 0); top;) {
-        const uint32_t number = stack[--top];
+    for (uint32_t number = 0;; number = stack[--top]) {
         const struct node *n = &t->node[number];
-        const size_t at = place[number] = out->calls++, parent = n->parent ? place[n->parent] : at;
-        out->call[at] = (struct mpr_call){ .frame = n->frame,
-                                           .parent = parent,
-                                           .depth = n->parent ? out->call[parent].depth + 1 : 0,
-                                           .bytes = n->bytes,
-                                           .blocks = n->blocks,
-                                           .own_bytes = n->own_bytes,
-                                           .own_blocks = n->own_blocks };
-        top = push_children(t, number, stack, top);
+        const size_t from = top;
+        if (number) {
+            const size_t at = place[number] = out->calls++;
+            struct mpr_call *call = &out->call[at];
+            *call = n->call;
+            call->parent = n->parent ? place[n->parent] : at;
+            call->depth = n->parent ? out->call[call->parent].depth + 1 : 0;
+        }
+        for (uint32_t i = n->first; i; i = t->node[i].next) stack[top++] = i;
+        qsort_r(stack + from, top - from, sizeof *stack, by_bytes, t); /* the largest on top */
+        if (!top) break;
     }
     free(stack);
     free(place);
@@ -127,7 +117,7 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     if (heap < 0) return;
     struct mpr_cell_totals *held = mpr_cell_totals_heap(&reader->replay, (uint8_t)heap);
     MPR_GROW(tree.node, tree.nodes, tree.cap);
-    tree.node[tree.nodes++] = (struct node){ .frame = &mpr_frame_none };
+    tree.node[tree.nodes++] = (struct node){ .call.frame = &mpr_frame_none };
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
         const uint64_t bytes = held[i].then, blocks = held[i].then_blocks;

@@ -141,29 +141,18 @@ static uint64_t file_bytes(const struct mpr_reading *rss)
     return (file == MPF_UNKNOWN ? 0 : file) + (shared == MPF_UNKNOWN ? 0 : shared);
 }
 
-/* Returns an upper bound on the memory that no file backs up to the sample @after, or MPF_UNKNOWN.
- * @rose: set to true if resident memory reached its high-water mark after the sample @before. */
-static uint64_t high_water(const struct mpr_reading *before, const struct mpr_reading *after,
-                           bool *rose)
-{
-    const uint64_t high = after->value[MPF_RSS_HWM];
-    uint64_t files = file_bytes(after);
-    if (before->valid && file_bytes(before) < files) files = file_bytes(before);
-    *rose = !before->valid || before->value[MPF_RSS_HWM] == MPF_UNKNOWN ||
-            high > before->value[MPF_RSS_HWM];
-    return high != MPF_UNKNOWN && *rose ? mpr_saturating_sub(high, files) : high;
-}
-
 /* Mappings and large blocks are counted when they are made, and need no memory until they are
  * touched.  A sample describes its own instant, and the program may touch a block later.  So all
  * samples count that were taken while the heap held its peak.  They must cover at least half of
  * that time; the recorder omits samples that repeat the figures before them.  Thinning removes
- * samples, so the figures are unknown for a peak in a thinned part of the log. */
+ * samples, so the figures are unknown for a peak in a thinned part of the log.
+ *
+ * If resident memory reached its high-water mark since the sample before the peak, that mark,
+ * without the files, is another upper bound on the memory that no file backs. */
 static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log_status *log,
                          uint8_t heap, struct mpr_heap_peak *out)
 {
-    const struct mpr_reading last = mpr_reading_of(&at->last);
-    bool rose;
+    const struct mpr_reading last = mpr_reading_of(&at->last), *before = &out->before[MPR_READ_RSS];
     out->touched = out->sampled = (struct mpr_touched){ MPF_UNKNOWN, 0, false };
     if ((heap != MPF_HEAP_HOST && heap != MPF_HEAP_MMAP) || !last.valid) return;
     if (log->fold.state == MPR_LOG_FOLDED && out->peak_time < log->fold.until_ns) return;
@@ -171,14 +160,17 @@ static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log
                                               out->peak_time),
                    all = mpr_saturating_sub(log->end_ns, out->peak_time);
     if (!at->over && known < all / 2) return;
-    const uint64_t high = high_water(&out->before[MPR_READ_RSS], &last, &rose);
+    uint64_t high = last.value[MPF_RSS_HWM], files = file_bytes(&last);
+    const bool rose = !before->valid || before->value[MPF_RSS_HWM] == MPF_UNKNOWN ||
+                      high > before->value[MPF_RSS_HWM];
+    if (before->valid && file_bytes(before) < files) files = file_bytes(before);
+    if (high != MPF_UNKNOWN && rose) high = mpr_saturating_sub(high, files);
+    const struct mpr_touched touched = { at->touched, at->time, false };
     const bool is_known = at->touched != MPF_UNKNOWN && (rose || !at->over);
-    if (is_known) out->touched = (struct mpr_touched){ at->touched, at->time, false };
+    if (is_known) out->touched = touched;
     if (high != MPF_UNKNOWN && (!is_known || (rose && high > at->touched)))
         out->touched = (struct mpr_touched){ high, last.time, true };
-    out->sampled = at->touched == MPF_UNKNOWN
-                       ? out->touched
-                       : (struct mpr_touched){ at->touched, at->time, false };
+    out->sampled = at->touched == MPF_UNKNOWN ? out->touched : touched;
 }
 
 /* ---- instances */
@@ -493,24 +485,21 @@ void mpr_peaks_find_processes(struct mpr_peaks *peaks)
 }
 
 /* Programs of one process run one after the other, so the largest of their peaks counts. */
-static void add_to_process(struct mpr_peaks *peaks, const struct mpr_log_peaks *log)
-{
-    struct mpr_log_peaks *process = &peaks->log[log->process];
-    uint64_t peak = 0;
-    for (size_t k = 0; k < log->heaps; k++)
-        if (!log->heap[k].inside && !log->heap[k].nested) peak += log->heap[k].peak_bytes;
-    if (peak > process->process_peak) process->process_peak = peak;
-    if (log->rss_high == MPF_UNKNOWN) return;
-    if (process->process_rss == MPF_UNKNOWN || log->rss_high > process->process_rss)
-        process->process_rss = log->rss_high;
-}
-
 void mpr_peaks_finish(struct mpr_peaks *peaks)
 {
     if (!peaks->logs) return;
     qsort(peaks->log, peaks->logs, sizeof *peaks->log, by_size);
     mpr_peaks_find_processes(peaks);
-    for (size_t i = 0; i < peaks->logs; i++) add_to_process(peaks, &peaks->log[i]);
+    for (const struct mpr_log_peaks *log = peaks->log; log < peaks->log + peaks->logs; log++) {
+        struct mpr_log_peaks *process = &peaks->log[log->process];
+        uint64_t peak = 0;
+        for (size_t k = 0; k < log->heaps; k++)
+            if (!log->heap[k].inside && !log->heap[k].nested) peak += log->heap[k].peak_bytes;
+        if (peak > process->process_peak) process->process_peak = peak;
+        if (log->rss_high != MPF_UNKNOWN &&
+            (process->process_rss == MPF_UNKNOWN || log->rss_high > process->process_rss))
+            process->process_rss = log->rss_high;
+    }
     for (size_t i = 0; i < peaks->logs; i++) {
         const struct mpr_log_peaks *log = &peaks->log[i];
         if (log->process != i) continue;

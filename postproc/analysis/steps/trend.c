@@ -72,43 +72,32 @@ static bool is_early(const struct times *t)
     return t->instants && t->mean < 0.5 - RARE_ERRORS / sqrt(12 * (double)t->instants);
 }
 
-/* The same with the warm-up: the site got all that it held at the first instant earlier. */
-static bool is_early_at_all(const struct mpr_level *level, size_t last)
-{
-    struct mpr_level all[MPR_HISTORY_MAX + 1] = { { .held = 0 } };
-    for (size_t i = 0; i <= last; i++) all[i + 1] = level[i];
-    const struct times t = times_of(all, 0, last + 1);
-    return is_early(&t);
-}
-
 /* Returns true if the time since the last one may be chance. */
 static bool may_go_on(const struct times *t)
 {
     return !is_early(t) && pow(t->last, (double)t->instants) >= RARE;
 }
 
+/* Returns true if a site that keeps its samples grows: if the times of those that stayed may be
+ * even, also with the warm-up, in which the site got all that it held at the first instant. */
+static bool grows_steadily(const struct mpr_level *level, size_t warm, size_t last)
+{
+    struct mpr_level all[MPR_HISTORY_MAX + 1] = { { .held = 0 } };
+    const struct times t = times_of(level, warm, last);
+    if (t.grown < SAMPLES_MIN || t.instants < INSTANTS_MIN || !may_go_on(&t)) return false;
+    if (t.last - t.first < 1.0 / 2 || t.last <= 3.0 / 4) return false;
+    if (t.grown >= SAMPLES_ALONE) return true;
+    for (size_t i = 0; i <= last; i++) all[i + 1] = level[i];
+    const struct times with_warm_up = times_of(all, 0, last + 1);
+    return !is_early(&with_warm_up);
+}
+
 /* Returns true if at least seven of eight samples since the warm-up stayed. */
-static bool steady_keeps(const struct mpr_level *level, size_t warm, size_t last)
+static bool keeps(const struct mpr_level *level, size_t warm, size_t last)
 {
     double fell = 0;
     for (size_t i = warm + 1; i <= last; i++) fell += fmax(0, level[i - 1].held - level[i].held);
     return KEPT_OF * fell <= level[last].held - level[warm].held;
-}
-
-/* Returns true if the times of the samples that stayed may be even. */
-static bool steady_may(const struct mpr_level *level, size_t warm, size_t last)
-{
-    const struct times t = times_of(level, warm, last);
-    return may_go_on(&t);
-}
-
-/* Returns true if a site that keeps its samples grows. */
-static bool steady_grows(const struct mpr_level *level, size_t warm, size_t last)
-{
-    const struct times t = times_of(level, warm, last);
-    if (t.grown < SAMPLES_MIN || t.instants < INSTANTS_MIN || !may_go_on(&t)) return false;
-    if (t.last - t.first < 1.0 / 2 || t.last <= 3.0 / 4) return false;
-    return t.grown >= SAMPLES_ALONE || !is_early_at_all(level, last);
 }
 
 /* ---- growth */
@@ -130,7 +119,9 @@ struct course {
     size_t rises;
     bool fell, sank; /* below the previous level; below that of the warm-up, not by chance */
     double grown, variance;
-    double events; /* number of rises, or of samples, that make up the growth */
+    double events;      /* number of rises, or of samples, that make up the growth */
+    bool counted;       /* levels are numbers of samples */
+    struct times times; /* of what came and stayed */
 };
 
 /* ---- the error of a difference */
@@ -150,42 +141,35 @@ static double variance(const struct mpr_level *from, const struct mpr_level *to)
     return fmax(0, fmin(between, both));
 }
 
-/* ---- levels */
-
-/* A site's levels: the number of its samples, which does not depend on their sizes or on the limit
- * of estimates (mpr_within), or else its bytes. */
-static void fill_levels(struct mpr_level *level, const struct mpr_history_value *v, size_t count)
-{
-    const bool counted = v[count - 1].samples > 0;
-    for (size_t i = 0; i < count; i++)
-        level[i] = counted ? (struct mpr_level){ (double)v[i].live, (double)v[i].samples,
-                                                 (double)(v[i].samples - v[i].live) }
-                           : (struct mpr_level){ (double)v[i].bytes, v[i].came, v[i].went };
-}
-
 static bool is_above_chance(double grown, double variance)
 {
     return grown > 0 && grown * grown >= ERRORS * ERRORS * variance;
 }
 
-/* Returns true if the level is below an earlier one, and not by chance. */
-static bool is_below(const struct mpr_level *level, const struct mpr_level *before)
-{
-    return is_above_chance(before->held - level->held, variance(before, level));
-}
+/* ---- levels */
 
-static struct course course_of(const struct mpr_level *l, size_t count)
+/* A site's levels are the numbers of its samples, which do not depend on their sizes or on the
+ * limit of estimates (mpr_within), or else its bytes. */
+static struct course course_of(struct mpr_level *l, const struct mpr_history_value *v, size_t count)
 {
-    struct course c = { .level = l, .warm = mpr_trend_warm(count), .last = count - 1 };
+    struct course c = { .level = l,
+                        .warm = mpr_trend_warm(count),
+                        .last = count - 1,
+                        .counted = v[count - 1].samples > 0 };
+    for (size_t i = 0; i < count; i++)
+        l[i] = c.counted ? (struct mpr_level){ (double)v[i].live, (double)v[i].samples,
+                                               (double)(v[i].samples - v[i].live) }
+                         : (struct mpr_level){ (double)v[i].bytes, v[i].came, v[i].went };
+    const struct mpr_level *warm = &l[c.warm], *last = &l[c.last];
     for (size_t i = c.warm + 1; i < count; i++) {
         c.rises += l[i].held > l[i - 1].held;
         c.fell |= l[i].held < l[i - 1].held;
-        c.sank |= is_below(&l[i], &l[c.warm]);
+        c.sank |= is_above_chance(warm->held - l[i].held, variance(warm, &l[i]));
     }
-    c.grown = l[c.last].held - l[c.warm].held;
-    c.variance = variance(&l[c.warm], &l[c.last]);
-    const double all = moved(&l[c.warm], &l[c.last]);
-    c.events = c.variance > 0 ? c.grown * c.grown / all : (double)c.rises;
+    c.grown = last->held - warm->held;
+    c.variance = variance(warm, last);
+    c.events = c.variance > 0 ? c.grown * c.grown / moved(warm, last) : (double)c.rises;
+    c.times = times_of(l, c.warm, c.last);
     return c;
 }
 
@@ -201,21 +185,19 @@ static bool grew_often(const struct course *c, size_t width, size_t intervals)
     return 10 * grew >= 9 * intervals;
 }
 
-/* Returns true if longer intervals make sense. They do not for an exact site that fell sometimes,
+/* Joins intervals as long as that makes sense.  It does not for an exact site that fell sometimes,
  * because each of its changes is known. */
-static bool may_join(const struct course *c, size_t intervals)
-{
-    const bool estimated = c->variance > 0;
-    if (!estimated && c->fell) return false;
-    return c->events < (double)intervals * (estimated ? ENOUGH_SAMPLES : ENOUGH_RISES);
-}
-
 static bool grew_in_intervals(const struct course *c)
 {
-    const size_t all = c->last - c->warm, least = c->variance > 0 ? ESTIMATED_MIN : JOINED_MIN;
+    const bool estimated = c->variance > 0;
+    const size_t all = c->last - c->warm, least = estimated ? ESTIMATED_MIN : JOINED_MIN;
+    const double enough = estimated ? ENOUGH_SAMPLES : ENOUGH_RISES; /* events in an interval */
     if (grew_often(c, 1, all)) return true;
-    for (size_t width = 2; all / width >= least && may_join(c, all / (width - 1)); width++)
+    if (!estimated && c->fell) return false;
+    for (size_t width = 2; all / width >= least; width++) {
+        if (c->events >= (double)(all / (width - 1)) * enough) return false;
         if (grew_often(c, width, all / width)) return true;
+    }
     return false;
 }
 
@@ -233,27 +215,28 @@ static bool is_loading(const struct course *c)
 static bool comes_steadily(const struct course *c, const struct mpr_history_value *v)
 {
     struct mpr_level blocks[MPR_HISTORY_MAX] = { { .held = 0 } };
-    if (c->variance > 0 || c->sank || is_loading(c) || c->rises < ENOUGH_BLOCKS) return false;
+    if (c->variance > 0 || c->rises < ENOUGH_BLOCKS) return false;
     for (size_t i = 0; i <= c->last; i++) blocks[i].held = (double)v[i].blocks;
-    return steady_keeps(blocks, c->warm, c->last) && steady_grows(blocks, c->warm, c->last);
+    return keeps(blocks, c->warm, c->last) && grows_steadily(blocks, c->warm, c->last);
 }
 
-static bool is_growing(const struct course *c, bool counted)
+static bool is_growing(const struct course *c, const struct mpr_history_value *v)
 {
     if (c->sank || is_loading(c)) return false;
-    if (counted && steady_keeps(c->level, c->warm, c->last))
-        return steady_grows(c->level, c->warm, c->last);
-    if (counted && !steady_may(c->level, c->warm, c->last)) return false;
+    if (comes_steadily(c, v)) return true;
+    if (c->counted && keeps(c->level, c->warm, c->last))
+        return grows_steadily(c->level, c->warm, c->last);
+    if (c->counted && !may_go_on(&c->times)) return false;
     return is_above_chance(c->grown, c->variance) && grew_in_intervals(c);
 }
 
 /* Returns true if the samples are too few to exclude growth. */
-static bool has_few(const struct course *c, bool counted)
+static bool has_few(const struct course *c)
 {
-    if (counted && c->grown < FEW_MIN) return false;
+    if (c->counted && c->grown < FEW_MIN) return false;
     const struct mpr_level *l = c->level;
     const size_t middle = (c->warm + c->last) / 2;
-    return c->variance > 0 && !c->sank && steady_may(l, c->warm, c->last) &&
+    return c->variance > 0 && !c->sank && may_go_on(&c->times) &&
            l[c->last].held > l[middle].held && l[middle].held >= l[c->warm].held &&
            c->events < (double)ESTIMATED_MIN * ENOUGH_SAMPLES;
 }
@@ -286,12 +269,9 @@ static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_val
 struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)
 {
     struct mpr_level level[MPR_HISTORY_MAX];
-    fill_levels(level, v, count);
-    const struct course c = course_of(level, count);
-    const struct mpr_history_value *last = &v[c.last];
-    if (is_growing(&c, last->samples > 0) || comes_steadily(&c, v))
-        return trend(MPR_TREND_GROWS, &v[c.warm], last);
+    const struct course c = course_of(level, v, count);
+    const struct mpr_history_value *warm = &v[c.warm], *last = &v[c.last];
+    if (is_growing(&c, v)) return trend(MPR_TREND_GROWS, warm, last);
     if (has_levelled(level, count)) return trend(MPR_TREND_LEVELLED, v, last);
-    return trend(has_few(&c, last->samples > 0) ? MPR_TREND_FEW : MPR_TREND_OTHER, &v[c.warm],
-                 last);
+    return trend(has_few(&c) ? MPR_TREND_FEW : MPR_TREND_OTHER, warm, last);
 }
