@@ -19,7 +19,7 @@ struct mpr_growth_row {
     const struct mpr_frame *name;
     struct mpr_path path;
     int64_t before, after;
-    uint64_t blocks_before, blocks_after; /* of a path; 0 if they are not compared */
+    uint64_t blocks_before, blocks_after; /* 0 for parts of the account, and in oom and top */
     bool estimated;                       /* from samples */
 };
 struct mpr_growth {

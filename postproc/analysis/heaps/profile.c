@@ -48,24 +48,6 @@ static void count_made(void *arg, const struct mpr_ledger_entry *e)
 
 /* ---- samples */
 
-static const char *range_name(struct reading *r, uint32_t node)
-{
-    MPR_REACH(r->range, node, r->ranges);
-    if (!r->range[node]) {
-        const struct mpr_path path = mpr_label_node(&r->out->code.arena, &r->reader, node);
-        r->range[node] = mpr_frame_path_text(&r->out->arena, path);
-    }
-    return r->range[node];
-}
-
-static const char *thread_name(struct reading *r, uint32_t thread)
-{
-    MPR_REACH(r->thread, thread, r->threads);
-    if (!r->thread[thread])
-        r->thread[thread] = mpr_label_maker(&r->out->arena, &r->reader.replay, thread);
-    return r->thread[thread];
-}
-
 /* Returns the sample of the cell.  Cells that differ only in their size class share one. */
 static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_cell *cell)
 {
@@ -79,9 +61,17 @@ static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_
     memcpy(&r->key[2 * r->out->samples], key, sizeof key);
     struct mpr_profile_sample *s = &r->out->sample[r->out->samples++];
     mpr_index_add(&r->number, hash, (uint32_t)r->out->samples);
+    MPR_REACH(r->range, of.node, r->ranges);
+    if (!r->range[of.node]) {
+        const struct mpr_path path = mpr_label_node(&r->out->code.arena, &r->reader, of.node);
+        r->range[of.node] = mpr_frame_path_text(&r->out->arena, path);
+    }
+    MPR_REACH(r->thread, of.thread, r->threads);
+    if (!r->thread[of.thread])
+        r->thread[of.thread] = mpr_label_maker(&r->out->arena, &r->reader.replay, of.thread);
     *s = (struct mpr_profile_sample){ .heap = cell->heap,
-                                      .range = range_name(r, of.node),
-                                      .thread = thread_name(r, of.thread) };
+                                      .range = r->range[of.node],
+                                      .thread = r->thread[of.thread] };
     s->stack = mpr_code_of_site(&r->out->code, &r->reader,
                                 mpr_sites_of(&r->reader.replay.sites, cell->site));
     if (!s->stack) s->stack = mpr_code_of_node(&r->out->code, &r->reader, of.node);

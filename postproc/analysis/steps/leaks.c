@@ -396,12 +396,10 @@ static void find_sites(struct reading *g, struct mpr_leaks_heap *const *heap_of)
 
 /* ---- rows */
 
-static int by_growth(const void *left, const void *right)
-{
-    const struct mpr_row *a = left, *b = right;
-    const int order = mpr_compare(b->bytes, a->bytes) ?: mpr_compare(b->live_bytes, a->live_bytes);
-    return order ? order : mpr_row_by_path(a, b);
-}
+MPR_COMPARE(by_growth, struct mpr_leaks_row,
+            mpr_compare(b->row.bytes, a->row.bytes)
+                ?: mpr_compare(b->row.live_bytes, a->row.live_bytes)
+                ?: mpr_row_by_path(&a->row, &b->row))
 
 /* Returns the list for the rows of a site, which depends on its trend. */
 static struct mpr_leaks_rows *list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t)

@@ -21,32 +21,21 @@ static void leave_out_blocks(struct mpr_reader *reader, const struct mpf_event *
     for (size_t i = 0; i < count && !*leave_out; i++) *leave_out = events[i].op == MPF_OP_PUSH;
 }
 
-/* *missing: blocks were left out, but they matter. */
-static int scan(struct mpr_prescan *out, struct mpr_arena *arena, const char *path,
-                bool may_leave_out, bool *missing, const struct mpr_progress *progress,
-                struct mpr_error *error)
+int mpr_prescan_read(struct mpr_prescan *out, struct mpr_arena *arena, const char *path,
+                     bool with_heaps, const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
-    if (may_leave_out) reader.look_ahead = leave_out_blocks;
+    if (!with_heaps) reader.look_ahead = leave_out_blocks;
     reader.repeats = mpr_repeats_watch(&reader.replay);
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
     *out = (struct mpr_prescan){ .choice = mpr_choose(&reader),
                                  .range = mpr_repeats_outermost_name_with(reader.repeats, arena,
                                                                           MPR_LEAKS_LEAST) };
     mpr_prescan_take(out, &reader);
-    *missing = reader.replay.options.without_blocks && !out->range;
+    const bool is_missing = reader.replay.options.without_blocks && !out->range;
     mpr_reader_close(&reader);
-    return 0;
-}
-
-int mpr_prescan_read(struct mpr_prescan *out, struct mpr_arena *arena, const char *path,
-                     bool with_heaps, const struct mpr_progress *progress, struct mpr_error *error)
-{
-    bool missing;
-    int status = scan(out, arena, path, !with_heaps, &missing, progress, error);
-    if (status == 0 && missing) status = scan(out, arena, path, false, &missing, progress, error);
-    return status;
+    return is_missing ? mpr_prescan_read(out, arena, path, true, progress, error) : 0;
 }
 
 /* ---- the end of growth */

@@ -121,7 +121,7 @@ struct course {
     double grown, variance;
     double events;      /* number of rises, or of samples, that make up the growth */
     bool counted;       /* levels are numbers of samples */
-    struct times times; /* of what came and stayed */
+    struct times times; /* when the level rose to stay */
 };
 
 /* ---- the error of a difference */
@@ -268,7 +268,7 @@ static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_val
 
 struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)
 {
-    struct mpr_level level[MPR_HISTORY_MAX];
+    struct mpr_level level[MPR_HISTORY_MAX] = { { .held = 0 } };
     const struct course c = course_of(level, v, count);
     const struct mpr_history_value *warm = &v[c.warm], *last = &v[c.last];
     if (is_growing(&c, v)) return trend(MPR_TREND_GROWS, warm, last);
