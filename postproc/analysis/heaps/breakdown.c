@@ -80,6 +80,10 @@ struct life {
                           unknown */
     bool repeated;     /* another block with its size and call stack is live */
     bool broken_off;   /* the log ends before the process did, so its last pass may be unfinished */
+    /* Of a block of the instant, or a part of it: */
+    enum mpr_role role;
+    uint32_t key;           /* node of its Python stack, or of its ranges */
+    uint64_t bytes, blocks; /* blocks 0: counted with another part of the block */
 };
 
 /* Returns the backward passes that began while it was live. */
@@ -351,32 +355,23 @@ static enum mpr_role role_of(const struct life *l)
 
 /* ---- the roles of a device's blocks */
 
-/* A block of the device's instant, or a part of it. */
-struct piece {
-    struct life life;
-    enum mpr_role role;
-    uint32_t key;           /* node of its Python stack, or of its ranges */
-    uint64_t bytes, blocks; /* blocks 0: counted with another part of the block */
-};
-
 /* Returns the blocks of the device's instant; the caller frees them. */
-static struct piece *blocks_of(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
-                               unsigned device, size_t *count)
+static struct life *blocks_of(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
+                              unsigned device, size_t *count)
 {
     struct device *d = &l->device[device];
     update_instant(l, r, device, false);
-    struct piece *piece = mpr_alloc((size_t)d->count + l->count, sizeof *piece);
-    *count = 0;
-    for (uint32_t i = 0; i < d->count; i++) piece[(*count)++].life = d->gone[i];
+    struct life *block = mpr_alloc((size_t)d->count + l->count, sizeof *block);
+    *count = d->count;
+    if (d->count) memcpy(block, d->gone, d->count * sizeof *block);
     for (uint32_t i = 0; i < l->count; i++) {
         const struct life *life = &l->live[i];
         if (mpf_heap_device(life->block.heap) != device || life->block.birth > d->births) continue;
-        struct life *copy = &piece[(*count)++].life;
-        *copy = *life;
-        copy->captured = life->block.capture != 0;
-        copy->gone = l->training.now;
+        block[*count] = *life;
+        block[*count].captured = life->block.capture != 0;
+        block[(*count)++].gone = l->training.now;
     }
-    return piece;
+    return block;
 }
 
 /* Returns true if one of the sorted sizes may be of the same request.  PyTorch's allocator does not
@@ -392,70 +387,63 @@ static bool has_size(const uint64_t *size, size_t sizes, uint64_t wanted)
 /* Separates gradients, which are as large as a parameter, from workspaces, among the blocks that a
  * backward pass made and the program never freed.  If the only pass does not identify all
  * parameters, the blocks that were there before it count as parameters. */
-static void find_gradients(struct piece *piece, size_t count)
+static void find_gradients(struct life *block, size_t count)
 {
     uint64_t *size = mpr_alloc(count, sizeof *size);
     size_t sizes = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct life *life = &piece[i].life;
-        if (piece[i].role == MPR_ROLE_PARAMETERS ||
-            (life->only_pass && life->made.phase == MPR_PHASE_SETUP))
-            size[sizes++] = piece[i].life.block.size;
-    }
+    for (const struct life *l = block; l < block + count; l++)
+        if (l->role == MPR_ROLE_PARAMETERS || (l->only_pass && l->made.phase == MPR_PHASE_SETUP))
+            size[sizes++] = l->block.size;
     qsort(size, sizes, sizeof *size, mpr_compare_numbers);
-    for (size_t i = 0; i < count; i++) {
-        struct life *life = &piece[i].life;
-        if (!is_left_by_backward(life)) continue;
-        life->as_parameter = has_size(size, sizes, piece[i].life.block.size);
-        piece[i].role = role_of(life);
+    for (struct life *l = block; l < block + count; l++) {
+        if (!is_left_by_backward(l)) continue;
+        l->as_parameter = has_size(size, sizes, l->block.size);
+        l->role = role_of(l);
     }
     free(size);
 }
 
-MPR_COMPARE(by_stack, struct piece *,
-            mpr_compare((*a)->key, (*b)->key)
-                ?: mpr_compare((*a)->life.block.size, (*b)->life.block.size))
+MPR_COMPARE(by_stack, struct life *,
+            mpr_compare((*a)->key, (*b)->key) ?: mpr_compare((*a)->block.size, (*b)->block.size))
 
 /* Rejects workspaces that the same calls made more than once. */
-static void reject_repeated(struct piece *piece, size_t count)
+static void reject_repeated(struct life *block, size_t count)
 {
-    struct piece **kept = mpr_alloc(count, sizeof *kept);
+    struct life **kept = mpr_alloc(count, sizeof *kept);
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (piece[i].role == MPR_ROLE_WORKSPACES) kept[n++] = &piece[i];
+        if (block[i].role == MPR_ROLE_WORKSPACES) kept[n++] = &block[i];
     qsort(kept, n, sizeof *kept, by_stack);
     for (size_t i = 0; i < n; i++) {
-        struct life *life = &kept[i]->life;
-        life->repeated = (i && by_stack(&kept[i - 1], &kept[i]) == 0) ||
-                         (i + 1 < n && by_stack(&kept[i], &kept[i + 1]) == 0);
-        kept[i]->role = role_of(life);
+        kept[i]->repeated = (i && by_stack(&kept[i - 1], &kept[i]) == 0) ||
+                            (i + 1 < n && by_stack(&kept[i], &kept[i + 1]) == 0);
+        kept[i]->role = role_of(kept[i]);
     }
     free(kept);
 }
 
 static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay *r, bool broken_off,
-                       struct piece *piece, size_t count)
+                       struct life *block, size_t count)
 {
     const struct mpr_moment *now = &l->training.now;
-    for (size_t i = 0; i < count; i++) {
-        const struct mpr_gpu_block *b = &piece[i].life.block;
+    for (struct life *life = block; life < block + count; life++) {
+        const struct mpr_gpu_block *b = &life->block;
         const uint32_t python = mpr_gpu_backward_python(r, b);
-        struct life *life = &piece[i].life;
         life->stack = mpr_training_context(&l->training, &r->ranges, python) |
                       mpr_torch_innermost_context(&r->ranges, python);
-        life->went_last = !life->lives && piece[i].life.made_before_gone ==
-                                              l->device[mpf_heap_device(b->heap)].made;
+        life->went_last =
+            !life->lives && life->made_before_gone == l->device[mpf_heap_device(b->heap)].made;
         life->lives |= life->went_last && !now->passes && !now->steps;
         life->no_pass = now->phase == MPR_PHASE_SETUP;
         life->only_pass = now->passes == 1;
         life->broken_off = broken_off;
-        piece[i].role = role_of(life);
-        piece[i].key = python ? python : b->backward_node;
-        piece[i].bytes = b->size;
-        piece[i].blocks = 1;
+        life->role = role_of(life);
+        life->key = python ? python : b->backward_node;
+        life->bytes = b->size;
+        life->blocks = 1;
     }
-    if (!l->returns_grads || now->passes == 1) find_gradients(piece, count);
-    reject_repeated(piece, count);
+    if (!l->returns_grads || now->passes == 1) find_gradients(block, count);
+    reject_repeated(block, count);
 }
 
 static int by_address(const void *key, const void *block)
@@ -464,50 +452,49 @@ static int by_address(const void *key, const void *block)
 }
 
 /* Gives the bytes that are asleep in the snapshot a separate role, whatever their block is for.
- * Returns the pieces, perhaps moved, and their new count. */
-static struct piece *split_asleep(struct piece *piece, size_t *pieces,
-                                  const struct mpr_device_snapshot *p)
+ * Returns the blocks, perhaps moved, and their new count. */
+static struct life *split_asleep(struct life *block, size_t *blocks,
+                                 const struct mpr_device_snapshot *p)
 {
-    const size_t count = *pieces;
-    piece = mpr_resize(piece, 2 * count, sizeof *piece);
+    const size_t count = *blocks;
+    block = mpr_resize(block, 2 * count, sizeof *block);
     for (size_t i = 0; p->torches && i < count; i++) {
-        const struct mpr_gpu_block *b = &piece[i].life.block,
-                                   *at_peak = bsearch(&b->addr, p->torch, p->torches,
-                                                      sizeof *p->torch, by_address);
-        struct piece *part = &piece[i];
-        if (!at_peak || at_peak->birth != b->birth || !at_peak->asleep) continue;
+        struct life *part = &block[i];
+        const struct mpr_gpu_block *at_peak =
+            bsearch(&part->block.addr, p->torch, p->torches, sizeof *p->torch, by_address);
+        if (!at_peak || at_peak->birth != part->block.birth || !at_peak->asleep) continue;
         if (at_peak->asleep < part->bytes) {
             part->bytes -= at_peak->asleep;
-            part = &piece[(*pieces)++];
-            *part = piece[i];
+            part = &block[(*blocks)++];
+            *part = block[i];
             part->bytes = at_peak->asleep;
             part->blocks = 0;
         }
         part->role = MPR_ROLE_ASLEEP;
     }
-    return piece;
+    return block;
 }
 
 /* ---- the result */
 
-MPR_COMPARE(by_role_and_key, struct piece,
+MPR_COMPARE(by_role_and_key, struct life,
             mpr_compare(a->role, b->role) ?: mpr_compare(a->key, b->key))
 
-/* @piece: pieces of one role, by key. */
+/* @block: those of one role, by key. */
 static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
-                       const struct mpr_reader *reader, const struct piece *piece, size_t count)
+                       const struct mpr_reader *reader, const struct life *block, size_t count)
 {
     struct mpr_row *row = mpr_arena_alloc(arena, count * sizeof *row);
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t time = piece[i].life.block.time;
-        if (!i || piece[i].key != piece[i - 1].key)
-            row[share->rows++].path = mpr_label_node(arena, reader, piece[i].key);
-        row[share->rows - 1].bytes += piece[i].bytes;
-        row[share->rows - 1].blocks += piece[i].blocks;
+    for (const struct life *l = block; l < block + count; l++) {
+        const uint64_t time = l->block.time;
+        if (l == block || l->key != l[-1].key)
+            row[share->rows++].path = mpr_label_node(arena, reader, l->key);
+        row[share->rows - 1].bytes += l->bytes;
+        row[share->rows - 1].blocks += l->blocks;
         if (!share->bytes || time < share->oldest) share->oldest = time;
         if (!share->bytes || time > share->newest) share->newest = time;
-        share->bytes += piece[i].bytes;
-        share->blocks += piece[i].blocks;
+        share->bytes += l->bytes;
+        share->blocks += l->blocks;
     }
     qsort(row, share->rows, sizeof *row, mpr_row_by_bytes);
     share->row = row;
@@ -521,8 +508,8 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
     const struct mpr_device_snapshot *snapshot = &r->gpu.device[device].peak;
     const struct device *d = &lives->device[device];
     size_t count;
-    struct piece *piece = blocks_of(lives, r, device, &count);
-    find_roles(lives, r, breakdown->summary.end != MPF_END_EXIT, piece, count);
+    struct life *block = blocks_of(lives, r, device, &count);
+    find_roles(lives, r, breakdown->summary.end != MPF_END_EXIT, block, count);
     struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];
     *out = (struct mpr_breakdown_heap){ .device = device,
                                         .heap = mpf_heap_gpu(MPF_HEAP_TORCH, device),
@@ -537,20 +524,20 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
     for (size_t i = 0; snapshot->valid && i < snapshot->torches; i++)
         out->asleep += snapshot->torch[i].asleep;
     if (out->asleep && snapshot->mappings == d->mappings)
-        piece = split_asleep(piece, &count, snapshot);
+        block = split_asleep(block, &count, snapshot);
     for (size_t i = 0; i < count; i++) {
-        if (piece[i].role != MPR_ROLE_GRADIENTS) continue;
-        if (piece[i].life.stack & MPR_IN_BUCKET) out->bucket_bytes += piece[i].bytes;
-        if (piece[i].life.made.steps < d->instant.steps) out->idle_bytes += piece[i].bytes;
+        if (block[i].role != MPR_ROLE_GRADIENTS) continue;
+        if (block[i].stack & MPR_IN_BUCKET) out->bucket_bytes += block[i].bytes;
+        if (block[i].made.steps < d->instant.steps) out->idle_bytes += block[i].bytes;
     }
-    qsort(piece, count, sizeof *piece, by_role_and_key);
+    qsort(block, count, sizeof *block, by_role_and_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
         const size_t first = i;
-        while (i < count && piece[i].role == role) i++;
+        while (i < count && block[i].role == role) i++;
         out->role[role].role = (enum mpr_role)role;
-        fill_share(&out->role[role], &breakdown->arena, reader, &piece[first], i - first);
+        fill_share(&out->role[role], &breakdown->arena, reader, &block[first], i - first);
     }
-    free(piece);
+    free(block);
     if (!lives->training.now.steps || !d->step_peaks) return;
     uint64_t *peak = mpr_arena_alloc(&breakdown->arena, d->step_peaks * sizeof *peak);
     memcpy(peak, d->step_peak, d->step_peaks * sizeof *peak);
