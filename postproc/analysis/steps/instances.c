@@ -240,16 +240,13 @@ static void fill_heaps(const struct making *m, uint8_t only)
     for (uint32_t i = 0; i < heaps->count; i++) {
         const uint8_t code = heaps->code[i];
         if (only && code != only) continue;
-        const struct mpr_instance_heap *of =
-            mpr_range_heaps_of(&m->range->taken, code, out->instances);
-        const size_t bytes = out->instances * sizeof *of;
         struct mpr_instances_heap *to = &out->heap[out->heaps++];
         *to = (struct mpr_instances_heap){ .heap = code,
                                            .inside = mpr_heap_around(code),
-                                           .of = memcpy(mpr_arena_alloc(&out->arena, bytes), of,
-                                                        bytes) };
+                                           .of = mpr_range_heaps_copy(&m->range->taken, &out->arena,
+                                                                      code, out->instances) };
         for (size_t k = 0; k < out->instances; k++)
-            if (of[k].peak_bytes > to->peak_bytes) to->peak_bytes = of[k].peak_bytes;
+            if (to->of[k].peak_bytes > to->peak_bytes) to->peak_bytes = to->of[k].peak_bytes;
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }

@@ -1,6 +1,7 @@
 #include "range_heaps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 
@@ -38,11 +39,15 @@ static struct mpr_instance_heap *entry_of(struct mpr_range_heaps *t, uint8_t cod
     return &heap->at[entry];
 }
 
-const struct mpr_instance_heap *mpr_range_heaps_of(struct mpr_range_heaps *t, uint8_t heap,
-                                                   size_t entries)
+struct mpr_instance_heap *mpr_range_heaps_copy(const struct mpr_range_heaps *t,
+                                               struct mpr_arena *arena, uint8_t heap,
+                                               size_t entries)
 {
-    if (entries) entry_of(t, heap, entries - 1);
-    return t->heap[heap].at;
+    const struct mpr_range_heaps_heap *from = &t->heap[heap];
+    const size_t known = from->entries < entries ? from->entries : entries;
+    struct mpr_instance_heap *copy = mpr_arena_alloc(arena, entries * sizeof *copy);
+    if (known) memcpy(copy, from->at, known * sizeof *copy);
+    return copy;
 }
 
 static void rise(struct mpr_instance_heap *h, uint64_t number, uint64_t bytes, uint64_t time)

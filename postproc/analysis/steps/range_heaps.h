@@ -34,9 +34,10 @@ struct mpr_range_heaps {
 };
 
 void mpr_range_heaps_free(struct mpr_range_heaps *taken);
-/* Returns the heap in `entries` entries; valid until the next call. */
-const struct mpr_instance_heap *mpr_range_heaps_of(struct mpr_range_heaps *taken, uint8_t heap,
-                                                   size_t entries);
+/* Returns the heap in the first @entries entries, in the arena. */
+struct mpr_instance_heap *mpr_range_heaps_copy(const struct mpr_range_heaps *taken,
+                                               struct mpr_arena *arena, uint8_t heap,
+                                               size_t entries);
 /* Gives the maxima to an entry. @number: of the instance. */
 void mpr_range_heaps_rise(struct mpr_range_heaps *taken, size_t entry, uint64_t number);
 /* An instance begins. @first: it is the first one of its entry. */

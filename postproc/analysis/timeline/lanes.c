@@ -197,7 +197,6 @@ void mpr_lanes_end(struct mpr_lanes *l, const struct mpr_replay *r)
 
 void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct mpr_timeline *out)
 {
-    const size_t bytes = l->boxes * sizeof(struct mpr_instance_heap);
     const struct mpr_replay *r = &n->reader->replay;
     const uint32_t outermost = mpr_repeats_outermost(l->repeats);
     out->box = mpr_arena_alloc(&out->arena, l->boxes * sizeof *out->box);
@@ -217,12 +216,7 @@ void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct m
     }
     out->boxes_shortest = l->shortest;
     out->boxes_left_out = l->left_out;
-    for (size_t i = 0; i < out->heaps; i++) {
-        const uint8_t code = out->heap[i].heap;
-        const struct mpr_range_heaps_heap *taken = &l->taken.heap[code];
-        const size_t known = taken->entries < l->boxes ? taken->entries : l->boxes;
-        struct mpr_instance_heap *of = mpr_arena_alloc(&out->arena, bytes);
-        if (known) memcpy(of, taken->at, known * sizeof *of);
-        out->heap[i].box = of;
-    }
+    for (size_t i = 0; i < out->heaps; i++)
+        out->heap[i].box =
+            mpr_range_heaps_copy(&l->taken, &out->arena, out->heap[i].heap, l->boxes);
 }
