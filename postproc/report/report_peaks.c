@@ -143,20 +143,18 @@ static void heap(struct mpr_document *doc, const struct mpr_log_peaks *log,
 
 /* ---- threads of the log */
 
+#define OF_LIFE(member) MPR_FIELD(mpr_info_thread, member)
+
+// clang-format off
 static const struct mpr_column life_columns[] = {
-    { .key = "name", .type = MPR_TEXT, MPR_FIELD(mpr_info_thread, name) },
-    { .key = "number", .type = MPR_COUNT, MPR_FIELD(mpr_info_thread, number) },
-    { .key = "tid",
-      .type = MPR_COUNT,
-      MPR_FIELD(mpr_info_thread, tid),
-      .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "first_ns", .type = MPR_TIME, MPR_FIELD(mpr_info_thread, first_ns) },
-    { .key = "ended_ns",
-      .type = MPR_TIME,
-      MPR_FIELD(mpr_info_thread, ended_ns),
-      .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "allocated", .type = MPR_FLAG, MPR_FIELD(mpr_info_thread, allocated) },
+    { .key = "name", .type = MPR_TEXT, OF_LIFE(name) },
+    { .key = "number", .type = MPR_COUNT, OF_LIFE(number) },
+    { .key = "tid", .type = MPR_COUNT, OF_LIFE(tid), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "first_ns", .type = MPR_TIME, OF_LIFE(first_ns) },
+    { .key = "ended_ns", .type = MPR_TIME, OF_LIFE(ended_ns), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "allocated", .type = MPR_FLAG, OF_LIFE(allocated) },
 };
+// clang-format on
 
 /* Number 0 is not a thread: it has the blocks whose thread is not recorded. */
 static bool is_idle(const struct mpr_info_thread *t) { return t->tid && !t->allocated; }

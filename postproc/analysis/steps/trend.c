@@ -121,7 +121,7 @@ struct course {
     double grown, variance;
     double events;      /* number of rises, or of samples, that make up the growth */
     bool counted;       /* levels are numbers of samples */
-    struct times times; /* when the level rose to stay */
+    struct times times; /* of an estimate: when it rose to stay */
 };
 
 /* ---- the error of a difference */
@@ -169,7 +169,7 @@ static struct course course_of(struct mpr_level *l, const struct mpr_history_val
     c.grown = last->held - warm->held;
     c.variance = variance(warm, last);
     c.events = c.variance > 0 ? c.grown * c.grown / moved(warm, last) : (double)c.rises;
-    c.times = times_of(l, c.warm, c.last);
+    if (c.variance > 0) c.times = times_of(l, c.warm, c.last);
     return c;
 }
 
