@@ -226,20 +226,17 @@ static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
                      length.text, time);
 }
 
-/* The name of a process in flame graphs of several. */
-static const char *named_process(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    return mpr_arena_format(&doc->arena, "%s (%" PRIu64 ")",
-                            s->process.argc ? s->process.argv[0] : s->path, s->process.pid);
-}
-
 static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                     const struct mpr_log_peaks *log)
 {
     const struct mpr_instant asked = peaks->options.at,
                              at = mpr_report_shown_instant(&log->summary, asked);
     const bool at_peak = mpr_instant_is_peak(at);
-    const char *process = peaks->logs > 1 ? named_process(doc, &log->summary) : NULL;
+    const struct mpr_process_info *p = &log->summary.process;
+    const char *process = NULL; /* its name in flame graphs of several */
+    if (peaks->logs > 1)
+        process = mpr_arena_format(&doc->arena, "%s (%" PRIu64 ")",
+                                   p->argc ? p->argv[0] : log->summary.path, p->pid);
     mpr_doc_open(doc, NULL);
     mpr_report_log(doc, &log->summary);
     if (*log->choice.source) {

@@ -108,12 +108,9 @@ static int64_t change_in(const struct mpr_line *l)
     return mpr_signed_sub(l->of_run[1], l->of_run[0]);
 }
 
-static int by_change(const void *left, const void *right)
-{
-    const struct mpr_line *a = left, *b = right;
-    const int64_t x = llabs(change_in(a)), y = llabs(change_in(b));
-    return x != y ? (x > y ? -1 : 1) : mpr_row_by_path(&a->row, &b->row);
-}
+MPR_COMPARE(by_change, struct mpr_line,
+            mpr_compare_signed(llabs(change_in(b)), llabs(change_in(a)))
+                ?: mpr_row_by_path(&a->row, &b->row))
 
 /* A named part of the account is a line whose path is one frame. */
 static struct mpr_line line_of(struct mpr_document *doc, const struct mpr_growth_row *r,

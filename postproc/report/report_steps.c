@@ -95,16 +95,6 @@ static bool near(int64_t a, int64_t b, uint64_t distance)
     return llabs(mpr_signed_sub(a, b)) <= mpr_saturating_signed(distance);
 }
 
-/* Returns true if neither is an outlier, and their peaks and kept bytes differ by at most a
- * fiftieth of the median peak. */
-static bool is_similar(const struct step *a, const struct step *b, uint64_t median)
-{
-    return !*a->note && !*b->note &&
-           near(mpr_saturating_signed(a->of.peak_bytes), mpr_saturating_signed(b->of.peak_bytes),
-                median / 50) &&
-           near(a->kept, b->kept, median / 50);
-}
-
 static void add(struct step *to, const struct step *s)
 {
     to->instance.count += s->instance.count;
@@ -119,15 +109,22 @@ static void add(struct step *to, const struct step *s)
     if (s->min_peak < to->min_peak) to->min_peak = s->min_peak;
 }
 
+/* Instances are similar if neither is an outlier, and their peaks and kept bytes differ by at most
+ * a fiftieth of the median peak. */
 static size_t join_similar(const struct step *step, size_t steps, uint64_t median,
                            struct step *line)
 {
     size_t lines = 0;
     for (size_t i = 0, next; i < steps; i = next) {
         struct step *l = &line[lines++];
+        const int64_t peak = mpr_saturating_signed(step[i].of.peak_bytes);
         *l = step[i];
-        for (next = i + 1; next < steps && is_similar(&step[i], &step[next], median); next++)
+        for (next = i + 1; next < steps && !*step[i].note && !*step[next].note; next++) {
+            if (!near(peak, mpr_saturating_signed(step[next].of.peak_bytes), median / 50) ||
+                !near(step[i].kept, step[next].kept, median / 50))
+                break;
             add(l, &step[next]);
+        }
     }
     return lines;
 }

@@ -201,17 +201,6 @@ static void on_alloc(struct mpr_breakdown_reading *l, const struct mpr_replay *r
     mpr_index_set(&l->place_of, e->addr, l->count);
 }
 
-/* Ends the lives of blocks that were freed with their context. */
-static void sweep(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
-                  const struct mpr_thread *t)
-{
-    for (uint32_t i = l->count; i-- > 0;) {
-        const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&r->gpu.torch, l->live[i].block.addr);
-        if (b && b->birth == l->live[i].block.birth) continue;
-        end_life(l, r, t, i, false);
-    }
-}
-
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
@@ -221,7 +210,11 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     mpr_training_see(&l->training, r, t, e);
     if (r->gpu.context_blocks != l->contexts) {
         l->contexts = r->gpu.context_blocks;
-        sweep(l, r, t);
+        for (uint32_t i = l->count; i-- > 0;) { /* those that were freed with their context */
+            const struct mpr_gpu_block *b =
+                mpr_gpu_blocks_find(&r->gpu.torch, l->live[i].block.addr);
+            if (!b || b->birth != l->live[i].block.birth) end_life(l, r, t, i, false);
+        }
     }
     if (of_torch && e->op == MPF_OP_ALLOC) on_alloc(l, r, t, e);
     const uint32_t known =

@@ -19,14 +19,10 @@ void mpr_growth_add(struct mpr_growth *g, struct mpr_path path, uint64_t before,
 
 MPR_COMPARE(by_path, struct mpr_growth_row, mpr_frame_compare_paths(a->path, b->path))
 
-static int by_change(const void *left, const void *right)
-{
-    const struct mpr_growth_row *a = left, *b = right;
-    const int64_t x = llabs(mpr_signed_sub(a->after, a->before)),
-                  y = llabs(mpr_signed_sub(b->after, b->before));
-    if (x != y) return x > y ? -1 : 1;
-    return by_path(left, right);
-}
+MPR_COMPARE(by_change, struct mpr_growth_row,
+            mpr_compare_signed(llabs(mpr_signed_sub(b->after, b->before)),
+                               llabs(mpr_signed_sub(a->after, a->before)))
+                ?: by_path(a, b))
 
 void mpr_growth_end(struct mpr_growth *g)
 {
