@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "core/logfile.h"
+#include "core/measure.h"
 #include "core/merge.h"
 #include "core/pool.h"
 #include "core/records.h"
@@ -150,7 +151,10 @@ static void reclaim_dead(struct mp_writer *w)
 }
 
 /* Returns at least MARGIN_NS in ticks: a step of 2^tick_shift ticks is between 0.5 and 1 us. */
-static uint64_t margin(void) { return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift); }
+uint64_t mp_epoch_margin(void)
+{
+    return MARGIN_NS / 1000 * ((uint64_t)2 << mp_process->tick_shift);
+}
 
 /* With more threads the pool may have more chunks. If a filter hides which threads have ended, the
  * number of the process's threads is the limit. */
@@ -192,7 +196,7 @@ static void find_dead(struct mp_epoch *e, uint32_t threads, bool now)
 static void open_epoch(struct mp_epoch *e, bool at_end)
 {
     const uint32_t threads = mp_threads_ever();
-    e->upto = at_end ? MP_NO_EVENT - 1 : mp_clock_ticks() - margin();
+    e->upto = at_end ? MP_NO_EVENT - 1 : mp_clock_ticks() - mp_epoch_margin();
     find_dead(e, threads, at_end);
     for (uint32_t i = 0; i < threads; i++) e->upto = mp_survey(mp_thread_at(i), e->upto, at_end);
     mp_sample_take(at_end);
@@ -218,6 +222,8 @@ static void date_notes(const struct mp_epoch *e, struct mp_writer *w)
 static void take_slots(struct mp_epoch *e, struct mp_writer *w, bool at_end)
 {
     mp_writer_take(w, e->merge, e->upto);
+    if (__atomic_load_n(&mp_measures, __ATOMIC_RELAXED)) mp_measure_take(&w->slots);
+    if (!at_end) mp_measure_taken(w->more ? w->slots.newest - 1 : e->upto);
     if (w->slots.events) mp_process->watermark = w->slots.newest;
     if (at_end && w->more) return;
     w->notes = e->notes;

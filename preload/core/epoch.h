@@ -25,6 +25,8 @@ void mp_epoch_prepare(void);
 /* Writes one frame with events older than a small margin. Returns true if there are more. Writes
  * nothing after END, which must be the last frame. */
 bool mp_epoch_run(unsigned writer);
+/* Returns that margin in ticks. */
+uint64_t mp_epoch_margin(void);
 /* Writes all committed events, and then the END frame. Returns false if another thread hangs in a
  * write. */
 bool mp_epoch_end(const char *reason);

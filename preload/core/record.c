@@ -365,6 +365,13 @@ void mp_record_data(unsigned op, unsigned heap, uint64_t addr, const void *data,
                data);
 }
 
+bool mp_record_instant(uint64_t *time)
+{
+    if (is_left_out() || !mp_process_ready() || !is_introduced()) return false;
+    *time = read_clock(mp_self);
+    return true;
+}
+
 struct mp_guarded mp_guard_enter(void)
 {
     const bool guardable = is_registered() && !mp_thread_is_own();

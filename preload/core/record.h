@@ -113,6 +113,10 @@ static inline __attribute__((always_inline)) uint64_t mp_record(unsigned op, uns
     return mp_record_of(op, heap, addr, size, 0);
 }
 
+/* Reads the clock for the calling thread: its later events have this time or a later one. In ticks.
+ * Returns false if the thread's events are not recorded. */
+bool mp_record_instant(uint64_t *time);
+
 /* From now on no small host block of the process is drawn to have call stacks. */
 void mp_record_end_samples(void);
 

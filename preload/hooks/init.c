@@ -23,6 +23,7 @@
 #include "core/counted.h"
 #include "core/feature.h"
 #include "core/logfile.h"
+#include "core/measure.h"
 #include "core/names.h"
 #include "core/process.h"
 #include "core/record.h"
@@ -249,8 +250,11 @@ static bool has_python(unsigned op, unsigned heap, uint64_t size, uint64_t stack
 
 static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t stack)
 {
-    if (heap == MPF_HEAP_MMAP && mp_pymalloc_is_mapping())
-        return mp_python_named(MPF_PYMALLOC_ARENA);
+    if (heap == MPF_HEAP_MMAP && mp_pymalloc_is_mapping()) {
+        const uint64_t arena = mp_python_named(MPF_PYMALLOC_ARENA);
+        __atomic_store_n(&mp_measure_arena_stack, arena, __ATOMIC_RELAXED);
+        return arena;
+    }
     return has_python(op, heap, size, stack) ? mp_python_here() : 0;
 }
 
@@ -264,6 +268,7 @@ static void (*const forked[])(void) = {
     mp_python_reset,
     mp_pymalloc_reset,
     mp_counted_reset,
+    mp_measure_reset,
     mp_window_reset,
 #ifdef MEMPROF_CUDA
     mp_cupti_reset,

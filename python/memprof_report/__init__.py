@@ -5,12 +5,13 @@
     log.peaks(by="stack").head()
 
 The package runs memprof-report and analyses nothing itself. Its methods and their columns: docs/python.md."""
+from .measurement import measure
 from .program import IncompleteLogWarning, MemprofError, MemprofWarning
 from .ranges import range, recorded, snapshot
 from .reports import Reports
 from .version import __version__
 
-__all__ = ["IncompleteLogWarning", "MemprofError", "MemprofWarning", "Reports", "open", "range", "recorded", "snapshot"]
+__all__ = ["IncompleteLogWarning", "MemprofError", "MemprofWarning", "Reports", "measure", "open", "range", "recorded", "snapshot"]
 
 
 def open(*paths, pid=None, rank=None, run=None, pandas=None):

@@ -1,4 +1,4 @@
-"""pytest --memprof: records the tests with memprof, each as a range, and shows the tests with the largest peaks.
+"""pytest --memprof: records the tests with memprof, each as a range, shows the tests with the largest peaks, and checks limits.
 
 pytest runs itself again under `memprof run`. That second process makes the ranges and lists its tests; the first one then
 reports."""
@@ -18,51 +18,154 @@ from .ranges import range as memory_range
 from .ranges import recorded
 from .reports import Reports
 
+MEMORY, LEAKS = "limit_memory", "limit_leaks"
+MARKERS = (
+    f"{MEMORY}(limit, *, host=None, gpu=None): with --memprof, fail the test if the memory that it allocates and has not freed exceeds the limit at some time",
+    f"{LEAKS}(limit, *, host=None, gpu=None, warmups=0): with --memprof, fail the test if more than the limit of the memory that it allocates is not freed "
+    "after its teardown",
+)
 RANGE = "test"                      # the range of each test; the test's id is the range inside it
 LISTS = "PYTEST_MEMPROF_LISTS"      # a folder with a file for each process: the ids of its tests, in order
 
 
 def pytest_addoption(parser):
     group = parser.getgroup("memprof", "memory of the tests")
-    group.addoption("--memprof", action="store_true", help="record the tests with memprof, and show those with the largest peaks")
+    group.addoption("--memprof", action="store_true", help="record the tests with memprof, show those with the largest peaks, and check their limits")
+    group.addoption("--memprof-limit-memory", metavar="SIZE", help="limit_memory of tests without this marker, such as '1 GB'")
+    group.addoption("--memprof-limit-leaks", metavar="SIZE", help="limit_leaks of tests without this marker")
     group.addoption("--memprof-output", metavar="DIR", help="keep the logs in DIR (default: they are removed)")
     group.addoption("--memprof-top", metavar="N", type=int, default=10, help="show N tests of each heap (default: 10)")
     group.addoption("--memprof-options", metavar="OPTIONS", default="", help="options of `memprof run`, such as --stacks=all")
+    parser.addini("memprof", "true is the same as --memprof", type="bool", default=False)
+    parser.addini("memprof_limit_memory", "the same as --memprof-limit-memory")
+    parser.addini("memprof_limit_leaks", "the same as --memprof-limit-leaks")
+
+
+def wanted(config):
+    return config.option.memprof or config.getini("memprof")
 
 
 def pytest_configure(config):
-    if config.option.memprof and recorded():
-        config.pluginmanager.register(Ranges(os.environ.get(LISTS)), "memprof_ranges")
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    if wanted(config) and recorded():
+        plugin = Recorded(config, os.environ.get(LISTS))
+        config.pluginmanager.register(plugin, "memprof_recorded")
+        config.pluginmanager.register(Stop(plugin), "memprof_stop")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     option = config.option
-    if not option.memprof or recorded() or option.help or option.version or option.collectonly:
+    if option.help or option.version or option.collectonly:
         return None
+    if not wanted(config):
+        if option.memprof_limit_memory or option.memprof_limit_leaks:
+            raise pytest.UsageError("--memprof-limit-memory and --memprof-limit-leaks need --memprof")
+        return None
+    if recorded():
+        return None
+    if LISTS in os.environ:
+        raise pytest.UsageError(f"--memprof: `memprof run` did not record this process ({sys.executable}): run `memprof run -- {sys.executable} -c 0` to see why")
     try:
         return record(config)
     except program.MemprofError as error:
         raise pytest.UsageError(f"--memprof: {error}") from error
 
 
-class Ranges:
-    """Makes a range of each test in the recorded process. A fixture belongs to no test."""
+def fail(outcome, text):
+    """Makes a phase of a test fail with this text."""
+    error = pytest.fail.Exception(text, pytrace=False)
+    if hasattr(outcome, "force_exception"):
+        outcome.force_exception(error)
+    else:       # pluggy before 1.1
+        outcome._result, outcome._excinfo = None, (type(error), error, None)
 
-    def __init__(self, lists):
-        self.lists = lists
+
+class Recorded:
+    """Makes a range of each test in the recorded process, and decides its limits. A fixture belongs to no test."""
+
+    def __init__(self, config, lists):
+        self.file = open(os.path.join(lists, str(os.getpid())), "a", encoding="utf-8") if lists else None
+        self.default = {name: self.default_of(config, name) for name in (MEMORY, LEAKS)}
+        self.limits, self.check, self.limited = {}, None, any(self.default.values())
+
+    @staticmethod
+    def default_of(config, name):
+        """Returns the limit of tests without this marker, or None."""
+        value = getattr(config.option, "memprof_" + name) or config.getini("memprof_" + name)
+        if not value:
+            return None
+        from . import limits
+        try:
+            return limits.limit_of(value)
+        except ValueError as error:
+            raise pytest.UsageError(f"--memprof-{name.replace('_', '-')}: {error}") from error
+
+    def pytest_collection_modifyitems(self, items):
+        """Reads the limits of all tests, so that a mistake in one ends the run before the first test."""
+        marked = [item for item in items if self.limited or item.get_closest_marker(MEMORY) or item.get_closest_marker(LEAKS)]
+        if not marked:
+            return
+        from . import limits
+        try:
+            found = {item: limits.limits_of(item, self.default[MEMORY], self.default[LEAKS]) for item in marked}
+            self.limits = {item: one for item, one in found.items() if one}
+            limits.check_process(self.limits.values())
+        except program.MemprofError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def begin_check(self, item):
+        from . import limits
+        self.end_check()
+        for _ in range(self.limits[item].warmups):
+            item.runtest()
+        self.check = limits.Check(item, self.limits[item])
+
+    def end_check(self):
+        if self.check:
+            self.check.end()
+        self.check = None
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item):
-        if self.lists:
-            with open(os.path.join(self.lists, str(os.getpid())), "a", encoding="utf-8") as file:
-                print(item.nodeid.replace("\n", " "), file=file)
+        if self.file:
+            self.file.write(item.nodeid.replace("\n", " ") + "\n")
+            self.file.flush()
+        if item in self.limits:
+            self.begin_check(item)
         with memory_range(RANGE), memory_range(item.nodeid):
-            yield
+            outcome = yield
+        if self.check and outcome.excinfo:
+            self.end_check()
+        text = self.check and self.check.memory()
+        if text:
+            fail(outcome, text)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self):
+        """Ends after all other plugins, such as pytest's own, which keeps log messages until then."""
+        outcome = yield
+        text = self.check and self.check.leaks()
+        self.end_check()
+        if text and not outcome.excinfo:
+            fail(outcome, text)
 
     def pytest_terminal_summary(self, terminalreporter):
-        if not self.lists:
+        if not self.file:
             terminalreporter.line(f"memprof: each test is an instance of the range `{RANGE}`: memprof-report steps --range {RANGE} LOG")
+
+
+class Stop:
+    """Stops the measurement right after the test, before pytest stores its output."""
+
+    def __init__(self, plugin):
+        self.plugin = plugin
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_call(self):
+        if self.plugin.check:
+            self.plugin.check.stop()
 
 
 # ---- the process that is not recorded

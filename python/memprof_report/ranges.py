@@ -55,15 +55,23 @@ class Client:
         return ctypes.PYFUNCTYPE(result, *parameters)(self.slots[number]) if self.slots[number] else None
 
 
-def connect():
-    """Returns a Client of the libmemprof.so that records this process, or None."""
+def library():
+    """Returns the libmemprof.so in this process, or None."""
     path = os.environ.get("NVTX_INJECTION64_PATH", "")
     if not os.path.basename(path).startswith("libmemprof"):
         return None
     try:
-        initialize = ctypes.PyDLL(path, mode=os.RTLD_NOW | os.RTLD_NOLOAD).InitializeInjectionNvtx2
-    except (OSError, AttributeError):
+        return ctypes.PyDLL(path, mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+    except OSError:
         return None
+
+
+def connect():
+    """Returns a Client of the libmemprof.so that records this process, or None."""
+    found = library()
+    if not hasattr(found, "InitializeInjectionNvtx2"):
+        return None
+    initialize = found.InitializeInjectionNvtx2
     client = Client()
     initialize.argtypes, initialize.restype = [GetTable], ctypes.c_int
     return client if initialize(client.get_table) else None

@@ -1,11 +1,12 @@
 """Runs all checks on a machine with a GPU that a change of capture must pass. Not a CTest test, because it needs a GPU.
 
-hardware.py BUILD [driver|account|lookups|listener|torch|snapshot ...]      BUILD: a build of memprof with its tests
+hardware.py BUILD [driver|account|lookups|listener|torch|snapshot|python ...]      BUILD: a build of memprof with its tests
 
 driver: the programs of this folder, through CUPTI, by the driver's names, and with MEMPROF_HOST=sample.
 account, lookups, listener: test_account.py, test_lookups.py and test_listener.py.
 torch: the peaks of a training run equal PyTorch's to the byte, with several settings.
 snapshot: check_snapshot.py.
+python: limits of GPU memory in tests of pytest are exact to the byte, for the driver's calls and for PyTorch (test_limits.py).
 
 Exits with 1 if there is a difference."""
 import json
@@ -30,7 +31,7 @@ SETTINGS = {    # environment variables of a run, and arguments of step.py
 
 def environment(build):
     tests, preload = os.path.join(build, "tests/gpu"), os.path.join(build, "preload")
-    return {"GPU_PROGRAMS": tests, "GPU_CHECK": os.path.join(tests, "gpu_check"), "MEMPROF_LIB": os.path.join(preload, "libmemprof.so"),
+    return {"BUILD": build, "GPU_PROGRAMS": tests, "GPU_CHECK": os.path.join(tests, "gpu_check"), "MEMPROF_LIB": os.path.join(preload, "libmemprof.so"),
             "MEMPROF_COMPANION": os.path.join(preload, "libmemprof-cuda.so"), "MEMPROF_REPORT": os.path.join(build, "postproc/memprof-report"),
             "GPU_INTERPOSER": os.path.join(tests, "libgpu_interposer.so"),
             "GPU_INTERPOSER_BY_HANDLE": os.path.join(tests, "libgpu_interposer_by_handle.so"), "GPU_CHAIN": os.path.join(tests, "libgpu_chain_c.so"),
@@ -95,9 +96,16 @@ def snapshot(env):
     yield check("snapshots", os.path.join(HERE, "check_snapshot.py"), os.path.dirname(os.path.dirname(env["MEMPROF_REPORT"])))
 
 
+def python(env):
+    tools = {"MEMPROF": os.path.join(env["BUILD"], "launcher/memprof"), "MEMPROF_SOURCE": os.path.join(HERE, "../..")}
+    for what in ("driver", "torch"):
+        yield check(f"limits, {what}", os.path.join(HERE, "test_limits.py"), what, **env, **tools)
+    yield check("limits, torch, expandable segments", os.path.join(HERE, "test_limits.py"), "torch", **env, **tools, **EXPANDABLE)
+
+
 def main(build, *parts):
     env = environment(os.path.abspath(build))
-    results = [good for part in parts or ("driver", "account", "lookups", "listener", "torch", "snapshot") for good in globals()[part](env)]
+    results = [good for part in parts or ("driver", "account", "lookups", "listener", "torch", "snapshot", "python") for good in globals()[part](env)]
     print(f"{len(results)} checks, {results.count(False)} differ")
     sys.exit(not all(results))
 

@@ -283,14 +283,20 @@ RANGES = """
 """
 
 
-def recorded(script):
-    """Runs a script under memprof and returns its log and its output."""
+def record(script):
+    """Runs a script under memprof and returns its logs and its output."""
     path = os.path.join(mp.folder, "script.py")
     with open(path, "w", encoding="utf-8") as file:
         file.write(textwrap.dedent(script))
     done = mp.run([sys.executable, "-B", path], env={"PYTHONPATH": PACKAGE, "MEMPROF_REPORT": os.environ["MEMPROF_REPORT"]})
     mp.check("not a variable" not in done.err.decode(), done.err)
-    return done.logs.one(), done.out.decode()
+    return done.logs, done.out.decode()
+
+
+def recorded(script):
+    """Runs a script that starts no process under memprof and returns its log and its output."""
+    logs, out = record(script)
+    return logs.one(), out
 
 
 def test_ranges_hold_the_memory_of_their_code():
@@ -338,6 +344,109 @@ def test_range_refuses_functions_that_are_suspended():
             raise AssertionError(f"{function} was decorated")
 
 
+# ---- measurements
+
+MEASURED = """
+    import ctypes
+    import os
+    import threading
+    import memprof_report
+
+    MIB = 1 << 20
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = libc.realloc.restype = ctypes.c_void_p
+    libc.malloc.argtypes, libc.free.argtypes, libc.realloc.argtypes = [ctypes.c_size_t], [ctypes.c_void_p], [ctypes.c_void_p, ctypes.c_size_t]
+
+    def show(memory, heap="host/heap"):
+        print(memory.peak_bytes[heap] // MIB, memory.live_bytes[heap] // MIB)
+
+    old = libc.malloc(64 * MIB)
+    with memprof_report.measure() as memory:
+        libc.free(old)
+        first, second = libc.malloc(8 * MIB), libc.malloc(4 * MIB)
+        libc.free(first)
+        second = libc.realloc(second, 5 * MIB)
+    show(memory)
+    show(memory, "host")
+    with memprof_report.measure() as outer:
+        libc.free(second)
+        thread = threading.Thread(target=libc.malloc, args=[7 * MIB])
+        with memprof_report.measure() as inner:
+            thread.start()
+            thread.join()
+        kept = libc.malloc(3 * MIB)
+    show(inner)
+    show(outer)
+    with memprof_report.measure() as memory:
+        kept = libc.realloc(kept, 1 << 62) or kept      # fails
+        libc.free(kept)
+    print(sorted(memory.peak_bytes)[0], memory.live_bytes["host"] < 10000)
+    with memprof_report.measure() as parents:
+        pid = os.fork()
+        if not pid:
+            libc.malloc(16 * MIB)
+            try:
+                parents.__exit__()
+            except memprof_report.MemprofError as error:
+                print(error, flush=True)
+            with memprof_report.measure() as memory:
+                libc.malloc(2 * MIB)
+            show(memory)
+            os._exit(0)
+        os.waitpid(pid, 0)
+    print(parents.peak_bytes["host"] < MIB)
+    """
+
+
+def test_measurement_counts_what_was_allocated_in_it():
+    _, out = record(MEASURED)
+    mp.equal(out.splitlines(), ["12 5", "12 5", "7 7", "10 10", "host True", "there is no such measurement: it was ended, or this is a forked child",
+                                "2 2", "True"], "peak and live MiB")
+
+
+def test_measurement_is_that_of_the_log():
+    log, out = recorded("""
+        import memprof_report
+        kept = []
+        for step in range(30):
+            with memprof_report.range("step"), memprof_report.measure() as memory:
+                for i in range(step):
+                    kept.append(bytearray(1000 * i))
+                kept[:] = kept[step // 2:]
+            print(memory.peak_bytes["host/heap"], memory.heaps["host/heap"].allocations)
+        """)
+    measured = [tuple(map(int, line.split())) for line in out.splitlines()]
+    steps = open_log(log.path).steps(range="step", heap="host/heap")
+    mp.equal(len(steps), 30, "steps")
+    for step, (peak, allocations) in zip(steps, measured):
+        mp.within(step["allocations"] - allocations, 0, 12, f"{step}: allocations of the range outside of its measurement")
+        mp.check(peak >= step["peak_bytes"] - step["begin_bytes"] - 20000, f"{step}: peak of {peak} bytes")
+
+
+def test_memory_can_be_measured_only_in_a_recorded_process():
+    fails(memprof_report.measure().__enter__, "this process is not recorded", "memprof run")
+
+
+def test_ninth_measurement_is_refused():
+    _, out = recorded("""
+        from memprof_report import MemprofError
+        from memprof_report.measurement import Measurement
+        made = [Measurement() for _ in range(8)]
+        try:
+            Measurement()
+        except MemprofError as error:
+            print(error)
+        made.pop().end()
+        Measurement().end()
+        made[0].end()
+        try:
+            made[0].read()
+        except MemprofError as error:
+            print(error)
+        """)
+    mp.equal(out, "there are eight measurements already: end one of them\nthere is no such measurement: it was ended, or this is a forked child\n", "output")
+
+
 # ---- pytest
 
 TESTS = """
@@ -366,11 +475,11 @@ TESTS = """
 PLUGIN = ["-q", "-p", "memprof_report.pytest_plugin", "-p", "no:cacheprovider"]
 
 
-def pytest(*options, status=0, **more):
+def pytest(*options, status=0, tests=TESTS, **more):
     """Runs the tests and returns the output."""
     python = interpreter("pytest")
     with open(os.path.join(mp.folder, "test_some.py"), "w") as file:
-        file.write(textwrap.dedent(TESTS))
+        file.write(textwrap.dedent(tests))
     done = subprocess.run([python, "-m", "pytest", *PLUGIN, *options], cwd=mp.folder, env=environment(**more), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=mp.TIMEOUT)
     mp.equal(done.returncode, status, f"{done.stdout}: status")
@@ -428,6 +537,171 @@ def test_pytest_ends_with_the_status_of_the_tests():
     mp.check("unrecognized option '--nonsense'" in out and "memory of the tests" not in out, out)
     out = pytest("--memprof", status=4, MEMPROF="/nowhere/memprof")
     mp.check("MEMPROF=/nowhere/memprof is not a program" in out, out)
+
+
+LIMITED = """
+    import ctypes
+    import logging
+    import mmap
+    import threading
+    import warnings
+    import pytest
+
+    kept = []
+
+    @pytest.mark.limit_memory("10 MB")
+    def test_below():
+        bytearray(9 << 20)
+
+    @pytest.mark.limit_memory("10 MB")
+    def test_heap():
+        a, b, c = bytearray(8 << 20), bytearray(3 << 20), [bytearray(2000) for _ in range(500)]
+
+    @pytest.mark.limit_memory("10 MB")
+    def test_mapping():
+        mmap.mmap(-1, 11 << 20)
+
+    @pytest.mark.limit_memory("10 MB")
+    def test_thread():
+        thread = threading.Thread(target=lambda: bytearray(12 << 20))
+        thread.start()
+        thread.join()
+
+    @pytest.mark.limit_memory(gpu="1 MB")
+    def test_host_is_not_limited():
+        bytearray(12 << 20)
+
+    @pytest.mark.xfail
+    @pytest.mark.limit_memory("10 MB")
+    def test_expected():
+        bytearray(12 << 20)
+
+    @pytest.mark.limit_memory("1 MB")
+    def test_fails():
+        kept = bytearray(12 << 20)
+        assert not kept
+
+    @pytest.mark.limit_memory("10 MB")
+    def test_after_a_failure():
+        bytearray(9 << 20)
+
+    @pytest.mark.limit_leaks("1 MB")
+    def test_leak():
+        kept.append(bytearray(2 << 20))
+
+    @pytest.mark.limit_leaks("1 MB")
+    def test_leak_of_small_objects():
+        kept.append([str(n) * 5 for n in range(100_000)])
+
+    @pytest.mark.limit_leaks("1 MB")
+    def test_freed():
+        kept.append(bytearray(2 << 20))
+        del kept[-1]
+        small = [str(n) * 5 for n in range(300_000)]
+        kept.append(small[::10_000])       # keeps all arenas mapped
+
+    @pytest.fixture
+    def cleaned():
+        rows = []
+        yield rows
+        rows.clear()
+
+    @pytest.mark.limit_leaks("1 MB")
+    def test_freed_by_a_fixture(cleaned):
+        cleaned.append(bytearray(2 << 20))
+
+    @pytest.mark.limit_leaks("1 MB")
+    def test_output_is_no_leak(caplog):
+        caplog.set_level("INFO")
+        for n in range(200):
+            logging.info("x" * 10_000)
+            print("y" * 10_000)
+
+    @pytest.mark.limit_leaks("1 MB", warmups=1)
+    def test_cache_is_filled_before():
+        if not hasattr(test_cache_is_filled_before, "cache"):
+            test_cache_is_filled_before.cache = bytearray(2 << 20)
+"""
+
+
+def failures_of(out):
+    """Returns {test: lines} of the failures that pytest prints."""
+    found = re.split(r"^_+ (?:ERROR at teardown of )?(\w+) _+$", re.split(r"\n=+ short test summary", out)[0], flags=re.MULTILINE)
+    return {name: [line for line in text.splitlines() if line and not line.startswith("====")] for name, text in zip(found[1::2], found[2::2])}
+
+
+def test_pytest_limits_fail_the_tests_that_exceed_them():
+    needs("SQLITE")
+    out = pytest("--memprof", "--show-capture=no", status=1, tests=LIMITED)
+    mp.check("4 failed, 9 passed, 1 xfailed, 2 errors" in out, out)
+    failures = failures_of(out)
+    mp.equal(set(failures), {"test_heap", "test_mapping", "test_thread", "test_fails", "test_leak", "test_leak_of_small_objects"}, "failures")
+    del failures["test_fails"]
+    for name, lines in failures.items():
+        mp.within(len(lines), 2, 20, f"lines of {name}: {lines}")
+    mp.check(re.match(r"test_heap allocated up to 11.9\d MiB of host memory \(12,5[0-9,]+ bytes\), 1.9\d MiB more than its limit_memory of 10 MB$",
+                      failures["test_heap"][0]), failures["test_heap"])
+    for name, site in (("test_heap", "11.00 MiB in 2 blocks: test_heap (test_some.py:"), ("test_mapping", "11.00 MiB in 1 block: test_mapping (test_some.py:"),
+                       ("test_thread", "12.00 MiB in 1 block: test_thread.<locals>.<lambda> (test_some.py:"),
+                       ("test_leak", "2.00 MiB in 1 block: test_leak (test_some.py:"), ("test_leak_of_small_objects", "pymalloc arena")):
+        mp.check(site in failures[name][1], f"{site} is not the largest call site: {failures[name]}")
+    mp.check("test_leak did not free 2.00 MiB of host memory" in failures["test_leak"][0], failures["test_leak"])
+
+
+def test_pytest_markers_do_nothing_without_the_option():
+    out = pytest("-W", "error", "-k", "heap or leak", tests=LIMITED)
+    mp.check("passed" in out, out)
+
+
+def test_pytest_default_limit_is_that_of_tests_without_a_marker():
+    tests = """
+        import pytest
+
+        def test_large():
+            bytearray(6 << 20)
+
+        def test_small():
+            pass
+
+        @pytest.mark.limit_memory("8 MB")
+        def test_marked():
+            bytearray(6 << 20)
+        """
+    for options, ini in ((["--memprof", "--memprof-limit-memory=5 MB"], ""), ([], "[pytest]\nmemprof = true\nmemprof_limit_memory = 5 MB\n")):
+        with open(os.path.join(mp.folder, "pytest.ini"), "w") as file:
+            file.write(ini)
+        out = pytest(*options, status=1, tests=tests)
+        mp.equal((set(failures_of(out)), "1 failed, 2 passed" in out), ({"test_large"}, True), out)
+    os.remove(os.path.join(mp.folder, "pytest.ini"))
+    out = pytest("--memprof", "--memprof-limit-leaks=1 MB", tests=TESTS.replace("2 << 20", "2 << 10"))
+    mp.check("3 passed" in out, out)
+
+
+def test_pytest_names_mistakes_in_limits():
+    tests = """
+        import pytest
+
+        @pytest.mark.limit_memory(LIMIT)
+        def test_one():
+            pass
+        """
+    for limit, text in (("'10 XB'", "test_some.py::test_one: limit_memory: invalid size '10 XB': expected bytes, or a text such as '100 MB'"), ("", "no limit is given"),
+                        ("'1 MB', current_thread_only=True", "unexpected keyword argument 'current_thread_only'"), ("-1", "invalid size -1")):
+        out = pytest("--memprof", status=4, tests=tests.replace("LIMIT", limit))
+        mp.check(text in out and "passed" not in out, f"{limit}: {out}")
+    mp.check("need --memprof" in pytest("--memprof-limit-memory=1MB", status=4), "no error without --memprof")
+    mp.check("--memprof-limit-leaks: invalid size 'much'" in pytest("--memprof", "--memprof-limit-leaks=much", status=4), "no error for an invalid option")
+
+
+def test_pytest_names_what_limits_need():
+    out = pytest("--memprof", "--memprof-options=--host=large", status=4, tests=LIMITED)
+    mp.check("limits of host memory need all blocks of malloc: leave out the option --host" in out, out)
+    fake = os.path.join(mp.folder, "memprof")
+    with open(fake, "w") as file:
+        file.write('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+    os.chmod(fake, 0o755)
+    out = pytest("--memprof", status=4, tests=LIMITED, MEMPROF=fake)
+    mp.check("`memprof run` did not record this process" in out and "passed" not in out, out)
 
 
 def test_pytest_shows_the_test_that_was_killed():
