@@ -148,7 +148,13 @@ void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_acco
     for (int i = 0; i < MPF_RESIDENT_COUNT; i++)
         if (now.value[i] > limit) now.value[i] = 0; /* not known, or damage */
     for (int i = 0; i < MPR_RESIDENT_KINDS; i++) now.sum += now.value[i];
-    samples->resident_is_newest = now.sum > samples->resident.sum;
+    /* Page tables are not in the sum, and a sample may come before the first count of them. */
+    const struct mpr_resident *before = &samples->resident;
+    const bool more_tables =
+        now.page_tables != MPF_UNKNOWN &&
+        (before->page_tables == MPF_UNKNOWN || now.page_tables > before->page_tables);
+    samples->resident_is_newest =
+        now.sum > before->sum || (before->valid && now.sum == before->sum && more_tables);
     if (samples->resident_is_newest) samples->resident = now;
 }
 

@@ -57,7 +57,7 @@ struct mpr_sample_track {
 struct mpr_samples {
     struct mpr_sample_track source[MPR_SOURCES];
     struct mpr_peak_samples at_peak[MPR_HEAPS];
-    struct mpr_resident resident; /* the one with the largest sum */
+    struct mpr_resident resident; /* the one with the largest sum, then most page tables */
     bool resident_is_newest;      /* no SAMPLE_RESIDENT came after it */
 };
 

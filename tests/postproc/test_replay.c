@@ -217,6 +217,31 @@ static void the_largest_sample_of_resident_memory_keeps_its_file(void **state)
     mpr_replay_free(&replay);
 }
 
+static void rss(uint64_t time, uint64_t page_tables)
+{
+    const uint64_t value[MPF_RSS_COUNT] = { [MPF_RSS_PAGE_TABLES] = page_tables };
+    sample(time, MPF_OP_SAMPLE_RSS, 0, value, sizeof value);
+}
+
+static void equal_samples_of_resident_memory_keep_the_one_with_most_page_tables(void **state)
+{
+    (void)state;
+    begin();
+    resident(1000, 50, "first"); /* before page tables are known */
+    rss(1500, 4096);
+    resident(2000, 50, "second");
+    rss(2500, 8192);
+    resident(3000, 50, "third");
+    rss(3500, 4096);
+    resident(4000, 50, "fourth");
+    end();
+    const struct mpr_resident *r = &replay.samples.resident;
+    assert_int_equal(r->time, 3000);
+    assert_int_equal(r->page_tables, 8192);
+    assert_string_equal(r->file[MPF_RESIDENT_FILES].path, "third");
+    mpr_replay_free(&replay);
+}
+
 static void damaged_samples_of_resident_memory_are_bounded(void **state)
 {
     (void)state;
@@ -389,6 +414,7 @@ int main(void)
         cmocka_unit_test(size_classes_are_powers_of_two),
         cmocka_unit_test(samples_around_the_peak),
         cmocka_unit_test(the_largest_sample_of_resident_memory_keeps_its_file),
+        cmocka_unit_test(equal_samples_of_resident_memory_keep_the_one_with_most_page_tables),
         cmocka_unit_test(damaged_samples_of_resident_memory_are_bounded),
         cmocka_unit_test(resident_memory_of_large_mappings_has_owners),
         cmocka_unit_test(joined_mappings_without_parts_have_no_owner),
