@@ -35,7 +35,7 @@ UNIT = (r"unit_format_.*|test_(replay(_.*)?|levels|excerpts|large|blocks|gpu_.*|
 PROGRAMS = ("memprof-report", "make_log", "make_gpu_log", "make_stack_log", "make_own_log")
 # the unit tests of a file by the beginning of its name; the first match is used
 NEAREST = (("format/", "unit_format_.*"), ("postproc/replay/gpu", "test_gpu_.*"),
-           ("postproc/replay/backward", "test_gpu_.*"), ("postproc/replay/device_snapshots", "test_gpu_.*"),
+           ("postproc/replay/backward", "test_gpu_.*"),
            ("postproc/replay/estimates", "test_sites|test_gpu_owners"), ("postproc/replay/counted", "test_history"),
            ("postproc/replay/ranges", "test_traceme|test_replay(_.*)?"),
            *((f"postproc/replay/{name}", f"test_{name}") for name in ("blocks", "levels", "excerpts", "large", "alloc_free_matrix", "lifetime_histogram", "sites", "nvtx_heaps",

@@ -1,12 +1,18 @@
-/* Dispatches the events of device memory to the parts, one part a file. */
+/* Dispatches the events of device memory, and keeps its measured side: descriptions of devices,
+ * used bytes, and failures.
+ *
+ * Allocations that no event names (contexts, modules, graphs) are the growth of used bytes around
+ * the calls that cause it, less what was tracked meanwhile. */
 #include "gpu.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+#include "alloc_context.h"
+#include "amount.h"
 #include "backward.h"
-#include "device_snapshots.h"
 #include "mpf/header.h"
 #include "mpf/slot.h"
 
@@ -49,7 +55,7 @@ void mpr_gpu_free(struct mpr_gpu *g)
     free(g->oom);
 }
 
-/* ---- descriptions and levels */
+/* ---- descriptions */
 
 static void copy(char *out, size_t cap, const char *value)
 {
@@ -74,26 +80,342 @@ static void on_device(struct mpr_replay *r, const struct mpf_event *e)
     }
 }
 
-static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
 {
-    const uint64_t context = mpr_gpu_word(e, MPF_RETURN_A);
-    mpr_gpu_take_snapshots(r);
-    if (mpr_gpu_word(e, MPF_RETURN_CALL) == MPF_CALL_CONTEXT_GONE && context)
-        mpr_gpu_free_context(r, context);
-    mpr_hidden_return(r, t, e);
+    return r->gpu.device[device].seen ||
+           r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
 }
 
-static void on_torch_level(struct mpr_replay *r, const struct mpf_event *e)
+/* ---- used bytes: differences between measured and expected bytes */
+
+/* An allocation is recorded after the driver has returned, so a measurement by another thread may
+ * already include it, or no longer include a block that is being freed. Then the residual has about
+ * that size, and the change is attributed to the measurement. */
+void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
 {
-    struct mpr_gpu_device *d = &r->gpu.device[mpf_heap_device(e->heap)];
-    d->torch_reserved = e->addr;
-    if (e->addr > d->torch_reserved_peak) d->torch_reserved_peak = e->addr;
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t residual = change < 0 ? mpr_signed_sub(0, d->residual) : d->residual,
+                  size = change < 0 ? mpr_signed_sub(0, change) : change;
+    if (size == 0 || residual < size - size / 16 || r->now - d->residual_time > MPR_IN_FLIGHT_NS)
+        return;
+    d->tracked_then += (uint64_t)change;
+    d->residual = mpr_signed_sub(d->residual, change);
+}
+
+/* A measurement that only confirms the peak does not move it to an instant with less tracked
+ * memory: another process may still map memory that is freed here (NCCL's peers), and it is
+ * explained better while it belongs to this process. */
+static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
+{
+    const int64_t large = INT64_C(256) << 20;
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    mpr_gpu_take_snapshots(r);
+    const int64_t difference =
+        d->used == MPF_UNKNOWN ? 0 : mpr_signed_difference(mpr_gpu_used(r, device), used);
+    /* The driver takes longer for a large allocation than from one measurement to the next, so the
+     * residuals of several measurements may belong to one. */
+    const bool goes_on = r->now - d->residual_time <= MPR_IN_FLIGHT_NS && d->residual >= large;
+    if (!goes_on || difference) {
+        d->residual = goes_on ? mpr_signed_add(d->residual, difference) : difference;
+        d->residual_time = r->now;
+    }
+    d->used = used;
+    d->tracked_then = mpr_gpu_tracked(r, device);
+    mpr_gpu_note_peak(r, device, true);
+}
+
+/* ---- growth around calls */
+
+static int part_of(struct mpr_gpu_device *d, uint64_t call)
+{
+    switch (call) {
+    case MPF_CALL_CONTEXT:
+    case MPF_CALL_CONTEXT_GONE: return MPR_PART_CONTEXT;
+    case MPF_CALL_LIMIT: d->limit_raised = true; return MPR_PART_LOCAL;
+    case MPF_CALL_LOCAL: return MPR_PART_LOCAL;
+    case MPF_CALL_LAUNCH: {
+        const bool limit = d->limit_raised;
+        d->limit_raised = false;
+        return limit ? MPR_PART_LOCAL : MPR_PART_MODULES;
+    }
+    case MPF_CALL_MODULE:
+    case MPF_CALL_MODULE_GONE: return MPR_PART_MODULES;
+    case MPF_CALL_STREAM: return MPR_PART_STREAMS;
+    case MPF_CALL_POOL: return MPR_PART_POOLS;
+    default: return MPR_PART_GRAPHS;
+    }
+}
+
+static void on_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const unsigned device = mpf_heap_device(e->heap);
+    t->gpu.entered = e->size != MPF_SIZE_MAX;
+    t->gpu.enter.call = (uint32_t)e->addr;
+    t->gpu.enter.device = (uint8_t)device;
+    t->gpu.enter.used = e->size;
+    t->gpu.enter.tracked = mpr_gpu_tracked(r, device);
+    t->gpu.enter.serial = ++r->gpu.serial;
+}
+
+/* Returns the growth of used bytes beyond the tracked change since the entry, or since a call of
+ * another thread that returned meanwhile. */
+static int64_t hidden_growth(struct mpr_replay *r, struct mpr_thread *t, uint64_t used)
+{
+    struct mpr_gpu_device *d = &r->gpu.device[t->gpu.enter.device];
+    const bool overlapped = d->after.serial > t->gpu.enter.serial;
+    const uint64_t used_before = overlapped ? d->after.used : t->gpu.enter.used,
+                   tracked_before = overlapped ? d->after.tracked : t->gpu.enter.tracked,
+                   tracked = mpr_gpu_tracked(r, t->gpu.enter.device);
+    d->after.used = used;
+    d->after.tracked = tracked;
+    d->after.serial = ++r->gpu.serial;
+    return mpr_signed_sub(mpr_signed_difference(used_before, used),
+                          mpr_signed_difference(tracked_before, tracked));
+}
+
+static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t call = mpr_gpu_word(e, MPF_RETURN_CALL), context = mpr_gpu_word(e, MPF_RETURN_A);
+    const unsigned device = mpf_heap_device(e->heap);
+    mpr_gpu_take_snapshots(r);
+    if (call == MPF_CALL_CONTEXT_GONE && context) mpr_gpu_free_context(r, context);
+    const bool known = t->gpu.entered && e->addr != MPF_UNKNOWN && t->gpu.enter.device == device;
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t kernels = (int64_t)mpr_gpu_word(e, MPF_RETURN_A), /* local memory of kernels */
+        growth = call == MPF_CALL_LOCAL ? kernels
+                 : known                ? hidden_growth(r, t, e->addr)
+                                        : 0;
+    int64_t local = 0; /* the part of a launch's growth that is such memory */
+    if (call == MPF_CALL_LAUNCH && growth > 0 && kernels > 0)
+        local = kernels < growth ? kernels : growth;
+    t->gpu.entered = false;
+    int64_t *part = &d->part[part_of(d, call)];
+    *part = mpr_signed_add(*part, mpr_signed_sub(growth, local));
+    d->part[MPR_PART_LOCAL] = mpr_signed_add(d->part[MPR_PART_LOCAL], local);
+    if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
+    if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH)
+        mpr_graph_call(r, t, e, growth);
+}
+
+/* ---- the process's own bytes */
+
+static int64_t sum_of(const int64_t *part)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < MPR_PARTS; i++) sum = mpr_signed_add(sum, part[i]);
+    return sum;
+}
+
+/* Used bytes are those of all processes, so growth around a call may belong to another process.
+ * This process has at most its own measured bytes plus what was measured after that. */
+bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
+{
+    /* Own and used bytes are read one after the other and differ by some MiB. */
+    const int64_t slack = INT64_C(16) << 20;
+    const int64_t sum = sum_of(part), later = mpr_signed_sub(sum, d->parts_then),
+                  own = d->own_hidden > 0 ? d->own_hidden : 0,
+                  limit = mpr_signed_add(own, later > 0 ? later : 0);
+    int64_t excess = mpr_signed_sub(sum, limit);
+    if (!d->own_known || excess < slack) return false;
+    for (int i = 0; i < MPR_PARTS && excess > 0; i++) {
+        const int64_t cut = part[i] <= 0 ? 0 : part[i] < excess ? part[i] : excess;
+        part[i] -= cut;
+        excess -= cut;
+    }
+    return true;
+}
+
+static int64_t median_of_recent(const struct mpr_gpu_device *d)
+{
+    const int64_t a = d->own_recent[0], b = d->own_recent[1], c = d->own_recent[2],
+                  low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* A sample has the bytes of an allocation before its event, and no longer those of a block that is
+ * being freed.  If no sample followed, nothing changed since.  Otherwise the median of three
+ * samples has neither error.  Samples omit some MiB that belong to the process, so a small
+ * difference from the growth around its calls does not count. */
+uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
+{
+    const int64_t slack = INT64_C(16) << 20;
+    const struct mpr_gpu_device *d = &r->gpu.device[device];
+    const uint64_t tracked = mpr_gpu_tracked(r, device);
+    const bool quiet = d->own_known && r->now - d->own_time > MPR_IN_FLIGHT_NS;
+    int64_t part[MPR_PARTS], sampled;
+    memcpy(part, d->part, sizeof part);
+    mpr_hidden_cut(d, part);
+    int64_t hidden = sum_of(part);
+    if (quiet) sampled = mpr_signed_difference(tracked, d->own);
+    else {
+        const int64_t later = mpr_signed_sub(sum_of(d->part), d->parts_then);
+        sampled = mpr_signed_add(median_of_recent(d), later > 0 ? later : 0);
+    }
+    const bool known = quiet || d->own_samples >= MPR_OWN_SAMPLES;
+    if (known && (hidden > sampled + slack || (quiet && hidden < sampled - slack)))
+        hidden = sampled;
+    return tracked + (hidden > 0 ? (uint64_t)hidden : 0);
+}
+
+/* The driver refused memory while @used bytes of the device were in use. That figure is newer than
+ * the last sample. If they differ, nothing shows which process the difference belongs to. Without
+ * any sample the figure is ignored, because it could not be compared with an earlier instant. */
+static void measured_at_refusal(struct mpr_replay *r, unsigned device, uint64_t used)
+{
+    const int64_t slack = INT64_C(64) << 20;
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), used);
+    if (d->used == MPF_UNKNOWN) return;
+    if (change > slack || change < -slack) d->others = MPF_UNKNOWN;
+    measured(r, device, used);
+}
+
+/* A measurement by NVML. */
+static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
+{
+    const unsigned device = mpf_heap_device(e->heap);
+    const uint64_t used = mpr_gpu_word(e, MPF_GPU_USED), total = mpr_gpu_word(e, MPF_GPU_TOTAL),
+                   own = mpr_gpu_word(e, MPF_GPU_OWN),
+                   file_cache = mpr_gpu_word(e, MPF_GPU_FILE_CACHE);
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    mpr_gpu_take_snapshots(r);
+    if (total != MPF_UNKNOWN) d->total = total;
+    if (file_cache != MPF_UNKNOWN) d->file_cache = file_cache;
+    if (used == MPF_UNKNOWN) return;
+    if (own != MPF_UNKNOWN) {
+        const int64_t hidden = mpr_signed_difference(mpr_gpu_tracked(r, device), own);
+        if (!d->own_known || hidden > d->own_hidden) d->own_hidden = hidden;
+        d->own_known = true;
+        d->own = own;
+        d->own_time = r->now;
+        d->own_recent[d->own_samples++ % MPR_OWN_SAMPLES] = hidden;
+        d->parts_then = sum_of(d->part);
+        d->others = mpr_saturating_sub(used, own);
+    }
+    mpr_pools_limit(r, device, used);
+    measured(r, device, used);
+}
+
+/* ---- out-of-memory events
+ *
+ * A refusal of the driver counts as hard until the thread gets what it asked for. PyTorch empties
+ * its cache and asks again, and reports when it gives up. */
+
+static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
+                               const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    MPR_GROW(g->oom, g->ooms, g->oom_cap);
+    struct mpr_oom *o = &g->oom[g->ooms++];
+    *o = (struct mpr_oom){ .time = e->time,
+                           .bytes = e->addr,
+                           .free = MPF_UNKNOWN,
+                           .total = MPF_UNKNOWN,
+                           .thread = t->number,
+                           .heap = e->heap,
+                           .hard = true };
+    o->node = mpr_thread_inherited_path(r, t, &o->inherited);
+    o->library = mpr_sites_library(&r->sites, t->at.stack);
+    o->python = t->at.python;
+    o->torch = mpr_sites_for_torch(&r->sites, t->at.stack);
+    t->gpu.oom = g->ooms;
+    t->gpu.oom_past = false;
+    return o;
+}
+
+/* The newest of several attempts has the snapshot. If there are too many snapshots, the oldest
+ * failure that was recovered from loses its own, or else the oldest one. */
+static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
+{
+    struct mpr_gpu *g = &r->gpu;
+    if (!mpf_heap_is_gpu(o->heap)) return;
+    if (!o->snapshot.valid && g->snapshots == MPR_OOM_SNAPSHOTS) {
+        uint32_t i = 0;
+        while (i < g->snapshots && g->oom[g->with_snapshot[i]].hard) i++;
+        if (i == g->snapshots) i = 0;
+        mpr_device_snapshot_free(&g->oom[g->with_snapshot[i]].snapshot);
+        g->snapshots--;
+        memmove(&g->with_snapshot[i], &g->with_snapshot[i + 1],
+                (g->snapshots - i) * sizeof *g->with_snapshot);
+    }
+    if (!o->snapshot.valid) g->with_snapshot[g->snapshots++] = (uint32_t)(o - g->oom);
+    mpr_device_snapshot_begin(&o->snapshot, r, mpf_heap_device(o->heap), r->now);
+}
+
+/* PyTorch asks again after it has emptied its cache and before it makes anything else: the attempts
+ * are one failure. */
+static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    enum { OUT_OF_MEMORY = 2 };
+    struct mpr_heap *heap = &r->accounts.heap[e->heap];
+    if (mpr_gpu_word(e, MPF_FAIL_PROBE) == 1) return;
+    heap->failures++;
+    heap->used = true;
+    if (e->addr >= heap->largest.size)
+        heap->largest =
+            (struct mpr_failure){ e->time, e->addr, (unsigned)mpr_gpu_word(e, MPF_FAIL_RESULT) };
+    if (mpr_gpu_word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
+    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
+    if (!o || t->gpu.oom_past || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
+    const uint64_t before = o->attempts ? o->free : mpr_gpu_word(e, MPF_FAIL_FREE);
+    o->attempts++;
+    o->free = mpr_gpu_word(e, MPF_FAIL_FREE);
+    o->total = mpr_gpu_word(e, MPF_FAIL_TOTAL);
+    o->capturing = mpr_gpu_word(e, MPF_FAIL_CAPTURING) == 1;
+    if (o->free != MPF_UNKNOWN && o->free > before && o->free - before > o->flushed)
+        o->flushed = o->free - before;
+    if (mpf_heap_is_gpu(e->heap) && o->total != MPF_UNKNOWN && o->free <= o->total)
+        measured_at_refusal(r, mpf_heap_device(e->heap), o->total - o->free);
+    take_snapshot(r, o);
+}
+
+/* If the driver refused memory, that event comes first, with the size that PyTorch rounded up. */
+static void on_torch_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
+    o->torch = o->hard = true;
+    o->torch_allocated = mpr_gpu_word(e, MPF_TORCH_ALLOCATED);
+    o->torch_reserved = mpr_gpu_word(e, MPF_TORCH_RESERVED);
+    if (!o->attempts) take_snapshot(r, o);
+    o->time = e->time;
+    t->gpu.torch_oom = (uint32_t)(o - r->gpu.oom) + 1;
+    t->gpu.oom = 0;
+}
+
+void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
+                      bool torch)
+{
+    if (!t->gpu.oom) return;
+    struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
+    t->gpu.oom_past = true;
+    if (o->torch ? !torch : b->size < o->bytes) return;
+    o->hard = false;
+    t->gpu.oom = 0;
+}
+
+const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g)
+{
+    for (uint32_t i = g->ooms; i-- > 0;)
+        if (g->oom[i].hard && g->oom[i].snapshot.valid) return &g->oom[i];
+    return NULL;
+}
+
+/* PyTorch asks the driver for segments: 2 MiB for small blocks, 20 MiB for those below 10 MiB,
+ * multiples of 2 MiB above (c10/cuda/CUDACachingAllocator.cpp). */
+uint64_t mpr_oom_needed(const struct mpr_oom *oom)
+{
+    const uint64_t mib = 1 << 20, bytes = oom->bytes;
+    if (!oom->torch) return bytes;
+    if (bytes <= mib) return 2 * mib;
+    if (bytes < 10 * mib) return 20 * mib;
+    return (bytes + 2 * mib - 1) / (2 * mib) * (2 * mib);
 }
 
 /* ---- dispatch */
 
 static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
+    struct mpr_gpu_device *d = &r->gpu.device[mpf_heap_device(e->heap)];
     switch (e->op) {
     case MPF_OP_ALLOC: mpr_gpu_alloc(r, t, e); break;
     case MPF_OP_FREE: mpr_gpu_torch_free(r, e); break;
@@ -102,11 +424,11 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_FAIL: mpr_gpu_free_failed(r, t); break;
     case MPF_OP_GPU_DEVICE: on_device(r, e); break;
     case MPF_OP_GPU_CONTEXT: t->gpu.context = e->addr; break;
-    case MPF_OP_GPU_ENTER: mpr_hidden_enter(r, t, e); break;
+    case MPF_OP_GPU_ENTER: on_enter(r, t, e); break;
     case MPF_OP_GPU_RETURN: on_return(r, t, e); break;
-    case MPF_OP_GPU_FAIL: mpr_oom_driver(r, t, e); break;
+    case MPF_OP_GPU_FAIL: on_refusal(r, t, e); break;
     case MPF_OP_GPU_LEVEL: mpr_pool_level(r, t, e); break;
-    case MPF_OP_SAMPLE_GPU: mpr_hidden_sample(r, e); break;
+    case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
     case MPF_OP_HANDLE_NEW: mpr_handle_new(r, t, e); break;
     case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e->addr); break;
     case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
@@ -115,8 +437,11 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
         mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1));
         break;
     case MPF_OP_HANDLE_UNMAP: mpr_handle_unmap(r, e->addr, e->size); break;
-    case MPF_OP_TORCH_LEVEL: on_torch_level(r, e); break;
-    case MPF_OP_TORCH_OOM: mpr_oom_torch(r, t, e); break;
+    case MPF_OP_TORCH_LEVEL:
+        d->torch_reserved = e->addr;
+        if (e->addr > d->torch_reserved_peak) d->torch_reserved_peak = e->addr;
+        break;
+    case MPF_OP_TORCH_OOM: on_torch_oom(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE:
     case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE_END:

@@ -62,7 +62,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
  * pools. Logs before 1.11 have no event for pools that the driver trims. */
 void mpr_pools_limit(struct mpr_replay *r, unsigned device, uint64_t limit);
 
-/* ---- communicators of NCCL's blocks (gpu_comms.c) */
+/* ---- communicators of NCCL's blocks (gpu_blocks.c) */
 
 /* SCHEMA. */
 void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e);
@@ -91,7 +91,10 @@ void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
  */
 uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture);
 /* Returns true if a graph holds that memory at `time`. */
-bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time);
+static inline bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time)
+{
+    return mpr_graph_until(g, capture) > time;
+}
 
 /* ---- physical memory with handles, from cuMemCreate (gpu_handles.c) */
 
@@ -103,7 +106,7 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle);
 void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes);
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
 
-/* ---- used bytes, and memory that only measurements show (gpu_used.c) */
+/* ---- used bytes, and memory that only measurements show (gpu.c) */
 
 /* Returns true if the log has anything about the device. */
 bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device);
@@ -123,25 +126,13 @@ static inline uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
  */
 #define MPR_IN_FLIGHT_NS UINT64_C(100000000)
 void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change);
-/* GPU_ENTER; GPU_RETURN. */
-void mpr_hidden_enter(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_hidden_return(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* Cuts the parts of the device to what the process itself can have. Returns true if it did. */
 bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part);
 /* Returns the process's own bytes on the device: tracked and hidden ones. */
 uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device);
-/* The driver refused memory while `used` bytes of the device were in use. */
-void mpr_hidden_refused(struct mpr_replay *r, unsigned device, uint64_t used);
-/* SAMPLE_GPU: a measurement by NVML. */
-void mpr_hidden_sample(struct mpr_replay *r, const struct mpf_event *e);
 
-/* ---- out-of-memory events (gpu_ooms.c) */
+/* ---- out-of-memory events (gpu.c) */
 
-/* GPU_FAIL; TORCH_OOM. */
-void mpr_oom_driver(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_oom_torch(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* The thread has freed a driver block: after a refusal this is PyTorch that empties its cache. */
-void mpr_oom_freed(struct mpr_replay *r, const struct mpr_thread *t, uint64_t bytes);
 /* The thread has made a block. */
 void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
                       bool torch);
@@ -150,7 +141,7 @@ const struct mpr_oom *mpr_oom_newest(const struct mpr_gpu *g);
 /* Returns the bytes that the driver would have had to give: a segment if PyTorch asked. */
 uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 
-/* ---- snapshots (gpu_snapshot.c) */
+/* ---- snapshots (gpu_snapshots.c) */
 
 /* A snapshot is begun, told about each block that is removed or loses its address, and finished
  * after the last event. `take` does all at once. The caller frees the snapshot. */
@@ -161,12 +152,10 @@ void mpr_device_snapshot_finish(struct mpr_device_snapshot *p, const struct mpr_
 void mpr_device_snapshot_take(struct mpr_device_snapshot *p, const struct mpr_replay *r,
                               unsigned device, uint64_t time);
 void mpr_device_snapshot_free(struct mpr_device_snapshot *p);
-/* Sorts blocks by birth and keeps one entry for each block. Returns how many it kept. */
-size_t mpr_device_snapshot_unique(struct mpr_gpu_block *removed, size_t count);
 /* Adds the range to `ever`, the address ranges that were ever unmapped. */
 void mpr_device_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uint64_t to);
 
-/* ---- when snapshots are taken: peaks, windows and the selected instant (gpu_peaks.c) */
+/* ---- when snapshots are taken: peaks, windows and the selected instant */
 
 /* The used bytes may be a new maximum. @measured: only a measurement changed. If less is tracked
  * than at the maximum so far, a slightly larger measurement does not count. */
@@ -184,5 +173,43 @@ void mpr_gpu_instant_end(struct mpr_replay *r);
 void mpr_gpu_close_windows(struct mpr_replay *r);
 /* Call after the last event. */
 void mpr_gpu_finish(struct mpr_replay *r);
+
+/* ---- snapshots at instants that are spread over the run
+ *
+ * Each is taken just before an event of a device, after nothing has changed for a while.
+ *
+ * Their number is limited, however long the run is. If there are too many, those are dropped that
+ * are closer to the previous one than evenly spread ones would be. Some are kept whatever their
+ * distance: the instants at which PyTorch held most of a device, and requested ones, at most a
+ * quarter of all. A snapshot keeps copies of blocks that are removed after it, so memory grows with
+ * the live blocks at the kept instants. */
+
+/* @limit: number of instants that are kept, even. @from, @to: ns, both included. */
+struct mpr_device_snapshots *mpr_device_snapshots_new(size_t limit, uint64_t from, uint64_t to);
+void mpr_device_snapshots_free(struct mpr_device_snapshots *instants);
+
+/* Call before an event of a device. */
+void mpr_device_snapshots_before_event(struct mpr_device_snapshots *instants,
+                                       const struct mpr_replay *r);
+/* A block is removed or loses its address. */
+void mpr_device_snapshots_keep(struct mpr_device_snapshots *instants,
+                               const struct mpr_gpu_block *b);
+/* Requests the state after the current event, if it lasts for a while. */
+void mpr_device_snapshots_request(struct mpr_device_snapshots *instants);
+/* Call after the last event. */
+void mpr_device_snapshots_finish(struct mpr_device_snapshots *instants, const struct mpr_replay *r);
+
+/* Returns how many there are, in order of time: at most `limit`, plus one, plus one for each
+ * device. */
+size_t mpr_device_snapshots_count(const struct mpr_device_snapshots *instants);
+/* Returns true if it is kept whatever its distance. */
+bool mpr_device_snapshots_is_kept(const struct mpr_device_snapshots *instants, size_t index);
+/* Returns since when (ns) the devices were in that state. */
+uint64_t mpr_device_snapshots_since(const struct mpr_device_snapshots *instants, size_t index);
+/* Returns a device's snapshot, gathered after the last event. The caller frees it. It is not valid
+ * if the device was not used yet. */
+struct mpr_device_snapshot mpr_device_snapshots_get(const struct mpr_device_snapshots *instants,
+                                                    size_t index, unsigned device,
+                                                    const struct mpr_replay *r);
 
 #endif

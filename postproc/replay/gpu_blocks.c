@@ -1,5 +1,5 @@
 /* Blocks of device memory, of the driver and of PyTorch, and stream-ordered pools: their tables and
- * their bytes in the accounts. */
+ * their bytes in the accounts; and which of NCCL's communicators a block belongs to. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "bisect.h"
 #include "block_observers.h"
 #include "gpu.h"
+#include "mpf/slot.h"
 
 /* ---- the table */
 
@@ -60,15 +61,10 @@ uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
     return mpr_alloc_context_key(r, &context);
 }
 
-static uint32_t cell_of(struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    const struct mpr_alloc_context context = context_of(r, b);
-    return mpr_alloc_context_cell(r, &context, b->heap);
-}
-
 void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
-    b->cell = cell_of(r, b);
+    const struct mpr_alloc_context context = context_of(r, b);
+    b->cell = mpr_alloc_context_cell(r, &context, b->heap);
     if (b->weighed) mpr_estimates_add(&r->estimates, &r->accounts, b->cell, b->size);
     mpr_accounts_add(&r->accounts, b->cell, b->size, r->now);
     mpr_observe_counted(r, b->heap, b->birth, b->size, b->cell);
@@ -211,7 +207,8 @@ void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t)
     t->gpu.freeing = false;
     if (t->gpu.freed.addr) {
         free_block(r, &t->gpu.freed);
-        mpr_oom_freed(r, t, t->gpu.freed.size);
+        /* After a refusal PyTorch empties its cache. */
+        if (t->gpu.oom && !t->gpu.oom_past) r->gpu.oom[t->gpu.oom - 1].flushed += t->gpu.freed.size;
     } else r->accounts.heap[t->gpu.freed.heap].unmatched++;
 }
 
@@ -227,13 +224,6 @@ void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 
 /* ---- the end of a context */
 
-/* Returns true if the address is in one of the segments, which are sorted by address. */
-static bool is_inside(const struct mpr_gpu_block *segment, size_t count, uint64_t addr)
-{
-    const size_t low = MPR_COUNT_FIRST(i, count, segment[i].addr <= addr);
-    return low && addr - segment[low - 1].addr < segment[low - 1].size;
-}
-
 /* PyTorch's blocks are freed together with the segments that they are in. The loops run backwards,
  * because the last block of a table moves to the place of a removed one. */
 void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
@@ -246,9 +236,12 @@ void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
             mpr_gpu_blocks_take(driver, driver->at[i].addr, &freed[count++]);
     qsort(freed, count, sizeof *freed, mpr_gpu_block_by_address);
     const size_t segments = count;
-    for (size_t i = torch->live; i-- > 0;)
-        if (is_inside(freed, segments, torch->at[i].addr))
-            mpr_gpu_blocks_take(torch, torch->at[i].addr, &freed[count++]);
+    for (size_t i = torch->live; i-- > 0;) {
+        const uint64_t addr = torch->at[i].addr;
+        const size_t low = MPR_COUNT_FIRST(k, segments, freed[k].addr <= addr);
+        if (low && addr - freed[low - 1].addr < freed[low - 1].size)
+            mpr_gpu_blocks_take(torch, addr, &freed[count++]);
+    }
     qsort(freed + segments, count - segments, sizeof *freed, mpr_gpu_block_by_address);
     for (size_t i = 0; i < count; i++) free_block(r, &freed[i]);
     r->gpu.context_blocks += segments;
@@ -282,7 +275,8 @@ static void change_bytes(struct mpr_gpu *g, struct mpr_pool *p, uint64_t change)
  * blocks does not depend on the grouping. */
 static void grow(struct mpr_replay *r, struct mpr_pool *p, const struct mpr_gpu_block *b)
 {
-    const uint32_t cell = cell_of(r, b), site = b->backward_site;
+    const struct mpr_alloc_context context = context_of(r, b);
+    const uint32_t cell = mpr_alloc_context_cell(r, &context, b->heap), site = b->backward_site;
     struct mpr_pool_part *newest = p->parts ? &p->part[p->parts - 1] : NULL;
     if (r->flows) mpr_alloc_free_matrix_drop_heap(r->flows, p->heap);
     if (!newest || newest->cell != cell || newest->node != b->node || newest->site != site) {
@@ -341,4 +335,119 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     r->accounts.heap[e->heap].used = true;
     mpr_gpu_explain(r, mpf_heap_device(e->heap), change);
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
+}
+
+/* ---- NCCL's communicators: NCCL's NVTX ranges name the one at work */
+
+/* The payloads' types that are used here have 4 bytes for int and unsigned, 8 for u64 (NVTX's
+ * numbers 5, 6 and 18). */
+void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
+{
+    struct mpr_schema schema = { e->addr, -1, -1, -1 };
+    const uint8_t *p = e->data, *end = e->data + e->size;
+    uint64_t place[2]; /* the second one is the offset */
+    while ((size_t)(end - p) > sizeof place) {
+        memcpy(place, p, sizeof place);
+        p += sizeof place;
+        const uint8_t *zero = memchr(p, 0, (size_t)(end - p));
+        if (!zero) break;
+        const char *name = (const char *)p;
+        p = zero + 1;
+        if (place[1] >= MPF_DATA_MAX) continue;
+        if (!strcmp(name, "NCCL communicator ID")) schema.comm = (int)place[1];
+        else if (!strcmp(name, "No. of ranks")) schema.ranks = (int)place[1];
+        else if (!strcmp(name, "Rank")) schema.rank = (int)place[1];
+    }
+    if (schema.comm < 0) return;
+    MPR_GROW(c->schema, c->schemas, c->schema_cap);
+    c->schema[c->schemas++] = schema;
+    mpr_index_set(&c->newest, schema.id, c->schemas);
+}
+
+static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)
+{
+    uint64_t v = 0;
+    if (offset < 0 || (size_t)offset + bytes > e->size) return UINT64_MAX;
+    memcpy(&v, e->data + offset, bytes);
+    return v;
+}
+
+/* Returns the number of the communicator that a RANGE_DATA names, 0 if it names none. @name: of its
+ * range. */
+static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, uint32_t name)
+{
+    const uint32_t schema = mpr_index_get(&c->newest, e->addr);
+    const struct mpr_schema *s = schema ? &c->schema[schema - 1] : NULL;
+    const uint64_t id = s ? field(e, s->comm, sizeof id) : UINT64_MAX;
+    if (id == UINT64_MAX) return 0;
+    uint32_t number = mpr_index_get(&c->number, id);
+    if (!number) {
+        MPR_GROW(c->comm, c->count, c->cap);
+        c->comm[c->count] =
+            (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = e->time };
+        mpr_index_set(&c->number, id, number = ++c->count);
+    }
+    struct mpr_comm *comm = &c->comm[number - 1];
+    if (s->ranks >= 0) {
+        comm->ranks = field(e, s->ranks, 4);
+        comm->rank = field(e, s->rank, 4);
+    } else if (!comm->first_use) comm->first_use = name;
+    return number;
+}
+
+void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
+{
+    if (!b->comm_guessed || b->comm == comm) return;
+    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_remove(r, b);
+    b->comm = comm;
+    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_add(r, b);
+}
+
+void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
+{
+    struct mpr_gpu *g = &r->gpu;
+    if (!b->comm_guessed) return;
+    MPR_GROW(g->guess, g->guesses, g->guess_cap);
+    g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
+}
+
+/* The pop of a communicator's init names the communicator: everything that NCCL allocated since its
+ * push belongs to it. */
+static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_gpu *g = &r->gpu;
+    const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0,
+                   comm = comm_of_payload(&g->comms, e, name);
+    if (!comm || (!t->gpu.popped && !t->depth)) return;
+    g->comm = comm;
+    if (!t->gpu.popped) {
+        t->gpu.comm = comm;
+        return;
+    }
+    for (; g->guesses && g->guess[g->guesses - 1].time >= t->gpu.nccl_since; g->guesses--) {
+        const struct mpr_guess *guess = &g->guess[g->guesses - 1];
+        struct mpr_gpu_block *b = guess->object ? &g->object[guess->object - 1].block
+                                                : mpr_gpu_blocks_find(&g->driver, guess->addr);
+        const bool live = b && (!guess->object || g->object[guess->object - 1].live);
+        if (!live || b->time != guess->time) continue;
+        mpr_gpu_suppose(r, b, comm);
+        b->comm_guessed = false;
+    }
+}
+
+void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint32_t domain = (uint32_t)(e->addr >> 32);
+    if (e->op == MPF_OP_RANGE_DATA) on_payload(r, t, e);
+    if (e->op > MPF_OP_MARK) return;
+    t->gpu.popped = e->op == MPF_OP_POP;
+    if (e->op == MPF_OP_PUSH && !domain) mpr_threads_carry(&r->threads, t);
+    else if (!strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4)) {
+        if (e->op == MPF_OP_PUSH && !t->gpu.nccl_open++) t->gpu.nccl_since = e->time;
+        if (e->op == MPF_OP_POP) {
+            t->gpu.comm = 0;
+            t->gpu.nccl_open -= t->gpu.nccl_open > 0;
+        }
+    }
+    if (t->forward && e->op <= MPF_OP_POP) mpr_forward_range(r, t);
 }

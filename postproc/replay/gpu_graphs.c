@@ -4,7 +4,6 @@
 #include "alloc.h"
 #include "alloc_context.h"
 #include "amount.h"
-#include "device_snapshots.h"
 #include "gpu.h"
 #include "hash.h"
 
@@ -81,6 +80,7 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
 
 /* ---- blocks of a capture */
 
+/* Counts the segment in the capture, unless it belongs to one. */
 static void adopt(struct mpr_gpu *g, struct mpr_gpu_block *segment, uint32_t capture)
 {
     if (segment->capture || mpf_heap_code(segment->heap) != MPF_HEAP_DEVICE) return;
@@ -145,30 +145,26 @@ uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture)
     return s->holding ? UINT64_MAX : s->until;
 }
 
-bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, uint64_t time)
-{
-    return mpr_graph_until(g, capture) > time;
-}
-
 /* ---- executable graphs */
 
 static void instantiate(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                         int64_t growth)
 {
     struct mpr_gpu *g = &r->gpu;
+    const uint64_t exec = mpr_gpu_word(e, MPF_RETURN_A);
     MPR_GROW(g->graph, g->graphs, g->graph_cap);
     g->graph[g->graphs++] = (struct mpr_graph){
         .time = e->time,
-        .exec = mpr_gpu_word(e, MPF_RETURN_A),
+        .exec = exec,
         .nodes = mpr_gpu_word(e, MPF_RETURN_C),
         .instantiated = growth,
         .thread = t->number,
         .node = mpr_thread_inherited_path(r, t, NULL),
         .capture = t->gpu.capture ? t->gpu.capture : t->gpu.last_capture,
         .device = (uint8_t)mpf_heap_device(e->heap),
-        .older = mpr_index_get(&g->executable, mpr_gpu_word(e, MPF_RETURN_A)),
+        .older = mpr_index_get(&g->executable, exec),
     };
-    mpr_index_set(&g->executable, mpr_gpu_word(e, MPF_RETURN_A), g->graphs);
+    mpr_index_set(&g->executable, exec, g->graphs);
     if (g->instants) mpr_device_snapshots_request(g->instants);
     if (t->gpu.capture) g->capture[t->gpu.capture - 1].instantiated = true;
     t->gpu.last_capture = 0;

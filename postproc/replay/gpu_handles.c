@@ -31,7 +31,7 @@ static void set_handle(struct mpr_gpu *g, struct mpr_handle_object *o, uint64_t 
     if (o->refs) mpr_index_set(&g->handles, handle, number_of(g, o));
 }
 
-/* Allows the object's place to be reused, once nothing refers to it. */
+/* Allows the object's place to be reused once nothing refers to it. */
 static void recycle(struct mpr_gpu *g, struct mpr_handle_object *o)
 {
     if (o->live || o->owed) return;
@@ -93,19 +93,6 @@ static void expect_drops(struct mpr_replay *r, uint64_t handle)
     release_if_unused(r, o);
 }
 
-/* Takes a drop for one that is owed. Returns false if none is. */
-static bool drop_owed_reference(struct mpr_gpu *g, uint64_t handle)
-{
-    const uint32_t number = mpr_index_get(&g->owed, handle);
-    if (!number) return false;
-    struct mpr_handle_object *o = &g->object[number - 1];
-    if (!--o->owed) {
-        mpr_index_set(&g->owed, handle, o->next_owed);
-        recycle(g, o);
-    }
-    return true;
-}
-
 void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     expect_drops(r, e->addr);
@@ -139,9 +126,16 @@ void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
+    const uint32_t owing = mpr_index_get(&g->owed, handle);
     mpr_gpu_take_snapshots(r);
-    struct mpr_handle_object *o = drop_owed_reference(g, handle) ? NULL : find(g, handle);
+    struct mpr_handle_object *o = owing ? &g->object[owing - 1] : find(g, handle);
     if (!o) return;
+    if (owing) { /* this is the drop that was expected */
+        if (--o->owed) return;
+        mpr_index_set(&g->owed, handle, o->next_owed);
+        recycle(g, o);
+        return;
+    }
     if (!--o->refs) set_handle(g, o, handle);
     release_if_unused(r, o);
 }

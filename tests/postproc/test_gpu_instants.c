@@ -1,6 +1,5 @@
 /* Snapshots at instants that are spread over a run are the same as those of a replay up to each
  * instant. There are never more than requested, and some are always kept. */
-#include "device_snapshots.h"
 #include "gpu.h"
 #include "gpu_test.h"
 

@@ -8,7 +8,6 @@
 #include "alloc.h"
 #include "amount.h"
 #include "basename.h"
-#include "device_snapshots.h"
 #include "gpu.h"
 #include "labels.h"
 #include "mpf/sample.h"

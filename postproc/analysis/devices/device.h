@@ -163,7 +163,7 @@ struct mpr_device_account {
     size_t parts;
 };
 
-/* Returns the accounts of a log that was read with instants (device_snapshots.h), peaks and
+/* Returns the accounts of a log that was read with instants (gpu.h), peaks and
  * out-of-memory events only in [from, to], ns.  @kept: also gets the segments at the instants, or
  * NULL. */
 struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,

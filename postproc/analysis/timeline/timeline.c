@@ -5,7 +5,6 @@
 #include "alloc.h"
 #include "alloc_context.h"
 #include "amount.h"
-#include "device_snapshots.h"
 #include "gpu.h"
 #include "labels.h"
 #include "steps.h"
