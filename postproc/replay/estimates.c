@@ -34,30 +34,13 @@ static bool is_sample(const struct mpr_sampling *s, uint64_t size)
     return size && size < s->below;
 }
 
-static double probability(const struct mpr_sampling *s, uint64_t size)
-{
-    return is_sample(s, size) ? -expm1(-(double)size / s->mean) : 1;
-}
-
-static struct mpr_represented more_of(const struct mpr_sampling *s, uint64_t size)
-{
-    const double p = probability(s, size);
-    if (p == 1) return (struct mpr_represented){ 0, 0 };
-    return (struct mpr_represented){
-        mpr_signed_sub(llround((double)size / p), mpr_saturating_signed(size)), 1 / p - 1
-    };
-}
-
-static double variance_of(const struct mpr_sampling *s, uint64_t size)
-{
-    const double p = probability(s, size), bytes = (double)size / p;
-    return bytes * bytes * (1 - p);
-}
-
 struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t size)
 {
-    const struct mpr_represented more = more_of(s, size);
-    return (struct mpr_weight){ (double)more.bytes, more.blocks, variance_of(s, size) };
+    const double p = is_sample(s, size) ? -expm1(-(double)size / s->mean) : 1,
+                 bytes = (double)size / p;
+    if (p == 1) return (struct mpr_weight){ 0 };
+    const int64_t more = mpr_signed_sub(llround(bytes), mpr_saturating_signed(size));
+    return (struct mpr_weight){ (double)more, 1 / p - 1, bytes * bytes * (1 - p) };
 }
 
 /* Returns the cell's estimate, after saving its state at the peak. */
@@ -77,61 +60,36 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e,
     return c;
 }
 
-static void note(struct mpr_estimates *e, uint32_t cell, int sign, double bytes, double variance)
+uint64_t mpr_estimates_change(struct mpr_estimates *e, const struct mpr_accounts *accounts,
+                              uint32_t cell, uint64_t size, int sign)
 {
-    e->newest =
-        (struct mpr_estimate_change){ cell, sign, { .bytes = bytes, .variance = variance } };
-    e->changes++;
-}
-
-void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
-                       uint64_t size)
-{
-    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts->cell[cell].heap);
+    const uint8_t heap = accounts->cell[cell].heap;
+    const bool only_samples = heap == MPF_HEAP_PYTHON;
+    const struct mpr_sampling *s = mpr_estimates_sampling(e, heap);
+    const struct mpr_weight more = mpr_estimates_weight(s, size);
+    const int64_t bytes = sign * (int64_t)more.bytes;
+    const bool sampled = only_samples || is_sample(s, size);
     struct mpr_estimate *c = before_change(e, accounts, cell);
-    const struct mpr_represented more = more_of(s, size);
-    c->now.bytes = mpr_signed_add(c->now.bytes, more.bytes);
-    c->now.blocks += more.blocks;
-    c->allocations += more.blocks;
-    c->came += variance_of(s, size);
-    c->samples += is_sample(s, size);
-    c->live += is_sample(s, size);
-    note(e, cell, 1, (double)more.bytes, variance_of(s, size));
-    const uint64_t bytes = accounts->cell[cell].bytes + size + (uint64_t)c->now.bytes;
-    if (bytes > c->own_peak) c->own_peak = bytes;
-    if (accounts->own_peaks) mpr_own_peaks_estimate(accounts->own_peaks, cell, size, more.bytes);
-}
-
-void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *accounts,
-                          uint32_t cell, uint64_t size)
-{
-    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts->cell[cell].heap);
-    struct mpr_estimate *c = before_change(e, accounts, cell);
-    const struct mpr_represented more = more_of(s, size);
-    c->now.bytes = mpr_signed_sub(c->now.bytes, more.bytes);
-    c->now.blocks -= more.blocks;
-    c->went += variance_of(s, size);
-    c->live -= is_sample(s, size);
-    note(e, cell, -1, (double)more.bytes, variance_of(s, size));
-    if (accounts->own_peaks)
-        mpr_own_peaks_estimate(accounts->own_peaks, cell, 0, mpr_signed_sub(0, more.bytes));
-}
-
-uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
-                                   uint32_t cell, uint64_t size, int sign)
-{
-    const struct mpr_sampling *s = mpr_estimates_sampling(e, accounts->cell[cell].heap);
-    struct mpr_estimate *c = before_change(e, accounts, cell);
-    const struct mpr_represented more = more_of(s, size);
     c->now.blocks += sign * more.blocks;
-    c->live += (uint64_t)sign;
+    c->live += (uint64_t)(sign * sampled);
+    *(sign > 0 ? &c->came : &c->went) += more.variance;
     if (sign > 0) {
         c->allocations += more.blocks;
-        c->samples++;
+        c->samples += sampled;
     }
-    *(sign > 0 ? &c->came : &c->went) += variance_of(s, size);
-    note(e, cell, sign, 0, variance_of(s, size));
-    return size + (uint64_t)more.bytes;
+    e->newest = (struct mpr_estimate_change){
+        cell, sign, { .bytes = only_samples ? 0 : more.bytes, .variance = more.variance }
+    };
+    e->changes++;
+    if (only_samples) return size + (uint64_t)more.bytes;
+    c->now.bytes = mpr_signed_add(c->now.bytes, bytes);
+    if (sign > 0) {
+        const uint64_t all = accounts->cell[cell].bytes + size + (uint64_t)c->now.bytes;
+        if (all > c->own_peak) c->own_peak = all;
+    }
+    if (accounts->own_peaks)
+        mpr_own_peaks_estimate(accounts->own_peaks, cell, sign > 0 ? size : 0, bytes);
+    return size;
 }
 
 void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *accounts,

@@ -59,15 +59,11 @@ struct mpr_estimates {
 };
 
 void mpr_estimates_free(struct mpr_estimates *e);
-/* A sampled block is added to the cell, or removed. Call before the accounts change. */
-void mpr_estimates_add(struct mpr_estimates *e, const struct mpr_accounts *accounts, uint32_t cell,
-                       uint64_t size);
-void mpr_estimates_remove(struct mpr_estimates *e, const struct mpr_accounts *accounts,
-                          uint32_t cell, uint64_t size);
-/* Likewise (@sign: 1 or -1) if only samples are recorded, so that the accounts do not have the
- * others: returns the bytes that the block represents, including its own. */
-uint64_t mpr_estimates_change_only(struct mpr_estimates *e, const struct mpr_accounts *accounts,
-                                   uint32_t cell, uint64_t size, int sign);
+/* A sampled block is added to the cell (@sign: 1) or removed (-1). Call before the accounts change.
+ * Returns its bytes in the accounts: of host/python only samples are recorded, so that the accounts
+ * do not have the others, and a block counts with the bytes that it represents. */
+uint64_t mpr_estimates_change(struct mpr_estimates *e, const struct mpr_accounts *accounts,
+                              uint32_t cell, uint64_t size, int sign);
 /* Applies a past change again, to a copy of the accounts. */
 void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *accounts,
                           uint32_t cell, const struct mpr_weight *weight, int sign);

@@ -146,26 +146,19 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *acco
 
 /* ---- from an excerpt to a series: its changes are applied again, to a copy of the accounts */
 
-/* Returns the estimate of a cell when the excerpt's vector is known. */
-static struct mpr_excerpt_estimate estimate_of(const struct mpr_excerpt *excerpt,
-                                               const struct mpr_accounts *accounts,
-                                               const struct mpr_estimates *e, uint32_t cell)
-{
-    uint64_t samples;
-    if (excerpt->bytes)
-        return cell < excerpt->cells ? excerpt->estimate[cell] : (struct mpr_excerpt_estimate){ 0 };
-    return (struct mpr_excerpt_estimate){ mpr_estimates_at_peak(e, accounts, cell, &samples).bytes,
-                                          mpr_estimates_variance(e, accounts, cell) };
-}
-
 /* Sets the estimates of the heap's cells to those before the excerpt's first change. */
 static void rewind_estimates(struct mpr_estimates *own, const struct mpr_excerpt *excerpt,
                              const struct mpr_accounts *accounts, const struct mpr_estimates *e,
                              uint8_t heap)
 {
     for (uint32_t i = 0; i < accounts->cells; i++) {
+        uint64_t samples;
+        struct mpr_excerpt_estimate known = { 0 }; /* when the excerpt's vector is known */
         if (accounts->cell[i].heap != heap) continue;
-        const struct mpr_excerpt_estimate known = estimate_of(excerpt, accounts, e, i);
+        if (!excerpt->bytes) {
+            known.bytes = mpr_estimates_at_peak(e, accounts, i, &samples).bytes;
+            known.variance = mpr_estimates_variance(e, accounts, i);
+        } else if (i < excerpt->cells) known = excerpt->estimate[i];
         own->cell[i].now.bytes = known.bytes;
         own->cell[i].came = known.variance;
     }

@@ -65,7 +65,7 @@ void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
     const struct mpr_alloc_context context = context_of(r, b);
     b->cell = mpr_alloc_context_cell(r, &context, b->heap);
-    if (b->weighed) mpr_estimates_add(&r->estimates, &r->accounts, b->cell, b->size);
+    if (b->weighed) mpr_estimates_change(&r->estimates, &r->accounts, b->cell, b->size, 1);
     mpr_accounts_add(&r->accounts, b->cell, b->size, r->now);
     mpr_observe_counted(r, b->heap, b->birth, b->size, b->cell);
     if (b->inherited) r->accounts.cell[b->cell].inherited += b->size;
@@ -74,7 +74,7 @@ void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
 void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b)
 {
     if (b->addr) mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
-    if (b->weighed) mpr_estimates_remove(&r->estimates, &r->accounts, b->cell, b->size);
+    if (b->weighed) mpr_estimates_change(&r->estimates, &r->accounts, b->cell, b->size, -1);
     mpr_accounts_remove(&r->accounts, b->cell, b->size);
     mpr_observe_uncounted(r, b->heap, b->birth);
     if (b->inherited) r->accounts.cell[b->cell].inherited -= b->size;

@@ -31,17 +31,12 @@ void mpr_host_expire(struct mpr_replay *r, uint64_t now)
 MPR_COLD static uint64_t weigh(struct mpr_replay *r, const struct mpr_block *block, int sign)
 {
     struct mpr_estimates *e = &r->estimates;
-    const uint8_t heap = (uint8_t)block->key;
-    const uint32_t cell = mpr_block_cell(block);
-    const uint64_t size = mpr_block_size(block);
-    if (heap == MPF_HEAP_PYTHON)
-        return mpr_estimates_change_only(e, &r->accounts, cell, size, sign);
-    if (sign > 0) mpr_estimates_add(e, &r->accounts, cell, size);
-    else mpr_estimates_remove(e, &r->accounts, cell, size);
-    if (heap != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return size;
+    const uint64_t size = mpr_block_size(block),
+                   bytes = mpr_estimates_change(e, &r->accounts, mpr_block_cell(block), size, sign);
+    if ((uint8_t)block->key != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return bytes;
     const struct mpr_weight more = mpr_estimates_weight(&e->host, size);
     mpr_counted_totals_sampled(&r->totals, &r->accounts, sign, block->key, &more, r->now);
-    return size;
+    return bytes;
 }
 
 static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
@@ -91,19 +86,14 @@ MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_even
     return true;
 }
 
-/* Returns the size, limited to what a block has room for. A valid log has no larger ones. */
-static uint64_t size_of(const struct mpf_event *e)
-{
-    return e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
-}
-
 /* Inlined into each caller, so that the one for most events makes no further call. */
 static inline __attribute__((always_inline)) void put_new(struct mpr_replay *r,
                                                           struct mpr_thread *t,
                                                           const struct mpf_event *e, bool weighed)
 {
     const uint32_t cell = mpr_thread_cell(r, t, e->heap, e->size);
-    uint64_t size = size_of(e);
+    /* A block has no room for more. A valid log has no larger ones. */
+    uint64_t size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
     const struct mpr_block block =
         mpr_block_of(mpr_block_key(e->addr, e->heap), size, cell, weighed);
     r->accounts.heap[e->heap].allocations++;

@@ -60,22 +60,6 @@ static void emit(struct widening *w, const struct mpr_bucket *bucket, size_t end
     s->bucket[w->buckets++].end = w->changes;
 }
 
-static void absorb(struct mpr_bucket *sum, const struct mpr_bucket *next)
-{
-    if (next->max > sum->max) {
-        sum->max = next->max;
-        sum->time = next->time;
-        sum->end = next->end;
-        sum->final = next->final;
-    } else {
-        sum->final = false;
-    }
-    if (next->min < sum->min) sum->min = next->min;
-    sum->close = next->close;
-    sum->allocs += next->allocs;
-    sum->frees += next->frees;
-}
-
 /* Returns a bucket in which nothing changes. */
 static struct mpr_bucket quiet_bucket(uint64_t key, uint64_t time, uint64_t level)
 {
@@ -92,8 +76,20 @@ void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *
     for (size_t i = 0; i < s->buckets; i = next) {
         struct mpr_bucket sum = s->bucket[i];
         sum.key >>= by;
-        for (next = i + 1; next < s->buckets && s->bucket[next].key >> by == sum.key; next++)
-            absorb(&sum, &s->bucket[next]);
+        for (next = i + 1; next < s->buckets && s->bucket[next].key >> by == sum.key; next++) {
+            const struct mpr_bucket *joined = &s->bucket[next];
+            const bool higher = joined->max > sum.max;
+            sum.final = higher && joined->final;
+            if (higher) {
+                sum.max = joined->max;
+                sum.time = joined->time;
+                sum.end = joined->end;
+            }
+            if (joined->min < sum.min) sum.min = joined->min;
+            sum.close = joined->close;
+            sum.allocs += joined->allocs;
+            sum.frees += joined->frees;
+        }
         const struct mpr_bucket last = s->bucket[next - 1];
         const uint64_t after = next < s->buckets ? s->bucket[next].key >> by : upto >> s->shift;
         const bool gap = after > sum.key + 1;

@@ -166,36 +166,6 @@ static void release(struct mpr_leaving *leaving)
     *leaving = (struct mpr_leaving){ 0 };
 }
 
-/* Moves the intervals to [to[0], to[0] + to[1]) and clips them to that. They keep their owner;
- * bytes beyond the old size belong to `cell`. Returns how many intervals there are then. */
-static size_t arrive(struct mpr_replay *r, struct mpr_leaving *leaving, const uint64_t to[2],
-                     uint32_t cell, uint64_t time)
-{
-    const uint64_t end = mpr_interval_end(to[0], to[1]);
-    struct mpr_interval added = { to[0] + leaving->size, end, cell, false };
-    size_t arrived = 0;
-    for (size_t i = 0; i < leaving->count; i++) remove_bytes(r, &leaving->span[i]);
-    unmap(r, to[0], to[1]);
-    for (size_t i = 0; i < leaving->count; i++) {
-        struct mpr_interval span = leaving->span[i];
-        span.start = span.start - leaving->from + to[0];
-        span.end = span.end - leaving->from + to[0];
-        if (span.end > end) span.end = end;
-        if (span.start >= span.end) continue;
-        added.writable = span.writable;
-        insert(&r->mappings, &span);
-        add_bytes(r, &span, time);
-        arrived++;
-    }
-    if (arrived && to[1] > leaving->size) {
-        insert(&r->mappings, &added);
-        add_bytes(r, &added, time);
-        arrived++;
-    }
-    release(leaving);
-    return arrived;
-}
-
 /* The call failed, so the intervals are still at their old place. If something else was mapped
  * there meanwhile, which no kernel does, that is newer. */
 static void stay(struct mpr_replay *r, struct mpr_leaving *leaving)
@@ -218,9 +188,10 @@ void mpr_mappings_remap_from(struct mpr_replay *r, struct mpr_thread *t, const s
     leave(r, &t->remap[t->remaps++], e->addr, e->size);
 }
 
+/* The intervals are clipped to the new size. They keep their owner; bytes beyond the old size
+ * belong to the thread's cell. */
 void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const uint64_t to[2] = { e->addr, e->size };
     if (!t->remaps && t->refused[1]) { /* the FAIL did not end it */
         leave(r, &t->remap[t->remaps++], t->refused[0], t->refused[1]);
         t->refused[1] = 0;
@@ -233,7 +204,28 @@ void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const str
     }
     const uint8_t heap = r->accounts.cell[leaving->span->what].heap;
     const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
-    const size_t arrived = arrive(r, leaving, to, cell, e->time);
+    const uint64_t end = mpr_interval_end(e->addr, e->size);
+    struct mpr_interval added = { e->addr + leaving->size, end, cell, false };
+    size_t arrived = 0;
+    for (size_t i = 0; i < leaving->count; i++) remove_bytes(r, &leaving->span[i]);
+    unmap(r, e->addr, e->size);
+    for (size_t i = 0; i < leaving->count; i++) {
+        struct mpr_interval span = leaving->span[i];
+        span.start = span.start - leaving->from + e->addr;
+        span.end = span.end - leaving->from + e->addr;
+        if (span.end > end) span.end = end;
+        if (span.start >= span.end) continue;
+        added.writable = span.writable;
+        insert(&r->mappings, &span);
+        add_bytes(r, &span, e->time);
+        arrived++;
+    }
+    if (arrived && e->size > leaving->size) {
+        insert(&r->mappings, &added);
+        add_bytes(r, &added, e->time);
+        arrived++;
+    }
+    release(leaving);
     count_event(r, heap, cell, arrived, arrived);
 }
 

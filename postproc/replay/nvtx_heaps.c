@@ -135,7 +135,8 @@ static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint3
     mpr_accounts_add(n->accounts, region->row_cell, region->size, r->now);
     r->accounts.heap[MPF_HEAP_NVTX].allocations++;
     r->accounts.cell[region->cell].allocations++;
-    if (region->weighed) mpr_estimates_add(&r->estimates, &r->accounts, region->cell, region->size);
+    if (region->weighed)
+        mpr_estimates_change(&r->estimates, &r->accounts, region->cell, region->size, 1);
     mpr_accounts_add(&r->accounts, region->cell, region->size, r->now);
     if (mpr_blocks_are_observed(r))
         mpr_observe_block(r, MPF_HEAP_NVTX, region->addr, region->size, region->cell);
@@ -148,7 +149,7 @@ static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region
     if (mpr_blocks_are_observed(r))
         mpr_observe_block_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
     if (region->weighed)
-        mpr_estimates_remove(&r->estimates, &r->accounts, region->cell, region->size);
+        mpr_estimates_change(&r->estimates, &r->accounts, region->cell, region->size, -1);
     mpr_accounts_remove(&r->accounts, region->cell, region->size);
 }
 
@@ -199,23 +200,17 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
     make(r, t, e, heap_of(&r->nvtx, t->nvtx_heap), MPR_NVTX_UNNAMED);
 }
 
-/* The region keeps its heap and its name. */
-static void resize(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
-                   struct mpr_nvtx_region *region)
+/* Moves the region from its cell to that of its name, as if it had always been there. */
+static void name_region(struct mpr_replay *r, const struct mpf_event *e,
+                        struct mpr_nvtx_region *region)
 {
-    const uint32_t heap = region->heap,
-                   name = (uint32_t)r->nvtx.accounts->cell[region->row_cell].key;
-    end(r, region);
-    make(r, t, e, heap, name);
-}
-
-/* Moves the region from its cell to another one of the same heap, as if it had always been there.
- */
-static void move(struct mpr_accounts *accounts, const struct mpr_nvtx_region *region,
-                 uint32_t to_cell)
-{
-    struct mpr_cell *from = &accounts->cell[region->row_cell], *to = &accounts->cell[to_cell];
-    const struct mpr_heap *heap = &accounts->heap[to->heap];
+    struct mpr_accounts *accounts = r->nvtx.accounts;
+    const uint8_t row = (uint8_t)r->nvtx.heap[region->heap].row;
+    const uint32_t cell = mpr_accounts_cell(accounts, name_of(r, e->size), 0, row);
+    if (cell == region->row_cell) return;
+    struct mpr_cell *from = &accounts->cell[region->row_cell], *to = &accounts->cell[cell];
+    const struct mpr_heap *heap = &accounts->heap[row];
+    region->row_cell = cell;
     const bool at_peak = heap->epoch != region->epoch;
     mpr_accounts_save(from, heap);
     mpr_accounts_save(to, heap);
@@ -233,24 +228,22 @@ static void move(struct mpr_accounts *accounts, const struct mpr_nvtx_region *re
     to->saved_blocks++;
 }
 
-static void name_region(struct mpr_replay *r, const struct mpf_event *e,
-                        struct mpr_nvtx_region *region)
-{
-    const uint8_t row = (uint8_t)r->nvtx.heap[region->heap].row;
-    const uint32_t cell = mpr_accounts_cell(r->nvtx.accounts, name_of(r, e->size), 0, row);
-    if (cell == region->row_cell) return;
-    move(r->nvtx.accounts, region, cell);
-    region->row_cell = cell;
-}
-
-/* An event of a region that must exist. */
+/* An event of a region that must exist. If it gets another size, it keeps its heap and its name. */
 static void on_region(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
-    if (!region) count_unknown(r);
-    else if (e->op == MPF_OP_FREE) end(r, region);
-    else if (e->op == MPF_OP_MOVE_END) resize(r, t, e, region);
-    else name_region(r, e, region);
+    if (!region) {
+        count_unknown(r);
+        return;
+    }
+    if (e->op == MPF_OP_NVTX_NAME) {
+        name_region(r, e, region);
+        return;
+    }
+    const uint32_t heap = region->heap,
+                   name = (uint32_t)r->nvtx.accounts->cell[region->row_cell].key;
+    end(r, region);
+    if (e->op == MPF_OP_MOVE_END) make(r, t, e, heap, name);
 }
 
 /* ---- events of heaps */

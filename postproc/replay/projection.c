@@ -153,21 +153,6 @@ static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
 
 /* ---- projection */
 
-/* Finds the cell of the projection, or makes it. */
-static uint32_t find_cell(struct mpr_replay *r, struct mpr_index *number, uint64_t key,
-                          uint8_t heap, uint32_t *cap)
-{
-    struct mpr_accounts *accounts = &r->accounts;
-    const uint64_t hash = mpr_hash(key) + heap;
-    MPR_INDEX_EACH(found, number, hash)
-        if (accounts->cell[found - 1].key == key && accounts->cell[found - 1].heap == heap)
-            return found - 1;
-    MPR_GROW(accounts->cell, accounts->cells, *cap);
-    accounts->cell[accounts->cells] = (struct mpr_cell){ .key = key, .heap = heap };
-    mpr_index_add(number, hash, ++accounts->cells);
-    return accounts->cells - 1;
-}
-
 static void add_cell(struct mpr_cell *to, const struct mpr_cell *from, const struct mpr_heap *heap,
                      const struct mpr_snapshot_cell *at)
 {
@@ -227,10 +212,10 @@ static void add_all(const struct mpr_projection *p, struct mpr_replay *r,
 void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum mpr_group by,
                           const struct mpr_snapshot *at)
 {
-    struct mpr_index number = { 0 };
-    uint32_t cap = 0;
     *p = (struct mpr_projection){ .by = r->options.by,
+                                  .number = r->accounts.number,
                                   .cell = r->accounts.cell,
+                                  .cell_cap = r->accounts.cell_cap,
                                   .estimate = r->estimates.cell,
                                   .cells = r->accounts.cells,
                                   .estimates = r->estimates.cells,
@@ -238,13 +223,13 @@ void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum m
     if (by == p->by && !at) return;
     p->to = mpr_alloc(p->cells, sizeof *p->to);
     r->options.by = by;
+    r->accounts.number = (struct mpr_index){ 0 };
     r->accounts.cell = NULL;
-    r->accounts.cells = 0;
+    r->accounts.cells = r->accounts.cell_cap = 0;
     for (uint32_t i = 0; i < p->cells; i++) {
         const uint64_t key = by == p->by ? p->cell[i].key : key_of(r, &p->cell[i], p->by);
-        p->to[i] = find_cell(r, &number, key, p->cell[i].heap, &cap);
+        p->to[i] = mpr_accounts_cell(&r->accounts, key, 0, p->cell[i].heap);
     }
-    mpr_index_free(&number);
     if (r->totals.told) r->totals.cell = p->to[p->totals_cell];
     add_all(p, r, at, r->snapshots ? r->snapshots->heap : 0);
     take_own_peaks(p, r);
@@ -261,10 +246,12 @@ void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r)
 {
     if (!p->to) return;
     free(p->to);
-    free(r->accounts.cell);
-    free(r->estimates.cell);
+    mpr_accounts_free(&r->accounts);
+    mpr_estimates_free(&r->estimates);
     r->options.by = p->by;
+    r->accounts.number = p->number;
     r->accounts.cell = p->cell;
+    r->accounts.cell_cap = p->cell_cap;
     r->accounts.cells = p->cells;
     r->estimates.cell = p->estimate;
     r->estimates.cells = p->estimates;

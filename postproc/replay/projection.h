@@ -71,9 +71,10 @@ void mpr_own_peaks_estimate(struct mpr_own_peaks *own, uint32_t cell, uint64_t s
 /* What the replay had before a projection took its place. */
 struct mpr_projection {
     enum mpr_group by;
+    struct mpr_index number;
     struct mpr_cell *cell;
     struct mpr_estimate *estimate;
-    uint32_t cells, estimates, totals_cell;
+    uint32_t cells, cell_cap, estimates, totals_cell;
     uint32_t *to; /* by cell before: its cell in the projection; NULL if the grouping is the same */
 };
 

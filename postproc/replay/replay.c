@@ -82,18 +82,6 @@ void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
 
 /* @time: of the next event; UINT64_MAX at the end of the log. An instant later than the end of the
  * log is the end. */
-/* Keeps the state of the instant that has passed.  Returns true if there is another one. */
-static bool begin_next_instant(struct mpr_replay *r)
-{
-    if (!mpr_snapshots_take(r->snapshots, r)) return false;
-    r->options.at = MPR_INSTANT_AT(mpr_snapshots_time(r->snapshots));
-    r->instant_begun = r->pinned = false;
-    r->instant_turn = r->options.at.from;
-    for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
-    mpr_gpu_instant_begin(r); /* frees the snapshots of the previous instant */
-    return true;
-}
-
 static void turn_instant(struct mpr_replay *r, uint64_t time)
 {
     if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->instant_turn) return;
@@ -112,7 +100,14 @@ static void turn_instant(struct mpr_replay *r, uint64_t time)
         r->pinned = true;
     }
     r->instant_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
-    if (r->pinned && r->snapshots && begin_next_instant(r)) turn_instant(r, time);
+    if (!r->pinned || !r->snapshots || !mpr_snapshots_take(r->snapshots, r)) return;
+    /* There is another instant. */
+    r->options.at = MPR_INSTANT_AT(mpr_snapshots_time(r->snapshots));
+    r->instant_begun = r->pinned = false;
+    r->instant_turn = r->options.at.from;
+    for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
+    mpr_gpu_instant_begin(r); /* frees the snapshots of the previous instant */
+    turn_instant(r, time);
 }
 
 /* Call before an event of that time, which is r->turn or later; with UINT64_MAX after the last
@@ -136,17 +131,6 @@ static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
     const size_t bytes = e->size < sizeof t->name - 1 ? (size_t)e->size : sizeof t->name - 1;
     if (bytes) memcpy(t->name, e->data, bytes);
     t->name[bytes] = 0;
-}
-
-static void on_lost(struct mpr_replay *r, const struct mpf_event *e)
-{
-    const size_t room = sizeof r->unwritten / sizeof *r->unwritten;
-    if (e->op == MPF_OP_LOST) {
-        r->lost += e->addr;
-        if (e->size < sizeof r->lost_by / sizeof *r->lost_by) r->lost_by[e->size] += e->addr;
-    } else if (e->size >= sizeof *r->unwritten && r->unwrittens < room) {
-        memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
-    }
 }
 
 /* ---- events other than allocations and frees */
@@ -194,7 +178,13 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     case MPF_OP_SAMPLE_HOST: mpr_counted_totals_take(r, e); break;
     case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST:
-    case MPF_OP_UNWRITTEN: on_lost(r, e); break;
+        r->lost += e->addr;
+        if (e->size < sizeof r->lost_by / sizeof *r->lost_by) r->lost_by[e->size] += e->addr;
+        break;
+    case MPF_OP_UNWRITTEN:
+        if (e->size >= sizeof *r->unwritten && r->unwrittens < MPR_UNWRITTEN_MAX)
+            memcpy(&r->unwritten[r->unwrittens++], e->data, sizeof *r->unwritten);
+        break;
     default:
         break; /* an operation of a newer minor version, or one without effect on the accounts */
     }
@@ -236,41 +226,8 @@ static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH
                   MPF_OP_RANGE_END == MPF_OP_PUSH + 3 && MPF_OP_MARK == MPF_OP_PUSH + 4 &&
                   MPF_OP_RANGE_DATA > MPF_OP_MARK,
               "mpr_gpu_range takes those of ranges by their order");
-static inline bool is_gpu(const struct mpf_event *e)
-{
-    return (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE);
-}
 
-/* AT and AT_PYTHON define the call stack of the thread's next event. */
-static inline bool is_place(const struct mpf_event *e)
-{
-    return (e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON);
-}
-
-static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
-{
-    if (__builtin_expect(e->time >= r->turn, 0)) turn(r, e->time);
-    r->now = e->time;
-    r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
-    r->count[e->op]++;
-    const bool gpu = is_gpu(e);
-    if (e->op == MPF_OP_FREE && !gpu) {
-        mpr_host_free(r, e);
-        return;
-    }
-    struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
-    if (!t) t = mpr_threads_get(&r->threads, e->thread);
-    if (e->op == MPF_OP_ALLOC && !gpu) mpr_host_alloc(r, t, e);
-    else if (is_place(e)) {
-        if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
-        else t->at.python = mpr_sites_python(&r->sites, e->addr);
-    } else if (__builtin_expect(gpu, 0)) apply_later(r, t, e);
-    else if (e->op == MPF_OP_MOVE_BEGIN) mpr_host_move_begin(r, t, e);
-    else if (e->op == MPF_OP_MOVE_END) mpr_host_move_end(r, t, e);
-    else apply_other(r, t, e);
-}
-
-/* The search for a partner of the event looks back from it. */
+/* The search for a partner of an event that waits looks back from this one. */
 MPR_COLD static void while_repairs_wait(struct mpr_replay *r, const struct mpf_event *e)
 {
     r->repairs.recent.at = e;
@@ -280,7 +237,26 @@ MPR_COLD static void while_repairs_wait(struct mpr_replay *r, const struct mpf_e
 static inline void take(struct mpr_replay *r, const struct mpf_event *e)
 {
     if (r->repairs.count) while_repairs_wait(r, e);
-    apply(r, e);
+    if (__builtin_expect(e->time >= r->turn, 0)) turn(r, e->time);
+    r->now = e->time;
+    r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
+    r->count[e->op]++;
+    const bool gpu = (e->heap >= MPF_HEAP_PINNED) | (e->op >= MPF_OP_GPU_DEVICE);
+    if (e->op == MPF_OP_FREE && !gpu) {
+        mpr_host_free(r, e);
+        return;
+    }
+    struct mpr_thread *t = e->thread < r->threads.count ? r->threads.at[e->thread] : NULL;
+    if (!t) t = mpr_threads_get(&r->threads, e->thread);
+    if (e->op == MPF_OP_ALLOC && !gpu) mpr_host_alloc(r, t, e);
+    else if ((e->op == MPF_OP_AT) | (e->op == MPF_OP_AT_PYTHON)) {
+        /* the call stack of the thread's next event */
+        if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
+        else t->at.python = mpr_sites_python(&r->sites, e->addr);
+    } else if (__builtin_expect(gpu, 0)) apply_later(r, t, e);
+    else if (e->op == MPF_OP_MOVE_BEGIN) mpr_host_move_begin(r, t, e);
+    else if (e->op == MPF_OP_MOVE_END) mpr_host_move_end(r, t, e);
+    else apply_other(r, t, e);
 }
 
 static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *e)
@@ -297,25 +273,15 @@ static void batch_of_all(struct mpr_replay *r, const struct mpf_event *events, s
     }
 }
 
-static bool is_of_malloc(const struct mpf_event *e)
-{
-    return e->heap == MPF_HEAP_HOST && (e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
-                                        e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
-}
-
-/* Blocks of NVTX's heaps have names of their own. */
-static bool is_of_block(const struct mpf_event *e)
-{
-    return e->heap != MPF_HEAP_NVTX && (e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
-                                        e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END);
-}
-
-/* A skipped event still advances the time, and uses up the thread's call stack. */
+/* Skips malloc's blocks, or all blocks except those of NVTX's heaps, whose names are needed. A
+ * skipped event still advances the time, and uses up the thread's call stack. */
 static void batch_of_some(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
     const bool none = r->options.without_blocks;
     for (const struct mpf_event *e = events; e < events + count; e++) {
-        if (none ? !is_of_block(e) : !is_of_malloc(e)) {
+        const bool of_block = e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
+                              e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END;
+        if (!of_block || (none ? e->heap == MPF_HEAP_NVTX : e->heap != MPF_HEAP_HOST)) {
             take(r, e);
             continue;
         }

@@ -81,7 +81,7 @@ struct mpr_capture_windows {
     uint64_t closed_ns;         /* total duration of closed windows */
 };
 
-enum { MPR_WRAPPER_PATHS = 1024 };
+enum { MPR_WRAPPER_PATHS = 1024, MPR_UNWRITTEN_MAX = 8 };
 
 struct mpr_replay {
     struct mpr_replay_options options;
@@ -115,7 +115,8 @@ struct mpr_replay {
     uint64_t count[256]; /* events by operation */
     uint64_t lost;       /* lost events, and by reason */
     uint64_t lost_by[16];
-    struct mpf_unwritten unwritten[8]; /* first times at which frames could not be written */
+    /* The first times at which frames could not be written. */
+    struct mpf_unwritten unwritten[MPR_UNWRITTEN_MAX];
     uint32_t unwrittens;
     uint64_t now;   /* time of the newest event */
     uint32_t actor; /* its thread; MPR_NOBODY: unknown */

@@ -23,26 +23,9 @@ void mpr_sites_free(struct mpr_sites *s)
     mpr_index_free(&s->stacks.number);
 }
 
-/* ---- ids */
-
 static void set_id(struct mpr_sites *s, enum mpr_id_kind kind, uint64_t id, uint32_t value)
 {
     if (id) mpr_index_set(&s->by_id[kind], id, value);
-}
-
-static uint32_t get_id(const struct mpr_sites *s, enum mpr_id_kind kind, uint64_t id)
-{
-    return mpr_index_get(&s->by_id[kind], id);
-}
-
-uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id)
-{
-    return get_id(s, MPR_ID_STACK, id);
-}
-
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
-{
-    return get_id(s, MPR_ID_PYTHON, id);
 }
 
 /* Reads the event's data as numbers and returns how many there are. */
@@ -66,16 +49,6 @@ static uint32_t library_number(struct mpr_sites *s, const char *path)
     s->library[s->libraries] = mpr_text_copy(name);
     mpr_index_add(&s->library_number, hash, ++s->libraries);
     return s->libraries;
-}
-
-/* Puts the module at its addresses instead of those that were loaded there before. */
-static void load(struct mpr_sites *s, uint32_t index)
-{
-    const struct mpr_module *m = &s->module[index];
-    const struct mpr_position place = mpr_intervals_after(&s->loaded, m->from);
-    mpr_intervals_remove(&s->loaded, place, mpr_intervals_count(&s->loaded, place, m->to));
-    mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m->from),
-                         &(struct mpr_interval){ m->from, m->to, index + 1, false });
 }
 
 /* Returns the number of the module at an address. */
@@ -115,8 +88,12 @@ static void add_module(struct mpr_sites *s, const struct mpf_event *e)
     }
     MPR_GROW(s->module, s->modules, s->module_cap);
     m.library = library_number(s, m.path);
-    s->module[s->modules] = m;
-    load(s, s->modules++);
+    s->module[s->modules++] = m;
+    /* It replaces those that were loaded at its addresses before. */
+    const struct mpr_position place = mpr_intervals_after(&s->loaded, m.from);
+    mpr_intervals_remove(&s->loaded, place, mpr_intervals_count(&s->loaded, place, m.to));
+    mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m.from),
+                         &(struct mpr_interval){ m.from, m.to, s->modules, false });
 }
 
 /* ---- libraries that are not the reason for an allocation, by the beginning of their names */
@@ -184,17 +161,11 @@ static size_t interceptor_frames(const struct mpr_sites *s, const uint64_t *pc, 
     return 0;
 }
 
-static void add_cut(struct mpr_sites *s, const struct mpf_event *e)
-{
-    uint64_t cut;
-    if (words_of(e, &cut, 1) == 1 && cut)
-        set_id(s, MPR_ID_CUT, e->addr, cut < MPR_STACK_CUTS ? (uint32_t)cut : MPR_STACK_CUTS - 1);
-}
-
 static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t pc[FRAMES_MAX];
-    const uint32_t cut = get_id(s, MPR_ID_CUT, e->addr); /* replaces the missing callers */
+    const uint32_t cut = mpr_index_get(&s->by_id[MPR_ID_CUT], e->addr); /* replaces the missing
+                                                                           callers */
     uint32_t node = cut ? stack_child(s, &(struct mpr_stack_node){ .pc = cut }) : 0;
     const size_t count = words_of(e, pc, FRAMES_MAX), first = interceptor_frames(s, pc, count);
     for (size_t i = count; i-- > first;) {
@@ -231,7 +202,7 @@ static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges,
     const uint64_t place = mpr_hash_text(mpr_python_file(frame->file)) + frame->line,
                    hash = mpr_hash(mpr_hash_text(frame->function) ^ mpr_hash(place)),
                    id = hash | UINT64_C(1) << 63;
-    uint32_t name = get_id(s, MPR_ID_NAME, id);
+    uint32_t name = mpr_index_get(&s->by_id[MPR_ID_NAME], id);
     if (name) return name;
     name = mpr_ranges_add_frame(ranges, frame);
     set_id(s, MPR_ID_NAME, id, name);
@@ -260,7 +231,7 @@ static void add_python(struct mpr_sites *s, struct mpr_ranges *ranges, const str
     uint64_t frame[FRAMES_MAX];
     uint32_t node = 0;
     for (size_t i = words_of(e, frame, FRAMES_MAX); i-- > 0;)
-        node = mpr_ranges_child(ranges, node, get_id(s, MPR_ID_FRAME, frame[i]), 0);
+        node = mpr_ranges_child(ranges, node, mpr_index_get(&s->by_id[MPR_ID_FRAME], frame[i]), 0);
     set_id(s, MPR_ID_PYTHON, e->addr, node);
 }
 
@@ -285,9 +256,14 @@ struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site)
 
 void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e)
 {
+    uint64_t cut;
     switch (e->op) {
     case MPF_OP_MODULE: add_module(s, e); break;
-    case MPF_OP_STACK_CUT: add_cut(s, e); break;
+    case MPF_OP_STACK_CUT:
+        if (words_of(e, &cut, 1) == 0 || !cut) break;
+        if (cut >= MPR_STACK_CUTS) cut = MPR_STACK_CUTS - 1;
+        set_id(s, MPR_ID_CUT, e->addr, (uint32_t)cut);
+        break;
     case MPF_OP_STACK: add_stack(s, e); break;
     case MPF_OP_FRAME: add_frame(s, ranges, e); break;
     case MPF_OP_PYTHON: add_python(s, ranges, e); break;

@@ -74,11 +74,16 @@ struct mpr_sites {
 void mpr_sites_free(struct mpr_sites *s);
 /* MODULE, STACK_CUT, STACK, FRAME and PYTHON events. Python stacks become paths of `ranges`. */
 void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
-/* Returns the node of a native stack, by its id in the log. */
-uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id);
-/* Returns the node of a Python stack's path in the ranges, outermost frame first, by its id in the
- * log. */
-uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id);
+/* Return the node of a native stack, and that of a Python stack's path in the ranges, outermost
+ * frame first, by their ids in the log. */
+static inline uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id)
+{
+    return mpr_index_get(&s->by_id[MPR_ID_STACK], id);
+}
+static inline uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
+{
+    return mpr_index_get(&s->by_id[MPR_ID_PYTHON], id);
+}
 /* Returns the node of a path in the ranges that is the name of some memory instead of a place in
  * code. */
 uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name);

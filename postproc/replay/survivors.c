@@ -75,21 +75,17 @@ static struct mpr_survivor *follow(struct mpr_survivors *s, uint32_t number, uin
     return &s->followed[s->count - 1];
 }
 
-/* Joins neighbouring spans. */
-static void widen(struct mpr_survivor *f)
-{
-    for (uint32_t i = 0; i < MPR_SURVIVORS_POINTS / 2; i++) {
-        const uint64_t left = f->point[2 * i].low, right = f->point[2 * i + 1].low;
-        f->point[i].low = left < right ? left : right;
-        f->point[i].last = f->point[2 * i + 1].last;
-    }
-    f->points = MPR_SURVIVORS_POINTS / 2;
-    f->each *= 2;
-}
-
 static void note(struct mpr_survivor *f, uint64_t live, uint64_t bytes, struct mpr_survivor_time at)
 {
-    if (!f->in_last && f->points == MPR_SURVIVORS_POINTS) widen(f);
+    if (!f->in_last && f->points == MPR_SURVIVORS_POINTS) { /* neighbouring spans are joined */
+        for (uint32_t i = 0; i < MPR_SURVIVORS_POINTS / 2; i++) {
+            const uint64_t left = f->point[2 * i].low, right = f->point[2 * i + 1].low;
+            f->point[i].low = left < right ? left : right;
+            f->point[i].last = f->point[2 * i + 1].last;
+        }
+        f->points = MPR_SURVIVORS_POINTS / 2;
+        f->each *= 2;
+    }
     if (!f->in_last || live < f->point[f->points].low) f->point[f->points].low = live;
     f->point[f->points].last = f->last = at;
     f->kept = live + bytes;
