@@ -47,10 +47,30 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
     mpr_accounts_remove(&r->accounts, mpr_block_cell(block), size);
 }
 
+/* ---- large blocks of host/heap, which are also kept by address: possible owners of a mapping */
+
+#define LARGE_BLOCK (UINT64_C(1) << 20)
 static inline bool is_large(const struct mpr_block *b)
 {
-    return __builtin_expect(mpr_block_size(b) >= MPR_LARGE_BLOCK, 0) &&
+    return __builtin_expect(mpr_block_size(b) >= LARGE_BLOCK, 0) &&
            (b->key & 0xff) == MPF_HEAP_HOST;
+}
+
+MPR_COLD static void put_large(struct mpr_intervals *blocks, const struct mpr_block *b)
+{
+    const uint64_t start = b->key >> 8, end = mpr_interval_end(start, mpr_block_size(b));
+    const struct mpr_interval span = { start, end, mpr_block_cell(b), true };
+    const struct mpr_position place = mpr_intervals_after(blocks, start);
+    const size_t overlapping = mpr_intervals_count(blocks, place, end); /* 0 in a valid log */
+    if (overlapping) mpr_intervals_remove(blocks, place, overlapping);
+    mpr_intervals_insert(blocks, mpr_intervals_after(blocks, start), &span);
+}
+
+MPR_COLD static void take_large(struct mpr_intervals *blocks, const struct mpr_block *b)
+{
+    const struct mpr_position place = mpr_intervals_after(blocks, b->key >> 8);
+    const struct mpr_interval *span = mpr_intervals_at(blocks, place);
+    if (span && span->start == b->key >> 8) mpr_intervals_remove(blocks, place, 1);
 }
 
 /* ---- allocations */
@@ -71,8 +91,8 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
     bool existed;
     struct mpr_block *block = mpr_blocks_insert(&r->blocks, made->key, &existed);
     if (existed) replace_block(r, block, thread);
-    if (existed && is_large(block)) mpr_large_blocks_take(&r->large_blocks, block);
-    if (is_large(made)) mpr_large_blocks_put(&r->large_blocks, made);
+    if (existed && is_large(block)) take_large(&r->large_blocks, block);
+    if (is_large(made)) put_large(&r->large_blocks, made);
     *block = *made;
 }
 
@@ -123,7 +143,7 @@ static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t threa
         return false;
     }
     if (mpr_blocks_take(&r->blocks, key, block)) {
-        if (is_large(block)) mpr_large_blocks_take(&r->large_blocks, block);
+        if (is_large(block)) take_large(&r->large_blocks, block);
         return true;
     }
     if (r->options.has_parent) r->accounts.heap[key & 0xff].inherited++;

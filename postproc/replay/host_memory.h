@@ -53,13 +53,4 @@ void mpr_mappings_remap_from(struct mpr_replay *r, struct mpr_thread *t, const s
 void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_mappings_remap_failed(struct mpr_replay *r, struct mpr_thread *t);
 
-/* ---- resident memory (resident_owners.c) */
-
-/* Blocks of host/heap of at least this size are also kept by address. */
-#define MPR_LARGE_BLOCK (UINT64_C(1) << 20)
-void mpr_large_blocks_put(struct mpr_intervals *blocks, const struct mpr_block *b);
-void mpr_large_blocks_take(struct mpr_intervals *blocks, const struct mpr_block *b);
-/* Takes RESIDENT_MAPPING, which belongs to the newest SAMPLE_RESIDENT. */
-void mpr_host_resident(struct mpr_replay *r, const struct mpf_event *e);
-
 #endif

@@ -174,7 +174,9 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
         break;
     case MPF_OP_SAMPLE_RESIDENT: mpr_samples_add_resident(&r->samples, &r->accounts, e); break;
     case MPF_OP_RESIDENT_FILE: mpr_samples_add_file(&r->samples, e); break;
-    case MPF_OP_RESIDENT_MAPPING: mpr_host_resident(r, e); break;
+    case MPF_OP_RESIDENT_MAPPING:
+        mpr_samples_add_mapping(&r->samples, &r->large_blocks, &r->mappings, e);
+        break;
     case MPF_OP_SAMPLE_HOST: mpr_counted_totals_take(r, e); break;
     case MPF_OP_WINDOW: set_window(&r->windows, e->addr != 0, e->time); break;
     case MPF_OP_LOST:

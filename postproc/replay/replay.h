@@ -88,8 +88,8 @@ struct mpr_replay {
     struct mpr_accounts accounts;
     struct mpr_blocks blocks;
     struct mpr_ranges ranges;
-    struct mpr_intervals mappings; /* host_memory.h */
-    struct mpr_intervals large_blocks;
+    struct mpr_intervals mappings;     /* host_memory.h */
+    struct mpr_intervals large_blocks; /* of host/heap (host_blocks.c) */
     struct mpr_threads threads;
     struct mpr_reorder repairs;
     struct mpr_samples samples;

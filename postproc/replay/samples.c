@@ -34,17 +34,6 @@ static struct mpr_sample decode(const struct mpr_sample *before, const struct mp
     return sample;
 }
 
-static void raise_largest(struct mpr_sample *largest, const struct mpr_sample *sample)
-{
-    largest->valid = true;
-    for (int i = 0; i < MPR_SAMPLE_VALUES; i++) {
-        const uint64_t value = sample->value[i];
-        if (value == MPF_UNKNOWN) continue;
-        if (largest->value[i] == MPF_UNKNOWN || value > largest->value[i])
-            largest->value[i] = value;
-    }
-}
-
 uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sample)
 {
     uint64_t sum = MPF_UNKNOWN;
@@ -90,34 +79,28 @@ static void settle(struct mpr_sample_track *track, const struct mpr_accounts *ac
     }
 }
 
-/* Adds a sample to those at the heap's peak, if the heap shrank by at most an eighth since. */
-static void see_at_peak(struct mpr_peak_samples *at, const struct mpr_heap *heap,
-                        const struct mpr_sample *sample)
-{
-    const uint64_t freed = heap->peak_bytes > heap->bytes ? heap->peak_bytes - heap->bytes : 0,
-                   swap = sample->value[MPF_RSS_SWAP];
-    uint64_t touched = sample->value[MPF_RSS_ANON]; /* bytes in memory or swap that no file backs */
-    if (touched != MPF_UNKNOWN && swap != MPF_UNKNOWN) touched += swap;
-    if (at->over) return;
-    at->last = *sample;
-    at->over = freed > heap->peak_bytes / 8;
-    if (at->over || touched == MPF_UNKNOWN) return;
-    if (at->touched != MPF_UNKNOWN && at->touched >= touched + freed) return;
-    at->touched = touched + freed;
-    at->time = sample->time;
-}
-
-/* Call before settle, which notes new peaks. */
+/* Adds a sample to those at each heap's peak, if the heap shrank by at most an eighth since. Call
+ * before settle, which notes new peaks. */
 static void see_at_peaks(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                          const struct mpr_sample *sample)
 {
     const struct mpr_sample_track *rss = &samples->source[MPR_SOURCE_RSS];
-    for (int heap = 1; heap < MPR_HEAPS; heap++) {
-        struct mpr_peak_samples *at = &samples->at_peak[heap];
-        if (!accounts->heap[heap].used) continue;
-        if (rss->epoch[heap] != accounts->heap[heap].epoch)
-            *at = (struct mpr_peak_samples){ .touched = MPF_UNKNOWN };
-        see_at_peak(at, &accounts->heap[heap], sample);
+    const uint64_t swap = sample->value[MPF_RSS_SWAP];
+    uint64_t touched = sample->value[MPF_RSS_ANON]; /* bytes in memory or swap that no file backs */
+    if (touched != MPF_UNKNOWN && swap != MPF_UNKNOWN) touched += swap;
+    for (int i = 1; i < MPR_HEAPS; i++) {
+        const struct mpr_heap *heap = &accounts->heap[i];
+        struct mpr_peak_samples *at = &samples->at_peak[i];
+        const uint64_t freed = heap->peak_bytes > heap->bytes ? heap->peak_bytes - heap->bytes : 0;
+        if (!heap->used) continue;
+        if (rss->epoch[i] != heap->epoch) *at = (struct mpr_peak_samples){ .touched = MPF_UNKNOWN };
+        if (at->over) continue;
+        at->last = *sample;
+        at->over = freed > heap->peak_bytes / 8;
+        if (at->over || touched == MPF_UNKNOWN) continue;
+        if (at->touched != MPF_UNKNOWN && at->touched >= touched + freed) continue;
+        at->touched = touched + freed;
+        at->time = sample->time;
     }
 }
 
@@ -128,11 +111,18 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
     const struct mpr_sample sample = decode(&track->now, event);
     if (source == MPR_SOURCE_RSS) see_at_peaks(samples, accounts, &sample);
     settle(track, accounts, &sample);
-    raise_largest(&track->largest, &sample);
+    track->largest.valid = true;
+    for (int i = 0; i < MPR_SAMPLE_VALUES; i++) {
+        const uint64_t value = sample.value[i];
+        uint64_t *largest = &track->largest.value[i];
+        if (value != MPF_UNKNOWN && (*largest == MPF_UNKNOWN || value > *largest)) *largest = value;
+    }
     raise_high(track, source, &sample);
     track->now = sample;
     track->count++;
 }
+
+/* ---- resident memory by kind of mapping */
 
 void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                               const struct mpf_event *event)
@@ -170,6 +160,93 @@ void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *e
     memcpy(file->path, event->data + sizeof kind,
            length < sizeof file->path ? length : sizeof file->path - 1);
 }
+
+/* ---- owners: the blocks, or the mappings of the program, that have the pages of one of the
+ * kernel's mappings
+ *
+ * The kernel joins neighbouring mappings, so one of them may have the pages of several owners. Then
+ * the resident shares of its parts say how many each owner has. */
+
+struct mapping {
+    uint64_t from, end, value[MPF_MAPPING_COUNT];
+    const uint8_t *part;
+    size_t parts;
+};
+
+static double resident_between(const struct mapping *m, uint64_t from, uint64_t to)
+{
+    const uint64_t bytes = m->value[MPF_MAPPING_BYTES], unit = m->value[MPF_MAPPING_PART];
+    double sum = 0;
+    if (!m->parts)
+        return (double)(to - from) * (double)m->value[MPF_MAPPING_RESIDENT] / (double)bytes;
+    for (uint64_t i = (from - m->from) / unit; i < m->parts && m->from + i * unit < to; i++) {
+        const uint64_t first = m->from + i * unit, last = mpr_interval_end(first, unit),
+                       begin = first > from ? first : from, end = last < to ? last : to;
+        sum += (double)(end - begin) * m->part[i] / UINT8_MAX;
+    }
+    return sum;
+}
+
+/* If there are too many cells, the one with the least resident bytes is replaced. */
+static void add_owner(struct mpr_resident *r, const struct mapping *m,
+                      const struct mpr_interval *span)
+{
+    const uint64_t from = span->start > m->from ? span->start : m->from,
+                   to = span->end < m->end ? span->end : m->end;
+    const double resident = resident_between(m, from, to),
+                 whole = (double)m->value[MPF_MAPPING_RESIDENT],
+                 share = whole > 0 ? resident / whole : 0;
+    struct mpr_resident_cell *c = r->cell, *const end = r->cell + r->cells, *least = c;
+    for (; c < end && c->replayed != span->what; c++)
+        if (c->resident < least->resident) least = c;
+    if (c == end) {
+        c = r->cells < MPR_RESIDENT_CELLS ? &r->cell[r->cells++] : least;
+        *c = (struct mpr_resident_cell){ .cell = span->what, .replayed = span->what };
+    }
+    c->bytes += to - from;
+    c->resident += (uint64_t)resident;
+    c->huge += (uint64_t)(share * (double)m->value[MPF_MAPPING_HUGE]);
+}
+
+/* A mapping in very many pieces has no owners, so that the time for it is bounded. */
+static void add_owners(struct mpr_resident *r, const struct mapping *m,
+                       const struct mpr_intervals *spans)
+{
+    enum { PIECES = 256 };
+    const struct mpr_position place = mpr_intervals_after(spans, m->from);
+    const uint64_t bytes = m->value[MPF_MAPPING_BYTES];
+    const bool about_all = m->value[MPF_MAPPING_RESIDENT] >= bytes - bytes / 8;
+    const struct mpr_interval *span;
+    size_t pieces = 0;
+    MPR_INTERVALS_EACH(span, spans, place, m->end)
+    if (++pieces > PIECES) return;
+    if (pieces > 1 && !m->parts && !about_all) return;
+    MPR_INTERVALS_EACH(span, spans, place, m->end) add_owner(r, m, span);
+}
+
+void mpr_samples_add_mapping(struct mpr_samples *samples, const struct mpr_intervals *large_blocks,
+                             const struct mpr_intervals *mappings, const struct mpf_event *e)
+{
+    struct mpr_resident *resident = &samples->resident;
+    struct mapping m = { .from = e->addr };
+    if (!samples->resident_is_newest || resident->mappings == MPR_RESIDENT_MAPPINGS ||
+        e->size < sizeof m.value)
+        return;
+    resident->mappings++;
+    memcpy(m.value, e->data, sizeof m.value);
+    const uint64_t bytes = m.value[MPF_MAPPING_BYTES];
+    if (!bytes) return; /* damage */
+    m.end = mpr_interval_end(m.from, bytes);
+    for (int i = 0; i < MPF_MAPPING_COUNT; i++)
+        if (m.value[i] > bytes) m.value[i] = bytes;
+    m.part = (const uint8_t *)e->data + sizeof m.value;
+    m.parts = m.value[MPF_MAPPING_PART] ? (size_t)(e->size - sizeof m.value) : 0;
+    if (m.parts > MPF_MAPPING_PARTS) m.parts = 0;
+    add_owners(resident, &m, large_blocks);
+    add_owners(resident, &m, mappings);
+}
+
+/* ---- the end */
 
 void mpr_samples_project(struct mpr_samples *samples, const uint32_t *to)
 {

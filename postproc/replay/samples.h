@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "accounts.h"
+#include "intervals.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
 #include "resident.h"
@@ -72,6 +73,10 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
 void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                               const struct mpf_event *event);
 void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *event);
+/* Takes RESIDENT_MAPPING, which belongs to the newest SAMPLE_RESIDENT. @large_blocks, @mappings:
+ * possible owners by address. */
+void mpr_samples_add_mapping(struct mpr_samples *samples, const struct mpr_intervals *large_blocks,
+                             const struct mpr_intervals *mappings, const struct mpf_event *event);
 /* Sets the cells of owners of resident memory to those of a projection.  @to: by cell of the
  * replay; NULL: the replay's cells are in use again. */
 void mpr_samples_project(struct mpr_samples *samples, const uint32_t *to);
