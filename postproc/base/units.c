@@ -121,3 +121,14 @@ const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole)
              whole ? 100.0 * (double)part / (double)whole : 0.0);
     return n->text;
 }
+
+const char *mpr_units_hex(char *text, const uint8_t *bytes, size_t count)
+{
+    static const char digit[] = "0123456789abcdef";
+    for (size_t i = 0; i < count; i++) {
+        text[2 * i] = digit[bytes[i] >> 4];
+        text[2 * i + 1] = digit[bytes[i] & 15];
+    }
+    text[2 * count] = 0;
+    return text;
+}

@@ -2,6 +2,7 @@
 #ifndef MPR_UNITS_H
 #define MPR_UNITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct mpr_number {
@@ -22,5 +23,8 @@ const char *mpr_units_length(struct mpr_number *n, uint64_t ns); /* "250 us", wi
 /* "98.3 us", "1.50 s"; "00:03:20" for a minute or more. */
 const char *mpr_units_span(struct mpr_number *n, uint64_t ns);
 const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole); /* "68.7 %" */
+
+/* Writes 2 * count hexadecimal digits and a zero into the text, and returns the text. */
+const char *mpr_units_hex(char *text, const uint8_t *bytes, size_t count);
 
 #endif

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "atomic_file.h"
 #include "basename.h"
+#include "file.h"
 #include "symbols.h"
 #include "utf8.h"
 

@@ -7,14 +7,14 @@
 #include <stdio.h>
 
 #include "arena.h"
-#include "atomic_file.h"
 #include "document.h"
+#include "file.h"
 #include "naming.h"
 #include "options.h"
 #include "render.h"
 
 /* The open output of a command: standard output, a file that replaces the old one once it is whole
- * (atomic_file.h), or a pipe, a device or an open file that is written in place.  A process has one
+ * (file.h), or a pipe, a device or an open file that is written in place.  A process has one
  * at a time. */
 struct mpr_destination {
     FILE *file;

@@ -67,18 +67,11 @@ static bool read_frame(const struct subject *s, size_t i, uint64_t *seq, uint64_
     return good;
 }
 
-/* Returns the first frame that ends at @from or later; frames are in order of time. */
-static size_t first_at_time(const struct subject *s, size_t last, uint64_t from)
-{
-    uint64_t seq, mono;
-    return MPR_COUNT_FIRST(i, last, read_frame(s, i, &seq, &mono) && mono < from);
-}
-
 /* Returns the first frame that stays whole.  Only slots and an end can follow the last frame of
  * events.  The budget of a time is estimated from the size of the log in that time. */
 static size_t first_whole(const struct subject *s, const struct mpf_keep *keep, struct cut *cut)
 {
-    uint64_t seq, newest;
+    uint64_t seq, newest, mono;
     size_t last = s->frames;
     cut->budget = keep->bytes;
     do {
@@ -89,7 +82,8 @@ static size_t first_whole(const struct subject *s, const struct mpf_keep *keep, 
         while (first > 0 && s->end - s->frame[first - 1] <= keep->bytes / PARTS * WHOLE) first--;
         return first;
     }
-    const size_t first = first_at_time(s, last, newest > keep->ns ? newest - keep->ns : 0);
+    const uint64_t from = newest > keep->ns ? newest - keep->ns : 0;
+    const size_t first = MPR_COUNT_FIRST(i, last, read_frame(s, i, &seq, &mono) && mono < from);
     cut->budget = (s->end - s->frame[first]) / WHOLE * PARTS;
     if (cut->budget < MIN_BUDGET) cut->budget = MIN_BUDGET;
     return first;
@@ -205,71 +199,47 @@ static int fold(struct subject *s, const struct cut *cut, struct mpr_compaction 
 
 /* ---- one round */
 
-/* Fills *keep with the given value, or with the header's. */
-static int find_keep(const struct subject *s, const struct mpf_keep *given, struct mpf_keep *keep,
-                     struct mpr_error *error)
-{
-    const char *text = mpr_header_get(&s->header, "keep");
-    if (given) *keep = *given;
-    if (given || (text && mpf_keep_read(text, keep))) return 0;
-    return mpr_fail(
-        error, "%s: this log was recorded without MEMPROF_KEEP; give --keep=SIZE or --keep=TIME",
-        s->path);
-}
-
-static int find_life(struct subject *s, struct mpr_error *error)
-{
-    struct mpr_journal journal;
-    mpr_journal_find(&journal, s->path, &s->map.st, &s->header);
-    if (journal.no_memory) return mpr_fail_memory(error, s->path);
-    s->ended = mpr_life_find(&s->header, &journal).life == MPR_LIFE_ENDED;
-    mpr_journal_free(&journal);
-    return 0;
-}
-
-/* A file system without holes refuses to make one in any file, so LOG.fold.tmp shows it. */
-static int check_can_punch(const struct subject *s, struct mpr_error *error)
-{
-    if (s->ended || fallocate(s->lock, PUNCH, 0, 1) == 0 || errno != EOPNOTSUPP) return 0;
-    return mpr_fail(
-        error,
-        "%s: this file system cannot release room inside a file, so the log grows until its process has "
-        "ended",
-        s->path);
-}
-
 static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr_compaction *out,
                      struct mpr_error *error)
 {
     const struct mpr_folded *f = &s->folded;
+    const char *text = mpr_header_get(&s->header, "keep");
     struct mpf_keep keep;
+    struct mpr_journal journal;
     if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, s->header_end, &s->header) != 0)
         return mpr_fail_memory(error, s->path);
     if (f->exists && f->state != MPR_FOLDED_USED && f->state != MPR_FOLDED_NONE)
         return mpr_fail(error, "%s%s: this file is damaged or belongs to another log; move it away",
                         s->path, MPR_FOLDED_SUFFIX);
-    if (find_keep(s, given, &keep, error) != 0 || find_life(s, error) != 0) return -1;
+    if (given) keep = *given;
+    else if (!text || !mpf_keep_read(text, &keep))
+        return mpr_fail(
+            error,
+            "%s: this log was recorded without MEMPROF_KEEP; give --keep=SIZE or --keep=TIME",
+            s->path);
+    mpr_journal_find(&journal, s->path, &s->map.st, &s->header);
+    if (journal.no_memory) return mpr_fail_memory(error, s->path);
+    s->ended = mpr_life_find(&s->header, &journal).life == MPR_LIFE_ENDED;
+    mpr_journal_free(&journal);
     const struct cut cut = choose_cut(s, &keep);
     out->outcome = MPR_COMPACT_LITTLE;
     out->ended = s->ended;
     out->next = s->map.size + cut.budget / PARTS * WORTH / 2;
     if (!cut.offset) return 0;
-    return check_can_punch(s, error) == 0 ? fold(s, &cut, out, error) : -1;
+    /* A file system without holes refuses to make one in any file, so LOG.fold.tmp shows it. */
+    if (!s->ended && fallocate(s->lock, PUNCH, 0, 1) != 0 && errno == EOPNOTSUPP)
+        return mpr_fail(
+            error,
+            "%s: this file system cannot release room inside a file, so the log grows until its process has "
+            "ended",
+            s->path);
+    return fold(s, &cut, out, error);
 }
 
 static int open_log(struct subject *s, struct mpr_error *error)
 {
-    struct stat st;
-    const int fd = mpr_file_open(s->dir, s->name, O_RDWR | O_NOFOLLOW, &st);
-    if (fd < 0 && errno == ELOOP)
-        return mpr_fail(error, "%s: this is a link; give the log itself", s->path);
-    if (fd < 0) return mpr_fail_errno(error, s->path, "open for writing");
-    mpr_file_lock_shared(fd);
-    if (mpr_file_check_owner(&st, s->path, error) != 0 || st.st_size == 0 ||
-        mpr_map_file(&s->map, fd, &st, s->path, error) != 0) {
-        close(fd);
-        return st.st_size > 0 ? -1 : mpr_fail(error, "%s: the file is empty", s->path);
-    }
+    if (mpr_map_open_own(&s->map, s->dir, s->name, s->path, O_RDWR, error) != 0) return -1;
+    if (!s->map.size) return mpr_fail(error, "%s: the file is empty", s->path);
     const int status = mpr_header_find(&s->header, &s->map, &s->header_end);
     if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
     if (status == 0) return 0;

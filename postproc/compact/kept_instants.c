@@ -99,16 +99,6 @@ static void look_at_heaps(struct finder *f, const struct mpf_event *e)
     if (!raises_none || e->op == MPF_OP_FOLDED) look_at_all_heaps(f);
 }
 
-static void look_at_devices(struct finder *f)
-{
-    for (unsigned i = 0; i < MPF_GPUS; i++) {
-        const struct mpr_best_instant *best = &f->reader.replay.gpu.device[i].best;
-        if (best->used == f->best[i].used && best->torch == f->best[i].torch) continue;
-        f->best[i] = *best;
-        f->best_after[i] = f->event;
-    }
-}
-
 /* ---- bins */
 
 /* Merges each two bins of every heap. */
@@ -140,14 +130,6 @@ static void end_bin(struct finder *f)
         raise(&f->in_all[heap], high->bytes, high->after);
         *high = (struct high){ f->event, f->reader.replay.accounts.heap[heap].bytes };
     }
-}
-
-static void advance_bin(struct finder *f, uint64_t time)
-{
-    if (time / f->kept->grain == f->bin) return;
-    end_bin(f);
-    while (time / f->kept->grain >= MPR_KEPT_BINS) join_bins(f->kept);
-    f->bin = time / f->kept->grain;
 }
 
 /* ---- instances */
@@ -206,12 +188,22 @@ static void see(struct finder *f, const struct mpf_event *e, uint64_t event)
 {
     struct mpr_replay *r = &f->reader.replay;
     f->event = event ? event - 1 : 0;
-    advance_bin(f, e->time);
+    if (e->time / f->kept->grain != f->bin) {
+        end_bin(f);
+        while (e->time / f->kept->grain >= MPR_KEPT_BINS) join_bins(f->kept);
+        f->bin = e->time / f->kept->grain;
+    }
     f->event = event;
     mpr_replay_batch(r, e, 1);
     mpr_accounts_used(&r->accounts, &f->kept->heaps);
     look_at_heaps(f, e);
-    if (e->op >= MPF_OP_GPU_DEVICE || mpf_heap_is_gpu(e->heap)) look_at_devices(f);
+    const bool of_device = e->op >= MPF_OP_GPU_DEVICE || mpf_heap_is_gpu(e->heap);
+    for (unsigned i = 0; of_device && i < MPF_GPUS; i++) {
+        const struct mpr_best_instant *best = &r->gpu.device[i].best;
+        if (best->used == f->best[i].used && best->torch == f->best[i].torch) continue;
+        f->best[i] = *best;
+        f->best_after[i] = event;
+    }
     if (e->op == MPF_OP_FAIL || e->op == MPF_OP_GPU_FAIL || e->op == MPF_OP_TORCH_OOM)
         f->failed[f->failures++ % MAX_FAILURES] = event;
     if (e->op == MPF_OP_FOLDED && mpr_thinned_counts_of(e).value[MPF_FOLDED_BLOCKS])
@@ -315,17 +307,6 @@ static void sort_levels(struct mpr_level_list *l)
     l->count = last + 1;
 }
 
-static void keep_instance(struct finder *f, const struct instance *k)
-{
-    add(&f->kept->instances, k->begins);
-    for (uint32_t i = 0; i < k->heaps; i++) {
-        struct mpr_level_list *l = &f->kept->level[f->kept->heaps.code[i]];
-        if (k->begins) add_level(l, k->begins - 1, MPR_LEVEL_UNTIL_NEXT);
-        if (k->high[i].bytes) add_level(l, k->high[i].after, MPR_LEVEL_AT);
-        if (k->ends) add_level(l, k->ends - 1, MPR_LEVEL_UNTIL_NEXT);
-    }
-}
-
 /* Adds the span from the beginning of the last instance before an instant to the end of the next
  * one.  There may be many more instances after the last one that was measured. */
 static void add_span(struct finder *f, uint64_t moment, struct instance *const *k, size_t count)
@@ -351,16 +332,24 @@ MPR_COMPARE(by_begin, struct instance *, mpr_compare((*a)->begins, (*b)->begins)
 /* Keeps the instances of the repeating range, and the spans around the instants of `always`. */
 static void keep_instances_of(struct finder *f, uint32_t repeat)
 {
-    struct instance **k = mpr_alloc(f->instances + 1, sizeof *k);
+    struct instance **kept = mpr_alloc(f->instances + 1, sizeof *kept);
     size_t count = 0;
     for (size_t i = 0; i < f->instances; i++) {
-        if (f->instance[i]->repeat != repeat) continue;
-        k[count++] = f->instance[i];
-        keep_instance(f, f->instance[i]);
+        const struct instance *k = f->instance[i];
+        if (k->repeat != repeat) continue;
+        kept[count++] = f->instance[i];
+        add(&f->kept->instances, k->begins);
+        for (uint32_t heap = 0; heap < k->heaps; heap++) {
+            struct mpr_level_list *l = &f->kept->level[f->kept->heaps.code[heap]];
+            if (k->begins) add_level(l, k->begins - 1, MPR_LEVEL_UNTIL_NEXT);
+            if (k->high[heap].bytes) add_level(l, k->high[heap].after, MPR_LEVEL_AT);
+            if (k->ends) add_level(l, k->ends - 1, MPR_LEVEL_UNTIL_NEXT);
+        }
     }
-    qsort(k, count, sizeof *k, by_begin);
-    for (size_t i = 0; i < f->kept->always.count; i++) add_span(f, f->kept->always.at[i], k, count);
-    free(k);
+    qsort(kept, count, sizeof *kept, by_begin);
+    for (size_t i = 0; i < f->kept->always.count; i++)
+        add_span(f, f->kept->always.at[i], kept, count);
+    free(kept);
 }
 
 static void keep_instances(struct finder *f)

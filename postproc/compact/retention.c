@@ -195,24 +195,6 @@ static void count_removed(struct finder *f, const struct freed *b, int sign)
     of->blocks[b->to] -= sign;
 }
 
-static void remove_block(struct finder *f, const struct block *l, const uint64_t *frees,
-                         unsigned count)
-{
-    struct freed *entry = freed_at(f, l->freed);
-    struct freed b = { .key = entry ? entry->key : 0,
-                       .time = entry ? entry->time : 0,
-                       .size = l->size,
-                       .from = l->levels,
-                       .to = levels_before(f, l->heap),
-                       .heap = l->heap };
-    b.event[b.events++] = l->birth;
-    for (unsigned i = 0; i < l->places; i++) b.event[b.events++] = l->place[i];
-    for (unsigned i = 0; i < count; i++) b.event[b.events++] = frees[i];
-    for (unsigned i = 0; i < b.events; i++) remove_event(f, b.event[i]);
-    count_removed(f, &b, 1);
-    if (entry) *entry = b;
-}
-
 /* After a free without a block, restores the blocks that were freed at the same address just
  * before: they show which block it belongs to. */
 static void restore_recent(struct finder *f, const struct mpf_event *e)
@@ -241,7 +223,21 @@ static void decide(struct finder *f, uint32_t number, uint32_t thread, const uin
     const bool stays = b->stays || moments_before(f, b->heap) != b->moments;
     mpr_spans_release(&f->spans, b->made_in, stays);
     if (stays) mpr_spans_keep(&f->spans, thread, false);
-    else remove_block(f, b, frees, count);
+    else {
+        struct freed *entry = freed_at(f, b->freed);
+        struct freed removed = { .key = entry ? entry->key : 0,
+                                 .time = entry ? entry->time : 0,
+                                 .size = b->size,
+                                 .from = b->levels,
+                                 .to = levels_before(f, b->heap),
+                                 .heap = b->heap };
+        removed.event[removed.events++] = b->birth;
+        for (unsigned i = 0; i < b->places; i++) removed.event[removed.events++] = b->place[i];
+        for (unsigned i = 0; i < count; i++) removed.event[removed.events++] = frees[i];
+        for (unsigned i = 0; i < removed.events; i++) remove_event(f, removed.event[i]);
+        count_removed(f, &removed, 1);
+        if (entry) *entry = removed;
+    }
     b->made_in[0] = f->free;
     f->free = number;
 }

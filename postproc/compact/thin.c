@@ -349,15 +349,6 @@ static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, 
     return result;
 }
 
-/* Merges bins at least once, and until the bytes are expected to fit: half as many bins take about
- * half as many bytes. */
-static bool coarsen(struct mpr_kept *kept, uint64_t bytes, uint64_t budget)
-{
-    bool can = mpr_kept_coarsen(kept);
-    while (can && (bytes /= 2) / 2 > budget) can = mpr_kept_coarsen(kept);
-    return can;
-}
-
 int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr_thinned *out,
              struct mpr_error *error)
 {
@@ -368,8 +359,12 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
     int result = mpr_kept_find(&kept, path, seq, MIN_GRAIN_NS, error);
     if (result == 0) result = attempt(&kept, path, seq, budget, fd, out, error);
     while (result == 0 && out->bytes > budget && before != 0) {
-        /* If wider bins hardly help, the last attempt is written without a budget. */
-        const bool can = out->bytes < before / 8 * 7 && coarsen(&kept, out->bytes, budget);
+        /* If wider bins hardly help, the last attempt is written without a budget.  Otherwise bins
+         * are merged at least once, and until the bytes are expected to fit: half as many bins take
+         * about half as many bytes. */
+        bool can = out->bytes < before / 8 * 7 && mpr_kept_coarsen(&kept);
+        for (uint64_t bytes = out->bytes / 2; can && bytes / 2 > budget; bytes /= 2)
+            can = mpr_kept_coarsen(&kept);
         before = can ? out->bytes : 0;
         if (ftruncate(fd, at) == 0 && lseek(fd, at, SEEK_SET) == at)
             result = attempt(&kept, path, seq, can ? budget : UINT64_MAX, fd, out, error);

@@ -138,17 +138,6 @@ struct mpr_ahead *mpr_ahead_start(struct mpr_log *log)
     return a;
 }
 
-/* The batch that was taken before is empty now. */
-static struct batch *take(struct mpr_ahead *a)
-{
-    pthread_mutex_lock(&a->lock);
-    while (a->made == a->taken) pthread_cond_wait(&a->filled, &a->lock);
-    struct batch *b = &a->batch[a->taken++ % BATCHES];
-    pthread_cond_signal(&a->emptied);
-    pthread_mutex_unlock(&a->lock);
-    return b;
-}
-
 long mpr_ahead_next(struct mpr_ahead *a, const struct mpf_event **events, uint64_t *position,
                     struct mpr_error *error)
 {
@@ -158,7 +147,11 @@ long mpr_ahead_next(struct mpr_ahead *a, const struct mpf_event **events, uint64
         *position = mpr_log_position(a->log);
         return count;
     }
-    const struct batch *b = take(a);
+    pthread_mutex_lock(&a->lock);
+    while (a->made == a->taken) pthread_cond_wait(&a->filled, &a->lock);
+    const struct batch *b = &a->batch[a->taken++ % BATCHES];
+    pthread_cond_signal(&a->emptied); /* the batch that was taken before is empty now */
+    pthread_mutex_unlock(&a->lock);
     *events = b->event;
     *position = b->position;
     if (b->count < 0) *error = a->error;

@@ -19,19 +19,13 @@ enum { ZSTD_LEVEL = 3, BODY_BYTES = MPR_MARK_BYTES / 2 };
 
 int mpr_mark_read(struct mpr_mark *mark, const struct mpf_frame *frame)
 {
-    const struct {
-        const char *key;
-        uint64_t *value;
-    } field[] = { { "seq", &mark->seq },
-                  { "offset", &mark->offset },
-                  { "until", &mark->until },
-                  { "events", &mark->events },
-                  { "grain", &mark->grain } };
-    const char *at = (const char *)frame->body, *key, *value;
+    const struct mpr_pair_number field[] = { { "seq", &mark->seq },
+                                             { "offset", &mark->offset },
+                                             { "until", &mark->until },
+                                             { "events", &mark->events },
+                                             { "grain", &mark->grain } };
     *mark = (struct mpr_mark){ 0 };
-    while (mpf_pairs_next(&at, (const char *)frame->body + frame->body_bytes, &key, &value) == 1)
-        for (size_t i = 0; i < sizeof field / sizeof *field; i++)
-            if (strcmp(key, field[i].key) == 0) *field[i].value = strtoull(value, NULL, 10);
+    mpr_pairs_read_numbers(frame->body, frame->body_bytes, field, sizeof field / sizeof *field);
     return mark->seq >= frame->seq ? MPF_OK : MPF_ERR_DAMAGED;
 }
 

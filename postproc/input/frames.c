@@ -113,26 +113,21 @@ static bool is_too_much_work(const struct mpr_frames *f)
     return f->work > FREE_WORK + MAX_RATIO * (uint64_t)f->size;
 }
 
-/* Records what was skipped from @start to a frame.  Frames never begin with zeros: if frames are
- * missing and there are zeros, their room was released. */
-static void note_skipped(struct mpr_frames *f, const struct mpf_frame *frame, size_t start)
-{
-    static const uint8_t zeros[4];
-    const bool is_hole =
-        f->size - start >= sizeof zeros && memcmp(f->data + start, zeros, sizeof zeros) == 0;
-    if (frame->seq > f->next_seq && is_hole) f->hole = true;
-    else mpr_frames_reject(f, start);
-}
-
+/* Frames never begin with zeros: if frames are missing where there are zeros, their room was
+ * released. */
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
 {
+    static const uint8_t zeros[4];
     const size_t start = f->at;
     long first_error = 0;
     while (f->at < f->size && !is_too_much_work(f)) {
         const long length = read_here(f, frame);
         if (length > 0) {
             f->work += f->cost;
-            if (first_error) note_skipped(f, frame, start);
+            const bool is_hole = f->size - start >= sizeof zeros &&
+                                 memcmp(f->data + start, zeros, sizeof zeros) == 0;
+            if (first_error && frame->seq > f->next_seq && is_hole) f->hole = true;
+            else if (first_error) mpr_frames_reject(f, start);
             accept(f, frame, (size_t)length);
             return 1;
         }

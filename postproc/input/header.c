@@ -108,6 +108,15 @@ int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *jour
     return status;
 }
 
+void mpr_pairs_read_numbers(const uint8_t *body, size_t bytes, const struct mpr_pair_number *number,
+                            size_t count)
+{
+    const char *at = (const char *)body, *const end = at + bytes, *key, *value;
+    while (mpf_pairs_next(&at, end, &key, &value) == 1)
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(key, number[i].key) == 0) *number[i].value = strtoull(value, NULL, 10);
+}
+
 void mpr_header_free(struct mpr_header *h)
 {
     free(h->pair);

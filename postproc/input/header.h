@@ -35,6 +35,13 @@ int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end
 int mpr_header_read_file(struct mpr_header *h, int directory, const char *name);
 /* Makes a header for a journal whose log is missing.  Returns 0 or MPF_ERR_SPACE. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
+/* Sets numbers from the pairs of a frame's body, by their keys.  Numbers without a pair stay. */
+struct mpr_pair_number {
+    const char *key;
+    uint64_t *value;
+};
+void mpr_pairs_read_numbers(const uint8_t *body, size_t bytes, const struct mpr_pair_number *number,
+                            size_t count);
 void mpr_header_free(struct mpr_header *h);
 /* Returns the first value of the key, or NULL if it is missing or empty. */
 const char *mpr_header_get(const struct mpr_header *h, const char *key);

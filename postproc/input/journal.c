@@ -120,12 +120,9 @@ struct mpr_pending_event {
 MPR_COMPARE(by_thread, struct mpr_pending_chunk,
             mpr_compare(a->thread, b->thread) ?: mpr_compare(a->seq, b->seq))
 
-static int by_time(const void *left, const void *right)
-{
-    const struct mpr_pending_event *a = left, *b = right;
-    if (a->time != b->time) return mpr_compare(a->time, b->time);
-    return a->rank != b->rank ? mpr_compare(a->rank, b->rank) : mpr_compare(a->slot, b->slot);
-}
+MPR_COMPARE(by_time, struct mpr_pending_event,
+            mpr_compare(a->time, b->time) ?: mpr_compare(a->rank, b->rank)
+                                          ?: mpr_compare(a->slot, b->slot))
 
 /* Returns the number of frames that a chunk in use says the log has. */
 static uint64_t log_frames(const struct mpr_pending *p, uint32_t index)

@@ -111,18 +111,6 @@ static bool is_alive(const struct process *process)
     return (process->state != 'Z' && process->state != 'X') || process->threads > 1;
 }
 
-/* Returns the number of a process in the innermost namespace that it is in, or 0 if unknown. */
-static uint64_t innermost_pid(uint64_t pid)
-{
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%" PRIu64 "/status", pid);
-    const char *line = read_text(path, text, sizeof text) ? strstr(text, "\nNSpid:") : NULL;
-    if (!line) return 0;
-    const char *end = strchr(line + 1, '\n'), *number = end ? end : text + strlen(text);
-    while (number[-1] != '\t' && number[-1] != ':') number--;
-    return strtoull(number, NULL, 10);
-}
-
 /* ---- the process */
 
 static struct mpr_life_verdict find_in_own_namespace(const struct mpr_header *h)
@@ -146,10 +134,17 @@ static struct mpr_life_verdict find_in_own_namespace(const struct mpr_header *h)
 static bool is_process_of(const struct mpr_header *h, uint64_t pid)
 {
     struct process process;
-    char path[64];
+    char path[64], text[4096];
     if (!read_process(pid, &process) || process.started != h->identity.started ||
-        !is_alive(&process) || innermost_pid(pid) != h->pid)
+        !is_alive(&process))
         return false;
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/status", pid);
+    const char *line = read_text(path, text, sizeof text) ? strstr(text, "\nNSpid:") : NULL;
+    if (!line) return false;
+    /* The last number is that in the innermost namespace of the process. */
+    const char *end = strchr(line + 1, '\n'), *number = end ? end : text + strlen(text);
+    while (number[-1] != '\t' && number[-1] != ':') number--;
+    if (strtoull(number, NULL, 10) != h->pid) return false;
     snprintf(path, sizeof path, "/proc/%" PRIu64 "/ns/pid", pid);
     const uint64_t pidns = inode_of(path);
     return !pidns || pidns == h->identity.pidns;

@@ -114,22 +114,17 @@ static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
 static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
 {
     struct mpr_log_status *s = &log->status;
-    const struct {
-        const char *key;
-        uint64_t *value;
-    } number[] = { { "lost", &s->lost },
-                   { "hwm", &s->hwm },
-                   { "unwritten.errno", &s->unwritten.error },
-                   { "unwritten.from", &s->unwritten.from },
-                   { "unwritten.to", &s->unwritten.to },
-                   { "unwritten.events", &s->unwritten.events } };
+    const struct mpr_pair_number number[] = { { "lost", &s->lost },
+                                              { "hwm", &s->hwm },
+                                              { "unwritten.errno", &s->unwritten.error },
+                                              { "unwritten.from", &s->unwritten.from },
+                                              { "unwritten.to", &s->unwritten.to },
+                                              { "unwritten.events", &s->unwritten.events } };
     const char *at = (const char *)frame->body, *const end = at + frame->body_bytes, *key, *value;
     s->ended = true;
-    while (mpf_pairs_next(&at, end, &key, &value) == 1) {
+    mpr_pairs_read_numbers(frame->body, frame->body_bytes, number, sizeof number / sizeof *number);
+    while (mpf_pairs_next(&at, end, &key, &value) == 1)
         if (strcmp(key, "reason") == 0) s->end = mpf_end_named(value);
-        for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-            if (strcmp(key, number[i].key) == 0) *number[i].value = strtoull(value, NULL, 10);
-    }
 }
 
 /* Takes over what the head of a journal, or of a SLOTS frame, says.
@@ -151,16 +146,6 @@ static void note_journal(struct mpr_log *log, size_t bytes)
     if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = f->at;
     f->missing += log->pending.log_frames - log->kept_seq;
     sync_status(log);
-}
-
-static int open_slots(struct mpr_log *log, const struct mpf_frame *frame)
-{
-    const int error =
-        mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
-    if (error) return error;
-    log->state = STATE_PENDING;
-    note_journal(log, frame->body_bytes);
-    return 0;
 }
 
 static int read_header(struct mpr_log *log, const struct mpf_frame *frame)
@@ -188,11 +173,17 @@ static void read_mark(struct mpr_log *log, const struct mpf_frame *frame)
 
 static int open_frame(struct mpr_log *log, const struct mpf_frame *frame)
 {
+    int error;
     log->status.ended = false;
     if (frame->kind != MPF_FRAME_SLOTS) log->kept_seq = log->frames.next_seq;
     switch (frame->kind) {
     case MPF_FRAME_HEADER: return read_header(log, frame);
-    case MPF_FRAME_SLOTS: return open_slots(log, frame);
+    case MPF_FRAME_SLOTS:
+        error = mpr_pending_open(&log->pending, frame->body, frame->body_bytes, log->kept_seq);
+        if (error) return error;
+        log->state = STATE_PENDING;
+        note_journal(log, frame->body_bytes);
+        return 0;
     case MPF_FRAME_EVENTS: return open_events(log, frame);
     case MPF_FRAME_END: read_end(log, frame); return 0;
     case MPF_FRAME_FOLD: read_mark(log, frame); return 0;
@@ -249,17 +240,6 @@ static void keep_order(struct mpr_log *log, long count)
         if (event->time < newest) event->time = newest;
         newest = event->time;
     }
-}
-
-static long read_columns(struct mpr_log *log)
-{
-    const long count = mpf_columns_next(&log->reader, log->to, MPR_BATCH);
-    if (count <= 0) log->reading = false;
-    keep_order(log, count);
-    if (count >= 0) return count;
-    mpr_frames_reject(&log->frames, log->frame_offset);
-    sync_status(log);
-    return 0;
 }
 
 /* ---- the journal */
@@ -358,7 +338,15 @@ static long step(struct mpr_log *log, struct mpr_error *error)
     long count;
     switch (log->state) {
     case STATE_FRAMES:
-        if (log->reading) return read_columns(log);
+        if (log->reading) {
+            count = mpf_columns_next(&log->reader, log->to, MPR_BATCH);
+            if (count <= 0) log->reading = false;
+            keep_order(log, count);
+            if (count >= 0) return count;
+            mpr_frames_reject(&log->frames, log->frame_offset);
+            sync_status(log);
+            return 0;
+        }
         count = next_frame(log, error);
         if (count != 0) return count < 0 ? -1 : 0;
         if (log->followed && !log->status.ended) {
@@ -429,18 +417,6 @@ int mpr_log_more(struct mpr_log *log, struct mpr_error *error)
 
 /* ---- opening */
 
-/* The threads of a running process continue while its journal is copied.  Only up to the time at
- * which the copy began does it have the events of all threads.  Before its first frame a journal
- * does not know the length of a tick, and it has few events then. */
-static uint64_t journal_limit(const struct mpr_log *log, uint64_t copy_began)
-{
-    const struct mpf_journal *head = &log->journal.head;
-    if (!log->journal.image || !mpr_life_same_clock(&log->header.identity)) return 0;
-    return head->last.ticks > head->start.ticks && copy_began > log->header.start.mono
-               ? copy_began - log->header.start.mono
-               : 0;
-}
-
 static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *error)
 {
     const off_t old_size = log->map.st.st_size;
@@ -454,9 +430,15 @@ static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *erro
 }
 
 /* A running process moves events from its journal to its log.  So both are taken at an instant
- * between two frames. */
+ * between two frames.
+ *
+ * The threads of the process continue while the journal is copied.  Only up to the time at which
+ * the copy began does it have the events of all threads.  Before its first frame a journal does not
+ * know the length of a tick, and it has few events then. */
 static int take_snapshot(struct mpr_log *log, struct mpr_error *error)
 {
+    const struct mpf_journal *head = &log->journal.head;
+    const uint64_t start = log->header.start.mono;
     struct stat before, after;
     for (int attempt = 0; attempt < SNAPSHOTS; attempt++) {
         struct timespec now;
@@ -464,7 +446,10 @@ static int take_snapshot(struct mpr_log *log, struct mpr_error *error)
         clock_gettime(CLOCK_MONOTONIC, &now);
         mpr_journal_free(&log->journal);
         mpr_journal_find(&log->journal, log->path, &before, &log->header);
-        log->until = journal_limit(log, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+        const uint64_t began = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        const bool limited = log->journal.image && mpr_life_same_clock(&log->header.identity) &&
+                             head->last.ticks > head->start.ticks && began > start;
+        log->until = limited ? began - start : 0;
         if (stat(log->path, &after) == 0 && before.st_size == after.st_size) break;
     }
     return map_again(log, (uint64_t)before.st_size, error);
@@ -526,18 +511,6 @@ static int open_frames(struct mpr_log *log, struct mpr_error *error)
     return take_bytes(log, error) != 0 ? -1 : open_fold(log, error);
 }
 
-static int open_lone_journal(struct mpr_log *log, struct mpr_error *error)
-{
-    const bool good = mpr_journal_load(&log->journal, log->path);
-    if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
-    if (!good)
-        return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
-    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0)
-        return mpr_fail_memory(error, log->path);
-    log->status.journal_only = true;
-    return join_journal(log, error);
-}
-
 /* Replaces the error if LOG is missing and LOG.fold exists.  Returns -1. */
 static int fail_open(const struct mpr_log *log, struct mpr_error *error)
 {
@@ -558,7 +531,15 @@ static int open_file(struct mpr_log *log, struct mpr_error *error)
     log->status.bytes = map->size;
     const bool is_journal =
         map->size >= sizeof(struct mpf_journal) && memcmp(map->data, MPF_JOURNAL_MAGIC, 8) == 0;
-    return is_journal ? open_lone_journal(log, error) : open_frames(log, error);
+    if (!is_journal) return open_frames(log, error);
+    const bool good = mpr_journal_load(&log->journal, log->path);
+    if (log->journal.no_memory) return mpr_fail_memory(error, log->path);
+    if (!good)
+        return mpr_fail(error, "%s: offset 0: damaged journal; nothing can be read", log->path);
+    if (mpr_header_from_journal(&log->header, &log->journal.head) != 0)
+        return mpr_fail_memory(error, log->path);
+    log->status.journal_only = true;
+    return join_journal(log, error);
 }
 
 static int open_log(struct mpr_log **out, const char *path, bool followed, struct mpr_error *error)

@@ -129,6 +129,24 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
     return result;
 }
 
+int mpr_map_open_own(struct mpr_map *map, int directory, const char *name, const char *path,
+                     int flags, struct mpr_error *error)
+{
+    struct stat st;
+    const int fd = mpr_file_open(directory, name, flags | O_NOFOLLOW, &st);
+    if (fd < 0 && errno == ELOOP)
+        return mpr_fail(error, "%s: this is a link; give the log itself", path);
+    if (fd < 0 && errno == EINVAL)
+        return mpr_fail(error, "%s: this is not a regular file; give a log or a directory of logs",
+                        path);
+    if (fd < 0) return mpr_fail_errno(error, path, flags == O_RDWR ? "open for writing" : "open");
+    mpr_file_lock_shared(fd);
+    if (mpr_file_check_owner(&st, path, error) == 0 && mpr_map_file(map, fd, &st, path, error) == 0)
+        return 0;
+    close(fd);
+    return -1;
+}
+
 void mpr_map_close(struct mpr_map *map)
 {
     struct mpr_map **at = &maps;

@@ -30,6 +30,10 @@ int mpr_map_open(struct mpr_map *map, const char *path, struct mpr_error *error)
  * is for messages. */
 int mpr_map_file(struct mpr_map *map, int fd, const struct stat *st, const char *path,
                  struct mpr_error *error);
+/* Maps a log that will be changed: a file of this user, with one name.  @flags: O_RDONLY, or O_RDWR
+ * if it is changed in place. */
+int mpr_map_open_own(struct mpr_map *map, int directory, const char *name, const char *path,
+                     int flags, struct mpr_error *error);
 /* Maps the file again, with the size that it has now.  The address changes.  Returns 0, or -1 with
  * *error filled and the map closed. */
 int mpr_map_grow(struct mpr_map *map, const char *path, struct mpr_error *error);

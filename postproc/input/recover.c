@@ -49,36 +49,18 @@ static bool is_folded(const struct subject *s) { return s->folded.state == MPR_F
 
 /* ---- scanning the log */
 
-static struct mpr_ending read_ending(const struct mpf_frame *end)
-{
-    struct mpr_ending out = { 0 };
-    const char *at = (const char *)end->body, *key, *value;
-    while (mpf_pairs_next(&at, (const char *)end->body + end->body_bytes, &key, &value) == 1) {
-        if (strcmp(key, "events") == 0) out.events = strtoull(value, NULL, 10);
-        if (strcmp(key, "lost") == 0) out.lost = strtoull(value, NULL, 10);
-        if (strcmp(key, "hwm") == 0) out.hwm = strtoull(value, NULL, 10);
-    }
-    return out;
-}
-
-/* After the header, skips the frames of LOG that LOG.fold replaces. */
-static int skip_folded(struct subject *s, struct mpr_frames *frames)
-{
-    const struct mpr_mark *mark = &s->folded.mark;
-    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, frames->at, &s->scan.header) != 0)
-        return MPF_ERR_SPACE;
-    if (!is_folded(s)) return 0;
-    mpr_frames_turn(frames, &s->map, mark->offset);
-    frames->next_seq = s->scan.next_seq = s->scan.kept_seq = mark->seq + 1;
-    s->scan.good_end = frames->at;
-    return 0;
-}
-
 static int scan_frame(struct subject *s, struct mpr_frames *frames, const struct mpf_frame *frame)
 {
     struct scan *scan = &s->scan;
     scan->ended = frame->kind == MPF_FRAME_END;
-    if (scan->ended) scan->ending = read_ending(frame);
+    if (scan->ended) {
+        struct mpr_ending *e = &scan->ending;
+        const struct mpr_pair_number number[] = { { "events", &e->events },
+                                                  { "lost", &e->lost },
+                                                  { "hwm", &e->hwm } };
+        *e = (struct mpr_ending){ 0 };
+        mpr_pairs_read_numbers(frame->body, frame->body_bytes, number, 3);
+    }
     scan->next_seq = frames->next_seq;
     scan->good_end = frames->at;
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
@@ -90,7 +72,14 @@ static int scan_frame(struct subject *s, struct mpr_frames *frames, const struct
     scan->has_header = !error;
     scan->newest_frame = scan->header.start.mono;
     if (error) return error == MPF_ERR_SPACE ? error : 0;
-    return skip_folded(s, frames);
+    if (mpr_folded_find(&s->folded, s->dir, s->name, &s->map, frames->at, &scan->header) != 0)
+        return MPF_ERR_SPACE;
+    if (!is_folded(s)) return 0;
+    /* The frames of LOG that LOG.fold replaces are skipped. */
+    mpr_frames_turn(frames, &s->map, s->folded.mark.offset);
+    frames->next_seq = scan->next_seq = scan->kept_seq = s->folded.mark.seq + 1;
+    scan->good_end = frames->at;
+    return 0;
 }
 
 static int scan_log(struct subject *s, struct mpr_error *error)
@@ -475,24 +464,6 @@ static int recover_scanned(struct subject *s, bool dead, struct mpr_recovery *re
     return use_journal(s, recovery, error);
 }
 
-static int open_log(struct subject *s, struct mpr_error *error)
-{
-    struct stat st;
-    const int fd = mpr_file_open(s->dir, s->name, O_RDONLY | O_NOFOLLOW, &st);
-    if (fd < 0 && errno == ELOOP)
-        return mpr_fail(error, "%s: this is a link; give the log itself", s->path);
-    if (fd < 0 && errno == EINVAL)
-        return mpr_fail(error, "%s: this is not a regular file; give a log or a directory of logs",
-                        s->path);
-    if (fd < 0) return mpr_fail_errno(error, s->path, "open");
-    mpr_file_lock_shared(fd);
-    if (mpr_file_check_owner(&st, s->path, error) == 0 &&
-        mpr_map_file(&s->map, fd, &st, s->path, error) == 0)
-        return 0;
-    close(fd);
-    return -1;
-}
-
 int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
                    struct mpr_recovery *recovery, struct mpr_error *error)
 {
@@ -507,7 +478,8 @@ int mpr_recover_in(int directory, const char *name, const char *path, bool dead,
                              .journal.fd = -1 };
         *recovery = (struct mpr_recovery){ 0 };
         result = -1;
-        if (open_log(&s, error) == 0 && scan_log(&s, error) == 0)
+        if (mpr_map_open_own(&s.map, directory, name, path, O_RDONLY, error) == 0 &&
+            scan_log(&s, error) == 0)
             result = recover_scanned(&s, dead, recovery, error);
         mpr_journal_free(&s.journal);
         mpr_header_free(&s.scan.header);

@@ -46,11 +46,6 @@ static void open_record(struct record *r, const char *log_path)
     if (!r->file && fd >= 0) close(fd);
 }
 
-static void close_record(struct record *r)
-{
-    if (r->file) fclose(r->file);
-}
-
 /* Returns the value of "key=" in a line, up to the next space, or NULL. */
 static const char *value(const char *line, const char *key)
 {
@@ -140,7 +135,7 @@ struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *h
         if (strcmp(launcher.host, host) == 0 && strcmp(launcher.run, run ? run : "") == 0)
             found = read_end(r.line);
     }
-    close_record(&r);
+    if (r.file) fclose(r.file);
     return found;
 }
 
@@ -196,6 +191,6 @@ struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char 
         else add_rest(&of_launcher, &(struct mpr_run_without_log){ 1, 0, rss, rss });
     }
     if (has_logs) add_rest(&all, &of_launcher);
-    close_record(&r);
+    if (r.file) fclose(r.file);
     return all;
 }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "atomic_file.h"
 #include "basename.h"
 #include "cells.h"
 #include "file.h"

@@ -2,7 +2,7 @@
  * are the same as in CSV and JSON.
  *
  * Everything is one transaction.  The file replaces an older one of that name when it is complete
- * (atomic_file.h).  A device, a pipe, or a link in a folder that the caller opened is refused.
+ * (file.h).  A device, a pipe, or a link in a folder that the caller opened is refused.
  *
  * All functions exist also in a build without SQLite, in which opening always fails. */
 #ifndef MPR_DATABASE_H

@@ -211,22 +211,6 @@ static const Dwfl_Callbacks callbacks = {
     .debuginfo_path = &debug_folders,
 };
 
-/* Without the shared file that it needs, the debug file is not used: libdw would look for the
- * shared file at whatever path the debug file names. */
-static void load_dwarf(struct mpr_debug *d)
-{
-    void **data;
-    const char *name;
-    const void *id;
-    mpr_dw.dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
-    *data = d;
-    if (d->too_large) return;
-    d->dwarf = mpr_dw.dwfl_module_getdwarf(d->module, &d->bias);
-    if (!d->dwarf || d->too_large) return;
-    const bool needs_shared = mpr_dw.dwelf_dwarf_gnu_debugaltlink(d->dwarf, &name, &id) > 0;
-    d->has_dwarf = !needs_shared || d->has_shared;
-}
-
 static void destroy(struct mpr_debug *d)
 {
     for (size_t i = 0; i < d->units; i++) free(d->unit[i].functions.span);
@@ -237,22 +221,32 @@ static void destroy(struct mpr_debug *d)
     free(d);
 }
 
-/* On success the descriptor belongs to libdwfl. */
+/* On success the descriptor belongs to libdwfl. Without the shared file that it needs, the debug
+ * file is not used: libdw would look for the shared file at whatever path the debug file names. */
 static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
 {
+    void **data;
+    const char *name;
+    const void *id;
     struct mpr_debug *d = mpr_alloc(1, sizeof *d);
     d->binary = *o;
     d->too_large = !mpr_object_unpacks_well(fd);
     d->dwfl = mpr_dw.dwfl_begin(&callbacks);
     if (d->dwfl)
         d->module = mpr_dw.dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
-    if (d->module && mpr_dw.dwfl_report_end(d->dwfl, NULL, NULL) == 0) {
-        load_dwarf(d);
-        return d;
-    }
     if (!d->module) close(fd);
-    destroy(d);
-    return NULL;
+    if (!d->module || mpr_dw.dwfl_report_end(d->dwfl, NULL, NULL) != 0) {
+        destroy(d);
+        return NULL;
+    }
+    mpr_dw.dwfl_module_info(d->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+    *data = d;
+    if (d->too_large) return d;
+    d->dwarf = mpr_dw.dwfl_module_getdwarf(d->module, &d->bias); /* may find it too large */
+    if (!d->dwarf || d->too_large) return d;
+    const bool needs_shared = mpr_dw.dwelf_dwarf_gnu_debugaltlink(d->dwarf, &name, &id) > 0;
+    d->has_dwarf = !needs_shared || d->has_shared;
+    return d;
 }
 
 static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbols_state *state)

@@ -37,7 +37,8 @@ static bool cut_hash(char *name)
     return true;
 }
 
-static char *unescape_one(char *to, const char **from)
+/* Works in place, because no escape is shorter than its character. */
+static void unescape(char *name)
 {
     static const struct {
         const char *escape;
@@ -48,34 +49,22 @@ static char *unescape_one(char *to, const char **from)
         { "$u5b$", '[' }, { "$u5d$", ']' }, { "$u7b$", '{' }, { "$u7d$", '}' }, { "$u3b$", ';' },
         { "$u2b$", '+' }, { "$u22$", '"' }, { "$u7e$", '~' },
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const size_t length = strlen(known[i].escape);
-        if (strncmp(*from, known[i].escape, length) != 0) continue;
-        *from += length;
-        *to = known[i].is;
-        return to + 1;
-    }
-    if (strncmp(*from, "..", 2) == 0) {
-        *from += 2;
-        memcpy(to, "::", 2);
-        return to + 2;
-    }
-    *to = *(*from)++;
-    return to + 1;
-}
-
-/* Works in place, because no escape is shorter than its character. */
-static void unescape(char *name)
-{
+    const size_t escapes = sizeof known / sizeof *known;
     const char *from = name;
     char *to = name;
     if (strncmp(from, "_$", 2) == 0) from++;
     while (*from) {
-        if (strncmp(from, "::_$", 4) == 0) {
-            memmove(to, "::", 2);
+        size_t i = 0;
+        while (i < escapes && strncmp(from, known[i].escape, strlen(known[i].escape)) != 0) i++;
+        const bool has_underscore = strncmp(from, "::_$", 4) == 0;
+        if (has_underscore || strncmp(from, "..", 2) == 0) {
+            memcpy(to, "::", 2);
             to += 2;
-            from += 3;
-        } else to = unescape_one(to, &from);
+            from += has_underscore ? 3 : 2;
+        } else {
+            *to++ = i < escapes ? known[i].is : *from;
+            from += i < escapes ? strlen(known[i].escape) : 1;
+        }
     }
     *to = 0;
 }

@@ -389,26 +389,21 @@ static bool open_path(struct state *s)
     return open;
 }
 
-/* "Iterator<Item = u8>" */
-static void dyn_trait(struct state *s)
-{
-    bool open = open_path(s);
-    while (eat(s, 'p')) {
-        put(s, open ? ", " : "<");
-        open = true;
-        put_identifier(s, identifier(s));
-        type_in(s, " = ", "");
-    }
-    if (open) put(s, ">");
-}
-
+/* "dyn Iterator<Item = u8> + Send" */
 static void dyn(struct state *s)
 {
     put(s, "dyn ");
     const uint64_t bound = binder(s);
     for (bool first = true; !s->failed && !eat(s, 'E'); first = false) {
         if (!first) put(s, " + ");
-        dyn_trait(s);
+        bool open = open_path(s);
+        while (eat(s, 'p')) {
+            put(s, open ? ", " : "<");
+            open = true;
+            put_identifier(s, identifier(s));
+            type_in(s, " = ", "");
+        }
+        if (open) put(s, ">");
     }
     s->lifetimes -= bound;
     if (!eat(s, 'L')) fail(s);
@@ -418,22 +413,18 @@ static void dyn(struct state *s)
     put_lifetime(s, lifetime);
 }
 
-/* In its name "-" is written as "_". */
-static void abi(struct state *s)
-{
-    const struct identifier name =
-        eat(s, 'C') ? (struct identifier){ "C", 1, false } : identifier(s);
-    put(s, "extern \"");
-    for (size_t i = 0; !s->failed && i < name.bytes; i++)
-        put_bytes(s, name.text[i] == '_' ? "-" : &name.text[i], 1);
-    put(s, "\" ");
-}
-
 static void function(struct state *s)
 {
     const uint64_t bound = binder(s);
     if (eat(s, 'U')) put(s, "unsafe ");
-    if (eat(s, 'K')) abi(s);
+    if (eat(s, 'K')) { /* the ABI, in whose name "-" is written as "_" */
+        const struct identifier name =
+            eat(s, 'C') ? (struct identifier){ "C", 1, false } : identifier(s);
+        put(s, "extern \"");
+        for (size_t i = 0; !s->failed && i < name.bytes; i++)
+            put_bytes(s, name.text[i] == '_' ? "-" : &name.text[i], 1);
+        put(s, "\" ");
+    }
     put(s, "fn(");
     list(s, type);
     put(s, ")");

@@ -6,8 +6,9 @@
 
 struct mpr_dw mpr_dw;
 
-static bool load(void)
+bool mpr_dw_load(void)
 {
+    static bool tried, loaded;
     static const struct {
         const char *name;
         void *place;
@@ -16,19 +17,13 @@ static bool load(void)
         MPR_DW_FUNCTIONS(X)
 #undef X
     };
+    if (tried) return loaded;
+    tried = true;
     void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; library && i < sizeof function / sizeof *function; i++) {
         void *found = dlsym(library, function[i].name);
         if (!found) return false; /* an older version */
         *(void **)function[i].place = found;
     }
-    return library;
-}
-
-bool mpr_dw_load(void)
-{
-    static bool tried, loaded;
-    if (!tried) loaded = load();
-    tried = true;
-    return loaded;
+    return loaded = library != NULL;
 }

@@ -1,6 +1,6 @@
-/* LOG.symbols: the names of the calls in a log's native stacks, stored next to the log on a machine
- * that has the program's files.  Reports use them on machines without these files.  FORMAT.md
- * describes the file: text, in one zstd frame.
+/* Files with names that are kept with a log.  LOG.symbols: the names of the calls in a log's native
+ * stacks, stored next to the log on a machine that has the program's files.  Reports use them on
+ * machines without these files.  FORMAT.md describes the file: text, in one zstd frame.
  *
  * The reader trusts nothing: the file must be complete, of this log and of a known version, and the
  * names of an object are only used for its build id.  Only the writer is for other folders. */
@@ -56,5 +56,16 @@ bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offse
  * the reason in *found. */
 char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
                           enum mpr_symbols_stored_state *found);
+
+/* ---- LOG.perfmap: names of code that a JIT generated (perf_map.h) */
+
+struct mpr_generated;
+
+/* Reads the map of a log.  Returns NULL if it cannot be used, and the reason in *found. */
+struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_stored_state *found);
+void mpr_generated_free(struct mpr_generated *g);
+/* Returns the name of the function at this address, to be freed, or NULL.  If several functions had
+ * the address at different times, the name is the last one's, with the number of the others. */
+char *mpr_generated_name(const struct mpr_generated *g, uint64_t address);
 
 #endif

@@ -13,7 +13,6 @@
 #include "alloc.h"
 #include "debug.h"
 #include "demangle.h"
-#include "generated.h"
 #include "index.h"
 #include "mpf/slot.h"
 #include "store.h"

@@ -6,10 +6,10 @@
 #include "alloc.h"
 #include "alloc_context.h"
 #include "cell_totals.h"
-#include "hex.h"
 #include "labels.h"
 #include "mpf/event.h"
 #include "reader.h"
+#include "units.h"
 
 /* A cell's blocks that were allocated in the span. */
 struct made {
@@ -123,7 +123,7 @@ static void fill_modules(struct mpr_profile *out, const struct mpr_sites *sites)
         char *build_id = mpr_arena_alloc(&out->arena, 2 * m->build_id_bytes + 1);
         out->module[out->modules] = (struct mpr_profile_module){
             .path = mpr_arena_text(&out->arena, m->path),
-            .build_id = mpr_hex(build_id, m->build_id, m->build_id_bytes),
+            .build_id = mpr_units_hex(build_id, m->build_id, m->build_id_bytes),
             .from = m->from,
             .to = m->to,
         };
@@ -148,7 +148,7 @@ int mpr_profile_read(struct mpr_profile *profile, const char *path,
         fill_modules(profile, &r.reader.replay.sites);
         mpr_reader_close(&r.reader);
     } else mpr_profile_free(profile);
-    mpr_ledger_free(&r.ledger);
+    mpr_live_index_free(&r.ledger.live);
     mpr_index_free(&r.number);
     free(r.made);
     free(r.key);
