@@ -92,74 +92,50 @@ void mpr_accounts_instant_begin(struct mpr_accounts *accounts, uint64_t from, co
 
 void mpr_accounts_instant_end(struct mpr_accounts *accounts) { accounts->instant_now = NULL; }
 
-/* If a heap changes at the instant's first time, its state before that does not count. */
-static void changed_in_instant(const struct mpr_accounts *accounts, struct mpr_heap *heap)
-{
-    const uint64_t now = *accounts->instant_now;
-    const bool first = now == accounts->instant_from && !heap->changed_in_instant;
-    if (!first && heap->bytes <= heap->peak_bytes) return;
-    heap->changed_in_instant = true;
-    set_peak(heap, now);
-}
+/* ---- changes with observers */
 
-/* ---- observers */
-
-static void touch(struct mpr_touched_cells *t, uint32_t index)
-{
-    mpr_touched_cells_tick(t);
-    MPR_REACH(t->is_touched, index, t->cells);
-    if (t->is_touched[index]) return;
-    t->is_touched[index] = true;
-    MPR_GROW(t->cell, t->count, t->cap);
-    t->cell[t->count++] = index;
-}
-
-static inline void before_change(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
-                                 bool added)
+__attribute__((noinline)) void mpr_accounts_change_observed(struct mpr_accounts *accounts,
+                                                            uint32_t index, uint64_t size,
+                                                            uint64_t blocks, uint64_t time,
+                                                            bool added)
 {
     const uint8_t code = accounts->cell[index].heap;
-    const struct mpr_heap *heap = &accounts->heap[code];
+    struct mpr_heap *heap = &accounts->heap[code];
+    struct mpr_touched_cells *t = accounts->touches;
     if (accounts->levels && index >= accounts->levels->cells)
         mpr_levels_room(accounts->levels, index);
     if (accounts->levels) mpr_levels_before(accounts->levels, accounts, index, code, heap->bytes);
     if (accounts->excerpts)
         mpr_excerpts_see(accounts->excerpts, accounts, code, heap->epoch, index, size, added);
-    if (accounts->touches) touch(accounts->touches, index);
-}
+    if (t) {
+        mpr_touched_cells_tick(t);
+        MPR_REACH(t->is_touched, index, t->cells);
+        if (!t->is_touched[index]) {
+            MPR_GROW(t->cell, t->count, t->cap);
+            t->cell[t->count++] = index;
+        }
+        t->is_touched[index] = true;
+    }
+    if (accounts->survivors)
+        (added ? mpr_survivors_add : mpr_survivors_remove)(accounts->survivors, index, size);
 
-static inline void after_change(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
-                                bool added)
-{
-    const uint8_t code = accounts->cell[index].heap;
-    if (accounts->levels)
-        mpr_levels_after(accounts->levels, code, accounts->heap[code].bytes, added);
+    struct mpr_cell *cell = &accounts->cell[index];
+    if (added) mpr_accounts_add_unobserved(accounts, cell, size, blocks, time);
+    else mpr_accounts_remove_unobserved(accounts, cell, size, blocks);
+
+    if (accounts->levels) mpr_levels_after(accounts->levels, code, heap->bytes, added);
     if (accounts->own_peaks)
         mpr_own_peaks_change(accounts->own_peaks, index, added ? size : 0 - size);
-    if (accounts->instant_now) changed_in_instant(accounts, &accounts->heap[code]);
-}
-
-__attribute__((noinline)) void mpr_accounts_add_observed(struct mpr_accounts *accounts,
-                                                         uint32_t index, uint64_t size,
-                                                         uint64_t blocks, uint64_t time)
-{
-    before_change(accounts, index, size, true);
-    if (accounts->survivors) mpr_survivors_add(accounts->survivors, index, size);
-    mpr_accounts_add_unobserved(accounts, &accounts->cell[index], size, blocks, time);
-    after_change(accounts, index, size, true);
-    const uint8_t code = accounts->cell[index].heap;
-    const uint64_t bytes = accounts->heap[code].bytes;
-    for (struct mpr_heap_maxima *highs = accounts->highs; highs; highs = highs->next) {
-        struct mpr_heap_maximum *high = &highs->heap[code];
-        if (bytes > high->bytes) *high = (struct mpr_heap_maximum){ bytes, time };
+    if (accounts->instant_now) {
+        /* If a heap changes at the instant's first time, its state before that does not count. */
+        const uint64_t now = *accounts->instant_now;
+        const bool first = now == accounts->instant_from && !heap->changed_in_instant;
+        if (first || heap->bytes > heap->peak_bytes) {
+            heap->changed_in_instant = true;
+            set_peak(heap, now);
+        }
     }
-}
-
-__attribute__((noinline)) void mpr_accounts_remove_observed(struct mpr_accounts *accounts,
-                                                            uint32_t index, uint64_t size,
-                                                            uint64_t blocks)
-{
-    before_change(accounts, index, size, false);
-    if (accounts->survivors) mpr_survivors_remove(accounts->survivors, index, size);
-    mpr_accounts_remove_unobserved(accounts, &accounts->cell[index], size, blocks);
-    after_change(accounts, index, size, false);
+    for (struct mpr_heap_maxima *highs = accounts->highs; added && highs; highs = highs->next)
+        if (heap->bytes > highs->heap[code].bytes)
+            highs->heap[code] = (struct mpr_heap_maximum){ heap->bytes, time };
 }

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash.h"
 #include "index.h"
 
 struct mpr_levels;
@@ -188,11 +187,9 @@ static inline void mpr_accounts_remove_unobserved(struct mpr_accounts *accounts,
     heap->blocks -= blocks;
 }
 
-/* The same with observers. */
-void mpr_accounts_add_observed(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
-                               uint64_t blocks, uint64_t time);
-void mpr_accounts_remove_observed(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
-                                  uint64_t blocks);
+/* Does either (@added) with observers. @time: of an addition. */
+void mpr_accounts_change_observed(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
+                                  uint64_t blocks, uint64_t time, bool added);
 
 static inline bool mpr_accounts_are_observed(const struct mpr_accounts *accounts)
 {
@@ -206,7 +203,7 @@ static inline void mpr_accounts_add_many(struct mpr_accounts *accounts, uint32_t
                                          uint64_t size, uint64_t blocks, uint64_t time)
 {
     if (mpr_accounts_are_observed(accounts))
-        mpr_accounts_add_observed(accounts, index, size, blocks, time);
+        mpr_accounts_change_observed(accounts, index, size, blocks, time, true);
     else mpr_accounts_add_unobserved(accounts, &accounts->cell[index], size, blocks, time);
 }
 
@@ -214,7 +211,7 @@ static inline void mpr_accounts_remove_many(struct mpr_accounts *accounts, uint3
                                             uint64_t size, uint64_t blocks)
 {
     if (mpr_accounts_are_observed(accounts))
-        mpr_accounts_remove_observed(accounts, index, size, blocks);
+        mpr_accounts_change_observed(accounts, index, size, blocks, 0, false);
     else mpr_accounts_remove_unobserved(accounts, &accounts->cell[index], size, blocks);
 }
 

@@ -4,29 +4,25 @@
 
 /* ---- cells */
 
-/* Returns the key of the best name that the block has. */
-static uint64_t key_by_best(const struct mpr_sites *s, const struct mpr_alloc_context *c)
-{
-    const struct mpr_site site = mpr_sites_of(s, c->site);
-    const uint32_t library = mpr_sites_library(s, site.stack);
-    if (c->node || site.python) return c->node ? c->node : site.python;
-    return library ? MPR_KEY_LIBRARY | library : 0;
-}
-
 uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_alloc_context *c)
 {
     const struct mpr_sites *s = &r->sites;
+    const struct mpr_site site = mpr_sites_of(s, c->site);
+    uint32_t library;
     switch (r->options.by) {
     case MPR_GROUP_RANGE:
     case MPR_GROUP_PLACE: return c->node;
-    case MPR_GROUP_AUTO: return key_by_best(s, c);
+    case MPR_GROUP_AUTO: /* the best name that the block has */
+        if (c->node || site.python) return c->node ? c->node : site.python;
+        library = mpr_sites_library(s, site.stack);
+        return library ? MPR_KEY_LIBRARY | library : 0;
     case MPR_GROUP_THREAD: return c->thread;
     case MPR_GROUP_SIZE: return mpr_size_class(c->size);
-    case MPR_GROUP_LIBRARY: return mpr_sites_library(s, mpr_sites_of(s, c->site).stack);
+    case MPR_GROUP_LIBRARY: return mpr_sites_library(s, site.stack);
     case MPR_GROUP_COMM: return c->comm;
     case MPR_GROUP_GRAPH: return c->graph;
-    case MPR_GROUP_PYTHON: return mpr_sites_of(s, c->site).python;
-    case MPR_GROUP_STACK: return mpr_sites_of(s, c->site).stack;
+    case MPR_GROUP_PYTHON: return site.python;
+    case MPR_GROUP_STACK: return site.stack;
     case MPR_GROUP_ALL:
         return mpr_composite_key_pack(
             (struct mpr_composite_key){ c->node, c->thread, mpr_size_class(c->size) });

@@ -19,7 +19,8 @@ static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
     if (r->large) mpr_large_born(r->large, heap, block);
     if (r->lasting)
         mpr_lifetime_histogram_add(r->lasting, key, block->size, block->cell, block->from);
-    if (r->ledger) mpr_ledger_add(r->ledger, key, block->size, block->cell, block->from);
+    const struct mpr_live_block born = { block->from, block->size, block->cell, { 0 } };
+    if (r->ledger) mpr_live_index_add(&r->ledger->live, key, &born);
 }
 
 /* The block loses its address. */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash.h"
+#include "index.h"
 
 /* Keeps code that few events need apart from the code of the others. */
 #define MPR_COLD __attribute__((noinline, cold))

@@ -43,6 +43,11 @@ struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t si
     return (struct mpr_weight){ (double)more, 1 / p - 1, bytes * bytes * (1 - p) };
 }
 
+static struct mpr_estimate_state state_now(const struct mpr_estimate *c)
+{
+    return (struct mpr_estimate_state){ c->now.bytes, c->now.blocks, c->came - c->went, c->live };
+}
+
 /* Returns the cell's estimate, after saving its state at the peak. */
 static struct mpr_estimate *before_change(struct mpr_estimates *e,
                                           const struct mpr_accounts *accounts, uint32_t cell)
@@ -54,9 +59,7 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e,
     const uint64_t epoch = accounts->heap[accounts->cell[cell].heap].epoch;
     if (c->epoch == epoch) return c;
     c->epoch = epoch;
-    c->saved = c->now;
-    c->saved_live = c->live;
-    c->saved_variance = c->came - c->went;
+    c->saved = state_now(c);
     return c;
 }
 
@@ -100,31 +103,15 @@ void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *ac
     c->came += sign * weight->variance;
 }
 
-/* Returns true if the cell has changed since the peak. */
-static bool is_saved(const struct mpr_estimate *c, const struct mpr_accounts *accounts,
-                     uint32_t cell)
+struct mpr_estimate_state mpr_estimates_at_peak(const struct mpr_estimates *e,
+                                                const struct mpr_accounts *accounts, uint32_t cell)
 {
-    return c->epoch == accounts->heap[accounts->cell[cell].heap].epoch;
-}
-
-struct mpr_represented mpr_estimates_at_peak(const struct mpr_estimates *e,
-                                             const struct mpr_accounts *accounts, uint32_t cell,
-                                             uint64_t *samples)
-{
-    *samples = 0;
-    if (cell >= e->cells) return (struct mpr_represented){ 0, 0 };
+    if (cell >= e->cells) return (struct mpr_estimate_state){ 0 };
     const struct mpr_estimate *c = &e->cell[cell];
-    const bool saved = is_saved(c, accounts, cell);
-    *samples = saved ? c->saved_live : c->live;
-    return saved ? c->saved : c->now;
-}
-
-double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_accounts *accounts,
-                              uint32_t cell)
-{
-    if (cell >= e->cells) return 0;
-    const struct mpr_estimate *c = &e->cell[cell];
-    return fmax(0, is_saved(c, accounts, cell) ? c->saved_variance : c->came - c->went);
+    const bool saved = c->epoch == accounts->heap[accounts->cell[cell].heap].epoch;
+    struct mpr_estimate_state state = saved ? c->saved : state_now(c);
+    state.variance = fmax(0, state.variance);
+    return state;
 }
 
 uint64_t mpr_estimates_bytes_now(const struct mpr_estimates *e, uint32_t cell)
@@ -151,8 +138,8 @@ struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e
                                                    uint32_t cell,
                                                    struct mpr_rounding_errors *errors)
 {
-    struct mpr_represented_counts u = { 0 };
-    const struct mpr_represented at_peak = mpr_estimates_at_peak(e, accounts, cell, &u.samples);
+    const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, accounts, cell);
+    struct mpr_represented_counts u = { .samples = at_peak.samples };
     if (cell >= e->cells) return u;
     u.blocks = mpr_estimates_whole(at_peak.blocks, &errors->blocks);
     u.end_blocks = mpr_estimates_whole(e->cell[cell].now.blocks, &errors->end_blocks);
@@ -216,13 +203,12 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
     for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++) {
         if (accounts->cell[i].heap != rest->heap) continue;
         const struct mpr_estimate *c = &e->cell[i];
-        uint64_t samples;
-        const struct mpr_represented at_peak = mpr_estimates_at_peak(e, accounts, i, &samples);
+        const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, accounts, i);
         then.estimated += (double)at_peak.bytes;
-        then.variance += mpr_estimates_variance(e, accounts, i);
+        then.variance += at_peak.variance;
         end.estimated += (double)c->now.bytes;
         end.variance += fmax(0, c->came - c->went);
-        mpr_estimates_add_blocks(&scale.blocks, at_peak.blocks, samples);
+        mpr_estimates_add_blocks(&scale.blocks, at_peak.blocks, at_peak.samples);
         mpr_estimates_add_blocks(&scale.end_blocks, c->now.blocks, c->live);
         mpr_estimates_add_blocks(&scale.allocations, c->allocations, c->samples);
     }

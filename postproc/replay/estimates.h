@@ -23,15 +23,22 @@ struct mpr_represented {
     double blocks;
 };
 
+/* What the sampled blocks that were live at an instant represent beyond themselves. */
+struct mpr_estimate_state {
+    int64_t bytes;
+    double blocks, variance; /* variance: of the bytes */
+    uint64_t samples;        /* number of the sampled blocks */
+};
+
 struct mpr_estimate {
-    struct mpr_represented now, saved; /* saved: at the peak, if epoch is the heap's */
+    struct mpr_represented now;
+    struct mpr_estimate_state saved; /* at the peak, if epoch is the heap's */
     uint64_t epoch;
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
     /* Variances, bytes^2: of all blocks that were added so far, and of those that were removed. */
     double came, went;
-    double saved_variance;              /* variance of the blocks that were live at the peak */
-    uint64_t samples, live, saved_live; /* sampled blocks: ever, now, at the peak */
+    uint64_t samples, live; /* sampled blocks: ever, now */
 };
 
 /* The blocks that a sampled block represents, without itself. */
@@ -81,14 +88,9 @@ static inline bool mpr_estimates_is_sampled(const struct mpr_estimates *e, uint3
 bool mpr_estimates_heap_is_sampled(const struct mpr_estimates *e,
                                    const struct mpr_accounts *accounts, uint8_t heap);
 
-/* Returns what the cell's blocks represent beyond themselves at its heap's peak. *samples: how many
- * were sampled. */
-struct mpr_represented mpr_estimates_at_peak(const struct mpr_estimates *e,
-                                             const struct mpr_accounts *accounts, uint32_t cell,
-                                             uint64_t *samples);
-/* Returns the variance of these bytes. */
-double mpr_estimates_variance(const struct mpr_estimates *e, const struct mpr_accounts *accounts,
-                              uint32_t cell);
+/* Returns the state of a cell at its heap's peak. */
+struct mpr_estimate_state mpr_estimates_at_peak(const struct mpr_estimates *e,
+                                                const struct mpr_accounts *accounts, uint32_t cell);
 
 /* Return the bytes that a cell's blocks represent beyond themselves now, and the variance of these
  * in mpr_estimates_units. */

@@ -36,25 +36,11 @@ void mpr_excerpts_free(struct mpr_excerpts *w)
 
 /* ---- from the ring to an excerpt */
 
-static struct mpr_excerpt_estimate *copy_estimates(const struct mpr_excerpts *w, uint32_t cells)
-{
-    const struct mpr_estimates *e = w->estimates;
-    const struct mpr_estimate_change *c = &e->newest;
-    struct mpr_excerpt_estimate *copy = mpr_alloc(cells, sizeof *copy);
-    for (uint32_t i = 0; i < cells && i < e->cells; i++)
-        copy[i] = (struct mpr_excerpt_estimate){ e->cell[i].now.bytes,
-                                                 e->cell[i].came - e->cell[i].went };
-    if (mpr_excerpts_is_ahead(w) && c->cell < cells) {
-        copy[c->cell].bytes -= c->sign * (int64_t)c->weight.bytes;
-        copy[c->cell].variance -= c->sign * c->weight.variance;
-    }
-    return copy;
-}
-
 static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                  enum mpr_excerpt_kind kind, bool last)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
+    const struct mpr_estimates *e = w->estimates;
     const bool peak = kind == MPR_EXCERPT_PEAK;
     const size_t size = 2 * w->half, count = h->count < size ? h->count : size,
                  before = h->count - count;
@@ -66,7 +52,18 @@ static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, ui
     if (!peak) excerpt.bytes = mpr_alloc(accounts->cells, sizeof *excerpt.bytes);
     for (uint32_t i = 0; !peak && i < accounts->cells; i++)
         if (accounts->cell[i].heap == heap) excerpt.bytes[i] = accounts->cell[i].bytes;
-    if (!peak && w->estimates) excerpt.estimate = copy_estimates(w, accounts->cells);
+    if (!peak && e) {
+        const struct mpr_estimate_change *c = &e->newest;
+        excerpt.estimate = mpr_alloc(accounts->cells, sizeof *excerpt.estimate);
+        for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++)
+            excerpt.estimate[i] =
+                (struct mpr_excerpt_estimate){ e->cell[i].now.bytes,
+                                               e->cell[i].came - e->cell[i].went };
+        if (mpr_excerpts_is_ahead(w) && c->cell < accounts->cells) {
+            excerpt.estimate[c->cell].bytes -= c->sign * (int64_t)c->weight.bytes;
+            excerpt.estimate[c->cell].variance -= c->sign * c->weight.variance;
+        }
+    }
     excerpt.allocs = h->grown;
     for (size_t i = 0; i < count; i++) { /* the oldest first */
         excerpt.change[i] = h->ring[(before + i) & w->mask];
@@ -152,12 +149,11 @@ static void rewind_estimates(struct mpr_estimates *own, const struct mpr_excerpt
                              uint8_t heap)
 {
     for (uint32_t i = 0; i < accounts->cells; i++) {
-        uint64_t samples;
         struct mpr_excerpt_estimate known = { 0 }; /* when the excerpt's vector is known */
         if (accounts->cell[i].heap != heap) continue;
         if (!excerpt->bytes) {
-            known.bytes = mpr_estimates_at_peak(e, accounts, i, &samples).bytes;
-            known.variance = mpr_estimates_variance(e, accounts, i);
+            const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, accounts, i);
+            known = (struct mpr_excerpt_estimate){ at_peak.bytes, at_peak.variance };
         } else if (i < excerpt->cells) known = excerpt->estimate[i];
         own->cell[i].now.bytes = known.bytes;
         own->cell[i].came = known.variance;

@@ -374,7 +374,6 @@ static void on_torch_oom(struct mpr_replay *r, struct mpr_thread *t, const struc
 {
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
     o->torch = o->hard = true;
-    o->torch_allocated = mpr_gpu_word(e, MPF_TORCH_ALLOCATED);
     o->torch_reserved = mpr_gpu_word(e, MPF_TORCH_RESERVED);
     if (!o->attempts) take_snapshot(r, o);
     o->time = e->time;

@@ -5,7 +5,7 @@
 #include "alloc_context.h"
 #include "amount.h"
 #include "gpu.h"
-#include "hash.h"
+#include "index.h"
 
 /* ---- captures */
 
@@ -39,18 +39,6 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     t->gpu.capture_early = torch && g->driver.live;
 }
 
-/* Returns the number of the pool, made when new. */
-static uint32_t shared_number(struct mpr_gpu *g, const uint64_t pool[2])
-{
-    const uint64_t hash = mpr_hash(mpr_hash(pool[0]) + pool[1]);
-    MPR_INDEX_EACH(number, &g->shared_of, hash)
-        if (!memcmp(g->shared[number - 1].pool, pool, 2 * sizeof *pool)) return number;
-    MPR_GROW(g->shared, g->shareds, g->shared_cap);
-    g->shared[g->shareds++] = (struct mpr_graph_pool){ .pool = { pool[0], pool[1] } };
-    mpr_index_add(&g->shared_of, hash, g->shareds);
-    return g->shareds;
-}
-
 /* One graph less holds the pool. */
 static void give_up(struct mpr_graph_pool *s, uint64_t time)
 {
@@ -67,7 +55,14 @@ void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     if (torch)
         for (unsigned i = 0; i < 2; i++) c->pool[i] = mpr_gpu_word(e, i);
     if (torch && (c->pool[0] || c->pool[1])) {
-        c->shared = shared_number(g, c->pool);
+        const uint64_t hash = mpr_hash(mpr_hash(c->pool[0]) + c->pool[1]);
+        MPR_INDEX_EACH(number, &g->shared_of, hash)
+            if (!memcmp(g->shared[number - 1].pool, c->pool, sizeof c->pool)) c->shared = number;
+        if (!c->shared) {
+            MPR_GROW(g->shared, g->shareds, g->shared_cap);
+            g->shared[g->shareds++] = (struct mpr_graph_pool){ .pool = { c->pool[0], c->pool[1] } };
+            mpr_index_add(&g->shared_of, hash, c->shared = g->shareds);
+        }
         g->shared[c->shared - 1].holding++;
         if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
     }

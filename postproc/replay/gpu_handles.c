@@ -74,29 +74,25 @@ static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, 
 
 /* ---- references */
 
-/* The driver gives the handle to other memory, so the last references to the old object were
+/* If the driver gives the handle to other memory, the last references to the old object were
  * dropped, although the events for that are still to come (a thread records them after the driver
  * has returned). They are owed. */
-static void expect_drops(struct mpr_replay *r, uint64_t handle)
-{
-    struct mpr_gpu *g = &r->gpu;
-    struct mpr_handle_object *o = find(g, handle);
-    if (!o) return;
-    const bool listed = o->owed != 0;
-    o->owed += o->refs;
-    o->refs = 0;
-    set_handle(g, o, handle);
-    if (!listed) {
-        o->next_owed = mpr_index_get(&g->owed, handle);
-        mpr_index_set(&g->owed, handle, number_of(g, o));
-    }
-    release_if_unused(r, o);
-}
-
 void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    expect_drops(r, e->addr);
-    struct mpr_handle_object *o = new_object(&r->gpu, e->addr, false);
+    struct mpr_gpu *g = &r->gpu;
+    struct mpr_handle_object *old = find(g, e->addr), *o;
+    if (old) {
+        const bool listed = old->owed != 0;
+        old->owed += old->refs;
+        old->refs = 0;
+        set_handle(g, old, e->addr);
+        if (!listed) {
+            old->next_owed = mpr_index_get(&g->owed, e->addr);
+            mpr_index_set(&g->owed, e->addr, number_of(g, old));
+        }
+        release_if_unused(r, old);
+    }
+    o = new_object(g, e->addr, false);
     mpr_gpu_account(r, t, e, &o->block);
     o->block.addr = 0;
     o->block.handle = true;
@@ -144,18 +140,26 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 
 /* Observers see memory with a handle at its first mapping, and take it as live since it was made.
  * If it is mapped again later, it is live since then. */
-static void first_mapped(struct mpr_replay *r, struct mpr_handle_object *o, uint64_t at)
+void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
 {
+    struct mpr_gpu *g = &r->gpu;
+    struct mpr_handle_object *o = find(g, handle);
+    if (!o) return;
+    const struct mpr_interval map = { at, mpr_interval_end(at, bytes), (uint32_t)(o - g->object),
+                                      false };
+    mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
+    g->mappings++;
+    if (o->mappings++) return;
     struct mpr_gpu_block *b = &o->block;
     const uint64_t from = o->was_mapped ? r->now : b->time;
     b->addr = at;
     o->was_mapped = true;
     if (o->imported) return;
-    const uint32_t number = mpr_index_get(&r->gpu.slept_at, at);
-    const struct mpr_unmapped_owner *s = number ? &r->gpu.slept[number - 1] : NULL;
-    if (s && s->library == b->library) {
-        b->segment |= s->segment;
-        if (s->comm) mpr_gpu_suppose(r, b, s->comm);
+    const uint32_t number = mpr_index_get(&g->slept_at, at);
+    const struct mpr_unmapped_owner *before = number ? &g->slept[number - 1] : NULL;
+    if (before && before->library == b->library) {
+        b->segment |= before->segment;
+        if (before->comm) mpr_gpu_suppose(r, b, before->comm);
     }
     mpr_gpu_observe_mapped(r, b, from);
 }
@@ -178,18 +182,6 @@ static void first_mapping_removed(struct mpr_replay *r, struct mpr_handle_object
         mpr_observe_free(r, mpr_block_key(b->addr, b->heap), b->size);
     }
     b->addr = 0;
-}
-
-void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
-{
-    struct mpr_gpu *g = &r->gpu;
-    struct mpr_handle_object *o = find(g, handle);
-    if (!o) return;
-    const struct mpr_interval map = { at, mpr_interval_end(at, bytes), (uint32_t)(o - g->object),
-                                      false };
-    mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
-    g->mappings++;
-    if (!o->mappings++) first_mapped(r, o, at);
 }
 
 void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)

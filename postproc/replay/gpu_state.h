@@ -220,7 +220,7 @@ struct mpr_oom {
     uint32_t thread, node, library, python, attempts;
     uint8_t heap;
     bool inherited, hard, capturing, torch; /* hard: the program did not get the memory */
-    uint64_t torch_allocated, torch_reserved;
+    uint64_t torch_reserved;
     /* Not valid if newer failures took its place (MPR_OOM_SNAPSHOTS), or it was not a device's
      * failure. */
     struct mpr_device_snapshot snapshot;

@@ -39,16 +39,6 @@ void mpr_large_free(struct mpr_large *l)
     free(l);
 }
 
-static struct mpr_large_heap *heap_of(struct mpr_large *l, uint8_t code)
-{
-    if (l->heap[code]) return l->heap[code];
-    struct mpr_large_heap *h = l->heap[code] = mpr_alloc(1, sizeof *h);
-    h->min_size = 1;
-    h->live = mpr_alloc(MPR_LARGE_LIVE, sizeof *h->live);
-    h->freed = mpr_alloc(MPR_LARGE_GONE, sizeof *h->freed);
-    return h;
-}
-
 /* ---- live blocks */
 
 /* Moves the last block to the place. */
@@ -101,7 +91,13 @@ static uint64_t births_allowed(const struct mpr_large *l) { return FREE_BIRTHS +
 
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
 {
-    struct mpr_large_heap *h = heap_of(l, heap);
+    struct mpr_large_heap *h = l->heap[heap];
+    if (!h) {
+        h = l->heap[heap] = mpr_alloc(1, sizeof *h);
+        h->min_size = 1;
+        h->live = mpr_alloc(MPR_LARGE_LIVE, sizeof *h->live);
+        h->freed = mpr_alloc(MPR_LARGE_GONE, sizeof *h->freed);
+    }
     if (!block->size) return;
     if (h->live_count == MPR_LARGE_LIVE) drop_smaller_half(h);
     h->births++;

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hash.h"
 #include "index.h"
 
 struct mpr_accounts;

@@ -56,15 +56,6 @@ void mpr_live_index_each(const struct mpr_live_index *live,
 
 /* ---- the ledger */
 
-void mpr_ledger_free(struct mpr_ledger *ledger) { mpr_live_index_free(&ledger->live); }
-
-void mpr_ledger_add(struct mpr_ledger *ledger, uint64_t key, uint64_t size, uint32_t cell,
-                    uint64_t time)
-{
-    const struct mpr_live_block birth = { .time = time, .size = size, .cell = cell };
-    mpr_live_index_add(&ledger->live, key, &birth);
-}
-
 static void report(struct mpr_ledger *ledger, uint64_t key, const struct mpr_live_block *birth,
                    uint64_t to, struct mpr_freer freer)
 {

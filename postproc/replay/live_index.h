@@ -60,12 +60,9 @@ struct mpr_ledger_entry {
 struct mpr_ledger {
     void (*tell)(void *arg, const struct mpr_ledger_entry *entry);
     void *arg;
-    struct mpr_live_index live;
+    struct mpr_live_index live; /* the caller frees it */
 };
 
-void mpr_ledger_free(struct mpr_ledger *ledger);
-void mpr_ledger_add(struct mpr_ledger *ledger, uint64_t key, uint64_t size, uint32_t cell,
-                    uint64_t time);
 void mpr_ledger_remove(struct mpr_ledger *ledger, uint64_t key, uint64_t time,
                        struct mpr_freer freer);
 /* Call after the last event: reports the live blocks, in no order. */

@@ -71,15 +71,6 @@ static uint32_t new_heap(struct mpr_nvtx *n, uint64_t handle, uint32_t row)
     return place - 1;
 }
 
-/* Returns the heap's place. A heap whose registration is not in the log begins with its first
- * region. */
-static uint32_t heap_of(struct mpr_nvtx *n, uint64_t handle)
-{
-    const uint32_t number = mpr_index_get(&n->heap_number, handle);
-    if (number) return number - 1;
-    return new_heap(n, handle, row_of(n, handle ? MPR_NVTX_UNREGISTERED : MPR_NVTX_PROCESS));
-}
-
 /* ---- regions by address */
 
 static struct mpr_nvtx_region *region_at(const struct mpr_nvtx *n, uint64_t addr)
@@ -197,7 +188,14 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
         r->actor = t->number;
         r->accounts.heap[MPF_HEAP_NVTX].missed++;
     }
-    make(r, t, e, heap_of(&r->nvtx, t->nvtx_heap), MPR_NVTX_UNNAMED);
+    const uint64_t handle = t->nvtx_heap;
+    uint32_t heap = mpr_index_get(&r->nvtx.heap_number, handle);
+    if (heap) heap--;
+    else { /* its registration is not in the log: it begins with its first region */
+        const uint32_t name = handle ? MPR_NVTX_UNREGISTERED : MPR_NVTX_PROCESS;
+        heap = new_heap(&r->nvtx, handle, row_of(&r->nvtx, name));
+    }
+    make(r, t, e, heap, MPR_NVTX_UNNAMED);
 }
 
 /* Moves the region from its cell to that of its name, as if it had always been there. */

@@ -32,8 +32,7 @@ bool mpr_snapshots_take(struct mpr_snapshots *s, const struct mpr_replay *r)
         if (cell->heap != s->heap) continue;
         to->bytes = mpr_accounts_bytes_at_peak(&r->accounts, cell);
         to->blocks = mpr_accounts_blocks_at_peak(&r->accounts, cell);
-        to->more = mpr_estimates_at_peak(&r->estimates, &r->accounts, i, &to->samples);
-        to->variance = mpr_estimates_variance(&r->estimates, &r->accounts, i);
+        to->more = mpr_estimates_at_peak(&r->estimates, &r->accounts, i);
     }
     return s->taken < s->count;
 }
@@ -171,22 +170,22 @@ static void add_cell(struct mpr_cell *to, const struct mpr_cell *from, const str
 static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *from,
                          const struct mpr_heap *heap, const struct mpr_snapshot_cell *at)
 {
-    const bool saved = from->epoch == heap->epoch;
-    const struct mpr_represented more = at ? at->more : saved ? from->saved : from->now;
+    struct mpr_estimate_state then = { from->now.bytes, from->now.blocks, from->came - from->went,
+                                       from->live };
+    if (at) then = at->more;
+    else if (from->epoch == heap->epoch) then = from->saved;
     to->epoch = heap->epoch;
     to->now.bytes += from->now.bytes;
     to->now.blocks += from->now.blocks;
-    to->saved.bytes += more.bytes;
-    to->saved.blocks += more.blocks;
+    to->saved.bytes += then.bytes;
+    to->saved.blocks += then.blocks;
+    to->saved.variance += then.variance;
+    to->saved.samples += then.samples;
     to->allocations += from->allocations;
     to->came += from->came;
     to->went += from->went;
-    to->saved_variance += at      ? at->variance
-                          : saved ? from->saved_variance
-                                  : from->came - from->went;
     to->samples += from->samples;
     to->live += from->live;
-    to->saved_live += at ? at->samples : saved ? from->saved_live : from->live;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
 }
 

@@ -14,9 +14,7 @@ struct mpr_snapshot {
     uint64_t time; /* ns */
     struct mpr_snapshot_cell {
         uint64_t bytes, blocks;
-        struct mpr_represented more; /* that its sampled blocks represent, see estimates.h */
-        double variance;             /* of more.bytes */
-        uint64_t samples;            /* live sampled blocks */
+        struct mpr_estimate_state more;
     } * cell;
     uint32_t cells;
 };

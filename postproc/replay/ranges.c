@@ -176,25 +176,18 @@ static const char *in_library(const char *path, const char *folder)
     return digits && version[digits] == '/' ? version - strlen("python3.") : NULL;
 }
 
-/* Returns "bin/torchrun": a script that pip wrote. */
-static const char *as_script(const char *path)
-{
-    static const char folder[] = "/bin/";
-    const char *name = mpr_basename(path);
-    const size_t before = (size_t)(name - path);
-    if (!*name || strchr(name, '.') || before < strlen(folder)) return NULL;
-    return strncmp(name - strlen(folder), folder, strlen(folder)) == 0 ? name - strlen(folder) + 1
-                                                                       : NULL;
-}
-
 const char *mpr_python_file(const char *path)
 {
     const char *library = in_packages(path, "/site-packages/");
     if (!library) library = in_packages(path, "/dist-packages/");
     if (!library) library = in_library(path, "/lib/python3.");
     if (!library) library = in_library(path, "/lib64/python3.");
-    if (!library) library = as_script(path);
-    return library ? library : mpr_basename(path);
+    if (library) return library;
+    const char *name = mpr_basename(path);
+    const size_t before = (size_t)(name - path), bin = strlen("/bin/");
+    const bool is_script = before >= bin && *name && !strchr(name, '.') &&
+                           strncmp(name - bin, "/bin/", bin) == 0;
+    return is_script ? name - bin + 1 : name; /* "bin/torchrun", which pip wrote */
 }
 
 /* ---- the tree */

@@ -19,21 +19,6 @@ void mpr_samples_init(struct mpr_samples *samples)
     for (int i = 0; i < MPR_HEAPS; i++) samples->at_peak[i].touched = MPF_UNKNOWN;
 }
 
-static struct mpr_sample decode(const struct mpr_sample *before, const struct mpf_event *event)
-{
-    struct mpr_sample sample = *before;
-    sample.valid = true;
-    sample.time = event->time;
-    for (size_t i = 0; i < MPR_SAMPLE_VALUES && (i + 1) * 8 <= event->size; i++) {
-        uint64_t value;
-        memcpy(&value, event->data + i * 8, sizeof value);
-        if (value == MPF_UNKNOWN) continue;
-        sample.value[i] = value;
-        sample.taken[i] = event->time;
-    }
-    return sample;
-}
-
 uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sample)
 {
     uint64_t sum = MPF_UNKNOWN;
@@ -108,7 +93,16 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
                      enum mpr_source source, const struct mpf_event *event)
 {
     struct mpr_sample_track *track = &samples->source[source];
-    const struct mpr_sample sample = decode(&track->now, event);
+    struct mpr_sample sample = track->now;
+    sample.valid = true;
+    sample.time = event->time;
+    for (size_t i = 0; i < MPR_SAMPLE_VALUES && (i + 1) * 8 <= event->size; i++) {
+        uint64_t value;
+        memcpy(&value, event->data + i * 8, sizeof value);
+        if (value == MPF_UNKNOWN) continue;
+        sample.value[i] = value;
+        sample.taken[i] = event->time;
+    }
     if (source == MPR_SOURCE_RSS) see_at_peaks(samples, accounts, &sample);
     settle(track, accounts, &sample);
     track->largest.valid = true;

@@ -4,7 +4,7 @@
 
 #include "alloc.h"
 #include "alloc_context.h"
-#include "hash.h"
+#include "index.h"
 
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)

@@ -232,7 +232,7 @@ static void the_range_of_a_wrapper_may_end_a_path(void **state)
 static void sampled_blocks_of_pytorch_represent_other_blocks(void **state)
 {
     enum { SMALL = 64 << 10, STANDS_FOR = 557738 };
-    uint64_t samples, more = 0;
+    uint64_t more = 0;
     (void)state;
     begin_with((struct mpr_replay_options){ .by = MPR_GROUP_PYTHON,
                                             .at = MPR_INSTANT_PEAK,
@@ -249,8 +249,7 @@ static void sampled_blocks_of_pytorch_represent_other_blocks(void **state)
     alloc(D, A, SMALL); /* all blocks of the driver have their stack */
     event(1, MPF_OP_FREE, T, A, 0);
     for (uint32_t i = 0; i < replay.accounts.cells; i++)
-        more +=
-            (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.accounts, i, &samples).bytes;
+        more += (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.accounts, i).bytes;
     assert_int_equal(more, 2 * (STANDS_FOR - SMALL));
     const uint32_t cell = mpr_gpu_blocks_find(&gpu()->torch, A + MIB)->cell;
     assert_int_equal(replay.estimates.cell[cell].now.bytes, STANDS_FOR - SMALL);

@@ -34,17 +34,12 @@ static void replay(struct mpr_reader *reader, const char *log, enum mpr_group by
 
 static void assert_estimates(const struct mpr_replay *a, const struct mpr_replay *b, uint32_t cell)
 {
-    uint64_t samples[2];
-    const struct mpr_represented x = mpr_estimates_at_peak(&a->estimates, &a->accounts, cell,
-                                                           &samples[0]),
-                                 y = mpr_estimates_at_peak(&b->estimates, &b->accounts, cell,
-                                                           &samples[1]);
+    const struct mpr_estimate_state x = mpr_estimates_at_peak(&a->estimates, &a->accounts, cell),
+                                    y = mpr_estimates_at_peak(&b->estimates, &b->accounts, cell);
     assert_int_equal(x.bytes, y.bytes);
-    assert_int_equal(samples[0], samples[1]);
+    assert_int_equal(x.samples, y.samples);
     assert_true(x.blocks - y.blocks < 1e-6 && y.blocks - x.blocks < 1e-6);
-    const double variance = mpr_estimates_variance(&a->estimates, &a->accounts, cell),
-                 other = mpr_estimates_variance(&b->estimates, &b->accounts, cell);
-    assert_true(variance <= other * (1 + 1e-9) && other <= variance * (1 + 1e-9));
+    assert_true(x.variance <= y.variance * (1 + 1e-9) && y.variance <= x.variance * (1 + 1e-9));
 }
 
 /* Compares one heap, or all if it is 0. */

@@ -368,7 +368,6 @@ static uint32_t cell_of(uint64_t key)
 static void sampled_blocks_represent_other_blocks(void **state)
 {
     (void)state;
-    uint64_t samples;
     begin_sampled(MPR_GROUP_STACK);
     for (uint64_t i = 1; i <= 3; i++) {
         event(MPF_OP_AT, 0, 0x51, 0);
@@ -378,9 +377,9 @@ static void sampled_blocks_represent_other_blocks(void **state)
     event(MPF_OP_FREE, H, 1 << 16, 0);
     event(MPF_OP_FREE, H, 0xa0000, 0);
     const uint32_t cell = cell_of(mpr_sites_stack(sites(), 0x51));
-    const struct mpr_represented more =
-        mpr_estimates_at_peak(&replay.estimates, &replay.accounts, cell, &samples);
-    assert_int_equal(samples, 2);
+    const struct mpr_estimate_state more =
+        mpr_estimates_at_peak(&replay.estimates, &replay.accounts, cell);
+    assert_int_equal(more.samples, 2);
     assert_int_equal(more.bytes, 2 * (67605 - 4096));
     assert_true(more.blocks > 2 * 15.504 && more.blocks < 2 * 15.506);
     assert_int_equal(replay.estimates.cell[cell].now.bytes, 67605 - 4096);
@@ -396,7 +395,7 @@ static void sampled_blocks_represent_other_blocks(void **state)
 static void blocks_in_ranges_represent_only_themselves(void **state)
 {
     (void)state;
-    uint64_t samples, more[2];
+    uint64_t more[2];
     begin_sampled(MPR_GROUP_AUTO);
     for (uint64_t i = 0; i < 2; i++) {
         if (i == 0) event(MPF_OP_PUSH, 0, 3, 0);
@@ -406,8 +405,7 @@ static void blocks_in_ranges_represent_only_themselves(void **state)
         more[i] = 0;
         for (uint32_t cell = 0; cell < replay.accounts.cells; cell++)
             more[i] +=
-                (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.accounts, cell, &samples)
-                    .bytes;
+                (uint64_t)mpr_estimates_at_peak(&replay.estimates, &replay.accounts, cell).bytes;
     }
     assert_int_equal(more[0], 0);
     assert_int_equal(more[1], 67605 - 4096);

@@ -7,7 +7,7 @@
 
 #include "folded.h"
 #include "frames.h"
-#include "hash.h"
+#include "index.h"
 #include "log.h"
 #include "map.h"
 #include "reader.h"

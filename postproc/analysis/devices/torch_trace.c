@@ -435,7 +435,7 @@ int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, c
         close_trace(&r);
         mpr_reader_close(&r.reader);
     } else mpr_torch_state_free(state);
-    mpr_ledger_free(&r.ledger);
+    mpr_live_index_free(&r.ledger.live);
     mpr_intervals_free(&r.pieces);
     free(r.piece);
     free(r.stream);

@@ -28,9 +28,8 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
 {
     const struct mpr_estimates *e = &r->estimates;
     const struct mpr_estimate *of = &e->cell[cell];
-    struct mpr_cell_totals more = { .samples = 0 };
-    const struct mpr_represented at_peak =
-        mpr_estimates_at_peak(e, &r->accounts, cell, &more.samples);
+    const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, &r->accounts, cell);
+    struct mpr_cell_totals more = { .samples = at_peak.samples };
     more.then = mpr_estimates_whole((double)at_peak.bytes * scale->bytes, &all->lack.then);
     more.now = mpr_estimates_whole((double)of->now.bytes * scale->end, &all->lack.now);
     more.then_blocks = mpr_estimates_whole(
@@ -40,9 +39,9 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
     more.allocations =
         mpr_estimates_whole(mpr_estimates_blocks(&scale->allocations, of->allocations, of->samples),
                             &all->lack.allocations);
-    more.variance = mpr_estimates_scaled_variance(
-        &scale->sum, (double)at_peak.bytes, mpr_estimates_variance(e, &r->accounts, cell),
-        mpr_estimates_sampling(e, r->accounts.cell[cell].heap)->mean);
+    more.variance =
+        mpr_estimates_scaled_variance(&scale->sum, (double)at_peak.bytes, at_peak.variance,
+                                      mpr_estimates_sampling(e, r->accounts.cell[cell].heap)->mean);
     plus(held, &more);
     plus(&all->sum, &more);
     const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;
@@ -102,7 +101,7 @@ static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8
         of->now_blocks += unseen.end_blocks;
         of->allocations += unseen.allocations;
         of->samples = unseen.samples;
-        of->variance.own = mpr_estimates_variance(&r->estimates, &r->accounts, i);
+        of->variance.own = mpr_estimates_at_peak(&r->estimates, &r->accounts, i).variance;
         of->estimated = true;
     }
     if (mpr_replay_extrapolates(r, heap)) weigh(held, r, heap);

@@ -5,7 +5,7 @@
 #include "ahead.h"
 #include "alloc.h"
 #include "amount.h"
-#include "hash.h"
+#include "index.h"
 #include "labels.h"
 #include "recorded.h"
 #include "repeats.h"

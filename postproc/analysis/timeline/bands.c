@@ -348,7 +348,6 @@ static void fill_places(struct making *m, uint8_t heap, size_t limit)
     struct mpr_heap_timeline *out = m->out;
     struct mpr_peak_place *all = mpr_alloc(accounts->cells, sizeof *all);
     size_t cells = 0, places = 0;
-    uint64_t samples;
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
         if (cell->heap != heap) continue;
@@ -360,8 +359,9 @@ static void fill_places(struct making *m, uint8_t heap, size_t limit)
                                           .facts = u->facts,
                                           .bytes = mpr_accounts_bytes_at_peak(accounts, cell) };
         if (!out->sample_mean) continue;
-        place->more = (uint64_t)mpr_estimates_at_peak(e, accounts, i, &samples).bytes;
-        place->variance = mpr_estimates_units(e, heap, mpr_estimates_variance(e, accounts, i));
+        const struct mpr_estimate_state more = mpr_estimates_at_peak(e, accounts, i);
+        place->more = (uint64_t)more.bytes;
+        place->variance = mpr_estimates_units(e, heap, more.variance);
     }
     if (cells) qsort(all, cells, sizeof *all, by_place);
     for (size_t i = 0; i < cells; i++) {

@@ -267,7 +267,7 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
         contents->segments.summary = contents->graphs.summary = contents->summary;
         mpr_reader_close(&r.reader);
     } else mpr_contents_free(contents);
-    mpr_ledger_free(&r.ledger);
+    mpr_live_index_free(&r.ledger.live);
     mpr_open_ranges_free(&r.open);
     free(r.is_used);
     return status;
