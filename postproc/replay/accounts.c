@@ -135,7 +135,7 @@ __attribute__((noinline)) void mpr_accounts_change_observed(struct mpr_accounts 
             set_peak(heap, now);
         }
     }
-    for (struct mpr_heap_maxima *highs = accounts->highs; added && highs; highs = highs->next)
-        if (heap->bytes > highs->heap[code].bytes)
-            highs->heap[code] = (struct mpr_heap_maximum){ heap->bytes, time };
+    for (struct mpr_heap_maxima *maxima = accounts->maxima; added && maxima; maxima = maxima->next)
+        if (heap->bytes > maxima->heap[code].bytes)
+            maxima->heap[code] = (struct mpr_heap_maximum){ heap->bytes, time };
 }

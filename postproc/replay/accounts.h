@@ -106,7 +106,7 @@ struct mpr_accounts {
     struct mpr_hint hint[MPR_HINTS];
     struct mpr_levels *levels; /* observers, or NULL */
     struct mpr_excerpts *excerpts;
-    struct mpr_heap_maxima *highs;
+    struct mpr_heap_maxima *maxima;
     struct mpr_touched_cells *touches;
     struct mpr_own_peaks *own_peaks; /* of coarser groupings (projection.h) */
     struct mpr_survivors *survivors;
@@ -193,7 +193,7 @@ void mpr_accounts_change_observed(struct mpr_accounts *accounts, uint32_t index,
 
 static inline bool mpr_accounts_are_observed(const struct mpr_accounts *accounts)
 {
-    return accounts->levels || accounts->excerpts || accounts->highs || accounts->touches ||
+    return accounts->levels || accounts->excerpts || accounts->maxima || accounts->touches ||
            accounts->own_peaks || accounts->survivors || accounts->instant_now;
 }
 

@@ -13,52 +13,54 @@ struct mpr_alloc_free_matrix *mpr_alloc_free_matrix_new(void)
 
 void mpr_alloc_free_table_free(struct mpr_alloc_free_table *table)
 {
-    free(table->flow);
+    free(table->entry);
     mpr_index_free(&table->number);
 }
 
-void mpr_alloc_free_matrix_free(struct mpr_alloc_free_matrix *flows)
+void mpr_alloc_free_matrix_free(struct mpr_alloc_free_matrix *matrix)
 {
-    if (!flows) return;
+    if (!matrix) return;
     for (int i = 0; i < 256; i++) {
-        if (flows->heap[i]) mpr_alloc_free_table_free(&flows->heap[i]->table);
-        free(flows->heap[i]);
+        if (matrix->heap[i]) mpr_alloc_free_table_free(&matrix->heap[i]->table);
+        free(matrix->heap[i]);
     }
-    mpr_live_index_free(&flows->live);
-    free(flows);
+    mpr_live_index_free(&matrix->live);
+    free(matrix);
 }
 
 /* ---- a table */
 
 void mpr_alloc_free_table_add(struct mpr_alloc_free_table *table,
-                              const struct mpr_alloc_free_entry *flow)
+                              const struct mpr_alloc_free_entry *entry)
 {
-    const uint64_t hash = mpr_hash(((uint64_t)flow->born << 32 | flow->gone)) + flow->whose;
+    const uint64_t hash =
+        mpr_hash(((uint64_t)entry->allocated << 32 | entry->freed)) + entry->group;
     MPR_INDEX_EACH(number, &table->number, hash) {
-        struct mpr_alloc_free_entry *known = &table->flow[number - 1];
-        if (known->whose != flow->whose || known->born != flow->born || known->gone != flow->gone)
+        struct mpr_alloc_free_entry *known = &table->entry[number - 1];
+        if (known->group != entry->group || known->allocated != entry->allocated ||
+            known->freed != entry->freed)
             continue;
-        known->bytes += flow->bytes;
-        known->blocks += flow->blocks;
+        known->bytes += entry->bytes;
+        known->blocks += entry->blocks;
         return;
     }
-    MPR_GROW(table->flow, table->flows, table->cap);
-    table->flow[table->flows++] = *flow;
-    mpr_index_add(&table->number, hash, table->flows);
+    MPR_GROW(table->entry, table->entries, table->cap);
+    table->entry[table->entries++] = *entry;
+    mpr_index_add(&table->number, hash, table->entries);
 }
 
 /* Works in place: an entry never moves to a later place. */
 void mpr_alloc_free_table_widen(struct mpr_alloc_free_table *table)
 {
-    const uint32_t flows = table->flows;
+    const uint32_t entries = table->entries;
     mpr_index_free(&table->number);
     table->number = (struct mpr_index){ 0 };
-    table->flows = 0;
-    for (uint32_t i = 0; i < flows; i++) {
-        struct mpr_alloc_free_entry flow = table->flow[i];
-        flow.born /= 2;
-        if (flow.gone != MPR_NEVER_FREED) flow.gone /= 2;
-        mpr_alloc_free_table_add(table, &flow);
+    table->entries = 0;
+    for (uint32_t i = 0; i < entries; i++) {
+        struct mpr_alloc_free_entry entry = table->entry[i];
+        entry.allocated /= 2;
+        if (entry.freed != MPR_NEVER_FREED) entry.freed /= 2;
+        mpr_alloc_free_table_add(table, &entry);
     }
     for (uint32_t i = 0; i < table->slices; i += 2) table->time[i / 2] = table->time[i];
     table->slices = (table->slices + 1) / 2;
@@ -67,9 +69,9 @@ void mpr_alloc_free_table_widen(struct mpr_alloc_free_table *table)
 
 /* ---- changes of a heap */
 
-static struct mpr_alloc_free_heap *heap_of(struct mpr_alloc_free_matrix *flows, uint8_t code)
+static struct mpr_alloc_free_heap *heap_of(struct mpr_alloc_free_matrix *matrix, uint8_t code)
 {
-    struct mpr_alloc_free_heap **heap = &flows->heap[code];
+    struct mpr_alloc_free_heap **heap = &matrix->heap[code];
     if (!*heap) *heap = mpr_alloc(1, sizeof **heap);
     return *heap;
 }
@@ -80,43 +82,44 @@ static uint64_t count_change(struct mpr_alloc_free_heap *heap, uint64_t time)
     struct mpr_alloc_free_table *table = &heap->table;
     const uint64_t number = heap->changes++;
     while (number >> table->shift >= MPR_MATRIX_SLICES ||
-           (table->flows >= MPR_MATRIX_ENTRIES && table->slices > 1))
+           (table->entries >= MPR_MATRIX_ENTRIES && table->slices > 1))
         mpr_alloc_free_table_widen(table);
     if (number >> table->shift >= table->slices) table->time[table->slices++] = time;
     return number;
 }
 
-/* @gone: slice. */
+/* @freed: slice. */
 static void add_block(struct mpr_alloc_free_heap *heap, const struct mpr_live_block *birth,
-                      uint32_t gone)
+                      uint32_t freed)
 {
-    const struct mpr_alloc_free_entry flow = { .whose = birth->cell,
-                                               .born = (uint32_t)(birth->time >> heap->table.shift),
-                                               .gone = gone,
-                                               .bytes = birth->size,
-                                               .blocks = 1 };
-    mpr_alloc_free_table_add(&heap->table, &flow);
+    const struct mpr_alloc_free_entry entry = { .group = birth->cell,
+                                                .allocated =
+                                                    (uint32_t)(birth->time >> heap->table.shift),
+                                                .freed = freed,
+                                                .bytes = birth->size,
+                                                .blocks = 1 };
+    mpr_alloc_free_table_add(&heap->table, &entry);
 }
 
-void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *flows, uint64_t key, uint64_t size,
+void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *matrix, uint64_t key, uint64_t size,
                                uint32_t cell, uint64_t time)
 {
     struct mpr_alloc_free_heap *heap;
     if ((uint8_t)key == MPF_HEAP_PYTHON) return; /* its bytes are estimates */
-    heap = heap_of(flows, (uint8_t)key);
+    heap = heap_of(matrix, (uint8_t)key);
     heap->dropped |= ++heap->births > MPR_MATRIX_BLOCKS;
     if (heap->dropped) return;
     const struct mpr_live_block birth = { .time = count_change(heap, time),
                                           .size = size,
                                           .cell = cell };
-    mpr_live_index_add(&flows->live, key, &birth);
+    mpr_live_index_add(&matrix->live, key, &birth);
 }
 
-void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *flows, uint64_t key, uint64_t time)
+void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *matrix, uint64_t key, uint64_t time)
 {
     struct mpr_live_block birth;
-    if (!mpr_live_index_take(&flows->live, key, &birth)) return;
-    struct mpr_alloc_free_heap *heap = flows->heap[(uint8_t)key];
+    if (!mpr_live_index_take(&matrix->live, key, &birth)) return;
+    struct mpr_alloc_free_heap *heap = matrix->heap[(uint8_t)key];
     if (heap->dropped) return;
     const uint64_t now = count_change(heap, time); /* may widen the slices */
     add_block(heap, &birth, (uint32_t)(now >> heap->table.shift));
@@ -124,17 +127,17 @@ void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *flows, uint64_t 
 
 static void add_live(void *arg, uint64_t key, const struct mpr_live_block *birth)
 {
-    const struct mpr_alloc_free_matrix *flows = arg;
-    struct mpr_alloc_free_heap *heap = flows->heap[(uint8_t)key];
+    const struct mpr_alloc_free_matrix *matrix = arg;
+    struct mpr_alloc_free_heap *heap = matrix->heap[(uint8_t)key];
     if (!heap->dropped) add_block(heap, birth, MPR_NEVER_FREED);
 }
 
-void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *flows, uint8_t heap)
+void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *matrix, uint8_t heap)
 {
-    heap_of(flows, heap)->dropped = true;
+    heap_of(matrix, heap)->dropped = true;
 }
 
-void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *flows)
+void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *matrix)
 {
-    mpr_live_index_each(&flows->live, add_live, flows);
+    mpr_live_index_each(&matrix->live, add_live, matrix);
 }

@@ -18,16 +18,17 @@ enum { MPR_MATRIX_SLICES = 1024, MPR_MATRIX_ENTRIES = 1 << 17, MPR_MATRIX_BLOCKS
 #define MPR_NEVER_FREED UINT32_MAX
 
 struct mpr_alloc_free_entry {
-    uint32_t whose;      /* a cell, or a group of the caller */
-    uint32_t born, gone; /* slices; gone is MPR_NEVER_FREED for blocks that are live at the end */
+    uint32_t group;            /* a cell, or a group of the caller */
+    uint32_t allocated, freed; /* slices; freed is MPR_NEVER_FREED for blocks that are live at the
+                                  end */
     uint64_t bytes, blocks;
 };
 
-/* There is one entry for each (whose, born, gone). */
+/* There is one entry for each (group, allocated, freed). */
 struct mpr_alloc_free_table {
-    struct mpr_alloc_free_entry *flow;
-    uint32_t flows, cap;
-    struct mpr_index number;          /* by hash of whose, born and gone: place + 1 */
+    struct mpr_alloc_free_entry *entry;
+    uint32_t entries, cap;
+    struct mpr_index number;          /* by hash of these three: place + 1 */
     uint64_t time[MPR_MATRIX_SLICES]; /* ns of each slice's first change */
     uint32_t slices;
     unsigned shift; /* a slice holds 2^shift changes */
@@ -45,18 +46,19 @@ struct mpr_alloc_free_matrix {
 };
 
 struct mpr_alloc_free_matrix *mpr_alloc_free_matrix_new(void);
-void mpr_alloc_free_matrix_free(struct mpr_alloc_free_matrix *flows);
+void mpr_alloc_free_matrix_free(struct mpr_alloc_free_matrix *matrix);
 /* @key: of blocks.h. */
-void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *flows, uint64_t key, uint64_t size,
+void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *matrix, uint64_t key, uint64_t size,
                                uint32_t cell, uint64_t time);
-void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *flows, uint64_t key, uint64_t time);
-/* Drops a heap whose bytes are not only those of blocks: pools also hold memory. */
-void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *flows, uint8_t heap);
+void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *matrix, uint64_t key,
+                                  uint64_t time);
+/* Drops a heap group bytes are not only those of blocks: pools also hold memory. */
+void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *matrix, uint8_t heap);
 /* Call after the last event: adds the live blocks. */
-void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *flows);
+void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *matrix);
 
 void mpr_alloc_free_table_add(struct mpr_alloc_free_table *table,
-                              const struct mpr_alloc_free_entry *flow);
+                              const struct mpr_alloc_free_entry *entry);
 /* Joins each two slices. */
 void mpr_alloc_free_table_widen(struct mpr_alloc_free_table *table);
 void mpr_alloc_free_table_free(struct mpr_alloc_free_table *table);

@@ -7,7 +7,7 @@
 
 static inline bool mpr_blocks_are_observed(const struct mpr_replay *r)
 {
-    return r->large || r->lasting || r->flows || r->ledger;
+    return r->large || r->lifetimes || r->alloc_free || r->ledger;
 }
 
 /* The block got its address. `block->from` may be earlier: memory with a handle is made before it
@@ -16,9 +16,9 @@ static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
                                      const struct mpr_large_block *block)
 {
     const uint64_t key = mpr_block_key(block->addr, heap);
-    if (r->large) mpr_large_born(r->large, heap, block);
-    if (r->lasting)
-        mpr_lifetime_histogram_add(r->lasting, key, block->size, block->cell, block->from);
+    if (r->large) mpr_large_allocated(r->large, heap, block);
+    if (r->lifetimes)
+        mpr_lifetime_histogram_add(r->lifetimes, key, block->size, block->cell, block->from);
     const struct mpr_live_block born = { block->from, block->size, block->cell, { 0 } };
     if (r->ledger) mpr_live_index_add(&r->ledger->live, key, &born);
 }
@@ -27,8 +27,8 @@ static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
 static inline void mpr_observe_free(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
     mpr_touched_cells_tick(r->accounts.touches);
-    if (r->large) mpr_large_gone(r->large, (uint8_t)key, key >> 8, size, r->now, r->actor);
-    if (r->lasting) mpr_lifetime_histogram_remove(r->lasting, key, size, r->now);
+    if (r->large) mpr_large_freed(r->large, (uint8_t)key, key >> 8, size, r->now, r->actor);
+    if (r->lifetimes) mpr_lifetime_histogram_remove(r->lifetimes, key, size, r->now);
     if (!r->ledger) return;
     const struct mpr_thread *t = r->actor < r->threads.count ? r->threads.at[r->actor] : NULL;
     mpr_ledger_remove(r->ledger, key, r->now, (struct mpr_freer){ r->actor, t ? t->node : 0 });
@@ -41,13 +41,14 @@ static inline void mpr_observe_counted(struct mpr_replay *r, uint8_t heap, uint6
                                        uint64_t size, uint32_t cell)
 {
     const bool sampled = heap == MPF_HEAP_HOST && mpr_replay_samples_host(r);
-    if (r->flows && !sampled)
-        mpr_alloc_free_matrix_add(r->flows, mpr_block_key(number, heap), size, cell, r->now);
+    if (r->alloc_free && !sampled)
+        mpr_alloc_free_matrix_add(r->alloc_free, mpr_block_key(number, heap), size, cell, r->now);
 }
 
 static inline void mpr_observe_uncounted(struct mpr_replay *r, uint8_t heap, uint64_t number)
 {
-    if (r->flows) mpr_alloc_free_matrix_remove(r->flows, mpr_block_key(number, heap), r->now);
+    if (r->alloc_free)
+        mpr_alloc_free_matrix_remove(r->alloc_free, mpr_block_key(number, heap), r->now);
 }
 
 /* A block of another heap than a device's is allocated, freed: it has its address while it counts.

@@ -62,7 +62,7 @@ void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_account
                                 uint64_t time)
 {
     struct mpr_since *s = &t->since;
-    if (!t->told) return;
+    if (!t->known) return;
     s->bytes += sign * more->bytes;
     s->blocks += sign * more->blocks;
     if (sign > 0) s->made += more->blocks;
@@ -99,10 +99,10 @@ void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_counted_totals *t = &r->totals;
     struct mpr_accounts *accounts = &r->accounts;
     uint64_t now[MPF_HOST_COUNT];
-    if (!t->told) t->cell = cell_named(r, r->options.rest_name, MPF_HEAP_HOST, &t->site);
+    if (!t->known) t->cell = cell_named(r, r->options.rest_name, MPF_HEAP_HOST, &t->site);
     if (e->size < sizeof now) return;
     memcpy(now, e->data, sizeof now);
-    t->told = accounts->heap[MPF_HEAP_HOST].used = true;
+    t->known = accounts->heap[MPF_HEAP_HOST].used = true;
     count_made(t, accounts, now[MPF_HOST_MADE_BYTES] - t->value[MPF_HOST_MADE_BYTES],
                now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
     accounts->heap[MPF_HEAP_HOST].frees +=
@@ -116,7 +116,7 @@ void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
 void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts *accounts)
 {
     const struct mpr_since *s = &t->since;
-    if (!t->told || !s->certain) return;
+    if (!t->known || !s->certain) return;
     count_made(t, accounts, 0, with(0, s->made));
     accounts->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
 }

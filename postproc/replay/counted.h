@@ -22,7 +22,7 @@ struct mpr_replay;
 /* ---- totals of malloc's blocks */
 
 struct mpr_counted_totals {
-    bool told;                  /* there was a SAMPLE_HOST */
+    bool known;                 /* there was a SAMPLE_HOST */
     uint32_t cell;              /* of the accounts */
     uint32_t site;              /* its Python stack is the name of these blocks */
     uint64_t live, live_blocks; /* in the cell */
@@ -50,7 +50,7 @@ static inline bool mpr_counted_totals_is(const struct mpr_counted_totals *t,
                                          const struct mpr_accounts *accounts,
                                          const struct mpr_cell *cell)
 {
-    return t->told && cell == &accounts->cell[t->cell];
+    return t->known && cell == &accounts->cell[t->cell];
 }
 
 /* ---- thinned parts of a log (FOLDED): how many blocks there were, and what they held at some

@@ -225,7 +225,7 @@ void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_acco
     *own = *accounts;
     own->levels = levels;
     own->excerpts = NULL; /* other observers saw these changes already */
-    own->highs = NULL;
+    own->maxima = NULL;
     own->touches = NULL;
     own->own_peaks = NULL;
     own->survivors = NULL;

@@ -35,8 +35,8 @@ void mpr_gpu_free(struct mpr_gpu *g)
     mpr_index_free(&g->owed);
     mpr_intervals_free(&g->maps);
     mpr_intervals_free(&g->unmapped);
-    free(g->slept);
-    mpr_index_free(&g->slept_at);
+    free(g->unmapped_owner);
+    mpr_index_free(&g->unmapped_owner_at);
     for (uint32_t i = 0; i < g->pools; i++) free(g->pool[i].part);
     free(g->pool);
     mpr_index_free(&g->pool_of);

@@ -278,7 +278,7 @@ static void grow(struct mpr_replay *r, struct mpr_pool *p, const struct mpr_gpu_
     const struct mpr_alloc_context context = context_of(r, b);
     const uint32_t cell = mpr_alloc_context_cell(r, &context, b->heap), site = b->backward_site;
     struct mpr_pool_part *newest = p->parts ? &p->part[p->parts - 1] : NULL;
-    if (r->flows) mpr_alloc_free_matrix_drop_heap(r->flows, p->heap);
+    if (r->alloc_free) mpr_alloc_free_matrix_drop_heap(r->alloc_free, p->heap);
     if (!newest || newest->cell != cell || newest->node != b->node || newest->site != site) {
         MPR_GROW(p->part, p->parts, p->part_cap);
         newest = &p->part[p->parts++];

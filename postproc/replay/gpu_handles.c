@@ -155,8 +155,8 @@ void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t
     b->addr = at;
     o->was_mapped = true;
     if (o->imported) return;
-    const uint32_t number = mpr_index_get(&g->slept_at, at);
-    const struct mpr_unmapped_owner *before = number ? &g->slept[number - 1] : NULL;
+    const uint32_t number = mpr_index_get(&g->unmapped_owner_at, at);
+    const struct mpr_unmapped_owner *before = number ? &g->unmapped_owner[number - 1] : NULL;
     if (before && before->library == b->library) {
         b->segment |= before->segment;
         if (before->comm) mpr_gpu_suppose(r, b, before->comm);
@@ -170,12 +170,13 @@ static void first_mapping_removed(struct mpr_replay *r, struct mpr_handle_object
     struct mpr_gpu *g = &r->gpu;
     struct mpr_gpu_block *b = &o->block;
     if (!o->imported && (b->segment || b->comm)) {
-        uint32_t number = mpr_index_get(&g->slept_at, b->addr);
+        uint32_t number = mpr_index_get(&g->unmapped_owner_at, b->addr);
         if (!number) {
-            MPR_GROW(g->slept, g->slepts, g->slept_cap);
-            mpr_index_set(&g->slept_at, b->addr, number = ++g->slepts);
+            MPR_GROW(g->unmapped_owner, g->unmapped_owners, g->unmapped_owner_cap);
+            mpr_index_set(&g->unmapped_owner_at, b->addr, number = ++g->unmapped_owners);
         }
-        g->slept[number - 1] = (struct mpr_unmapped_owner){ b->library, b->comm, b->segment };
+        g->unmapped_owner[number - 1] =
+            (struct mpr_unmapped_owner){ b->library, b->comm, b->segment };
     }
     if (!o->imported) {
         mpr_gpu_removed(r, b);

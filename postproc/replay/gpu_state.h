@@ -293,9 +293,9 @@ struct mpr_gpu {
     struct mpr_unmapped_owner {
         uint32_t library, comm;
         bool segment;
-    } * slept;
-    uint32_t slepts, slept_cap;
-    struct mpr_index slept_at; /* by address: number */
+    } * unmapped_owner;
+    uint32_t unmapped_owners, unmapped_owner_cap;
+    struct mpr_index unmapped_owner_at; /* by address: number */
     struct mpr_pool *pool;
     uint32_t pools, pool_cap;
     struct mpr_index pool_of;                             /* by hash of id and heap: number */

@@ -96,7 +96,7 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
         h = l->heap[heap] = mpr_alloc(1, sizeof *h);
         h->min_size = 1;
         h->live = mpr_alloc(MPR_LARGE_LIVE, sizeof *h->live);
-        h->freed = mpr_alloc(MPR_LARGE_GONE, sizeof *h->freed);
+        h->freed = mpr_alloc(MPR_LARGE_FREED, sizeof *h->freed);
     }
     if (!block->size) return;
     if (h->live_count == MPR_LARGE_LIVE) drop_smaller_half(h);
@@ -133,10 +133,10 @@ void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t ti
     block.to = time;
     block.freer = freer;
     remove_at(h, number - 1);
-    if (h->freed_count == MPR_LARGE_GONE) {
-        mpr_notable_keep(h->freed, h->freed_count, MPR_LARGE_GONE / 4,
+    if (h->freed_count == MPR_LARGE_FREED) {
+        mpr_notable_keep(h->freed, h->freed_count, MPR_LARGE_FREED / 4,
                          l->accounts->heap[heap].peak_time, time);
-        h->freed_count = MPR_LARGE_GONE / 4;
+        h->freed_count = MPR_LARGE_FREED / 4;
     }
     h->freed[h->freed_count++] = block;
 }

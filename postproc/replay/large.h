@@ -25,7 +25,7 @@ struct mpr_large_block {
     bool mapped;      /* memory with a handle: adjacent blocks may belong together */
 };
 
-enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_GONE = 8192, MPR_LARGE_TICK = 1 << 14 };
+enum { MPR_LARGE_LIVE = 4096, MPR_LARGE_FREED = 8192, MPR_LARGE_TICK = 1 << 14 };
 
 struct mpr_large_heap {
     uint64_t min_size; /* smaller blocks are ignored */
@@ -58,15 +58,15 @@ static inline bool mpr_large_is_kept(const struct mpr_large_heap *h, uint64_t ad
 {
     return size >= h->min_size && (size >= 2 * h->min_size || !(mpr_hash_plain(addr) & h->mask));
 }
-static inline void mpr_large_born(struct mpr_large *l, uint8_t heap,
-                                  const struct mpr_large_block *block)
+static inline void mpr_large_allocated(struct mpr_large *l, uint8_t heap,
+                                       const struct mpr_large_block *block)
 {
     if (!(++l->seen % MPR_LARGE_TICK)) mpr_large_tick(l);
     if (!l->heap[heap] || mpr_large_is_kept(l->heap[heap], block->addr, block->size))
         mpr_large_add(l, heap, block);
 }
-static inline void mpr_large_gone(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t size,
-                                  uint64_t time, uint32_t freer)
+static inline void mpr_large_freed(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t size,
+                                   uint64_t time, uint32_t freer)
 {
     if (l->heap[heap] && mpr_large_is_kept(l->heap[heap], addr, size))
         mpr_large_end(l, heap, addr, time, freer);

@@ -6,69 +6,69 @@
 #include "alloc.h"
 #include "amount.h"
 
-void mpr_lifetime_histogram_free(struct mpr_lifetime_histogram *lasting)
+void mpr_lifetime_histogram_free(struct mpr_lifetime_histogram *lifetimes)
 {
-    for (uint32_t i = 0; i < lasting->cells; i++) free(lasting->cell[i].life);
-    free(lasting->cell);
-    free(lasting->gone);
-    mpr_live_index_free(&lasting->live);
-    *lasting = (struct mpr_lifetime_histogram){ .within = lasting->within };
+    for (uint32_t i = 0; i < lifetimes->cells; i++) free(lifetimes->cell[i].life);
+    free(lifetimes->cell);
+    free(lifetimes->gone);
+    mpr_live_index_free(&lifetimes->live);
+    *lifetimes = (struct mpr_lifetime_histogram){ .within = lifetimes->within };
 }
 
-static bool is_marked(const struct mpr_lifetime_histogram *lasting,
+static bool is_marked(const struct mpr_lifetime_histogram *lifetimes,
                       const struct mpr_live_block *birth)
 {
-    return birth->cell != MPR_NO_CELL && birth->marks < lasting->marks;
+    return birth->cell != MPR_NO_CELL && birth->marks < lifetimes->marks;
 }
 
-void mpr_lifetime_histogram_add(struct mpr_lifetime_histogram *lasting, uint64_t key, uint64_t size,
-                                uint32_t cell, uint64_t time)
+void mpr_lifetime_histogram_add(struct mpr_lifetime_histogram *lifetimes, uint64_t key,
+                                uint64_t size, uint32_t cell, uint64_t time)
 {
     const struct mpr_live_block birth = {
-        .time = time, .size = size, .cell = cell, .marks = lasting->marks
+        .time = time, .size = size, .cell = cell, .marks = lifetimes->marks
     };
-    mpr_live_index_add(&lasting->live, key, &birth);
-    MPR_REACH(lasting->cell, cell, lasting->cells);
-    lasting->cell[cell].births++;
-    lasting->cell[cell].bytes += size;
+    mpr_live_index_add(&lifetimes->live, key, &birth);
+    MPR_REACH(lifetimes->cell, cell, lifetimes->cells);
+    lifetimes->cell[cell].births++;
+    lifetimes->cell[cell].bytes += size;
 }
 
-void mpr_lifetime_histogram_remove(struct mpr_lifetime_histogram *lasting, uint64_t key,
+void mpr_lifetime_histogram_remove(struct mpr_lifetime_histogram *lifetimes, uint64_t key,
                                    uint64_t size, uint64_t time)
 {
     struct mpr_live_block birth;
-    if (!mpr_live_index_take(&lasting->live, key, &birth)) return;
-    struct mpr_cell_lifetimes *cell = &lasting->cell[birth.cell];
+    if (!mpr_live_index_take(&lifetimes->live, key, &birth)) return;
+    struct mpr_cell_lifetimes *cell = &lifetimes->cell[birth.cell];
     const uint64_t life = mpr_saturating_sub(time, birth.time);
     const unsigned class = life ? 64 - (unsigned)__builtin_clzll(life) : 0;
     if (!cell->life) cell->life = mpr_alloc(MPR_LIFE_CLASSES, sizeof *cell->life);
     cell->life[class < MPR_LIFE_CLASSES ? class : MPR_LIFE_CLASSES - 1]++;
     cell->ends++;
-    cell->soon += life <= lasting->within;
-    cell->soon_bytes += life <= lasting->within ? size : 0;
-    if (!is_marked(lasting, &birth)) return;
-    MPR_GROW(lasting->gone, lasting->gones, lasting->gone_cap);
-    lasting->gone[lasting->gones++] = birth;
+    cell->soon += life <= lifetimes->within;
+    cell->soon_bytes += life <= lifetimes->within ? size : 0;
+    if (!is_marked(lifetimes, &birth)) return;
+    MPR_GROW(lifetimes->gone, lifetimes->gones, lifetimes->gone_cap);
+    lifetimes->gone[lifetimes->gones++] = birth;
 }
 
-void mpr_lifetime_histogram_mark(struct mpr_lifetime_histogram *lasting)
+void mpr_lifetime_histogram_mark(struct mpr_lifetime_histogram *lifetimes)
 {
-    lasting->marks++;
-    lasting->gones = 0;
+    lifetimes->marks++;
+    lifetimes->gones = 0;
 }
 
-void mpr_lifetime_histogram_each_marked(const struct mpr_lifetime_histogram *lasting,
+void mpr_lifetime_histogram_each_marked(const struct mpr_lifetime_histogram *lifetimes,
                                         void (*each)(void *arg, const struct mpr_live_block *birth),
                                         void *arg)
 {
-    const struct mpr_live_index *live = &lasting->live;
+    const struct mpr_live_index *live = &lifetimes->live;
     for (uint32_t i = 0; i < live->count; i++)
-        if (is_marked(lasting, &live->at[i])) each(arg, &live->at[i]);
-    for (uint32_t i = 0; i < lasting->gones; i++) each(arg, &lasting->gone[i]);
+        if (is_marked(lifetimes, &live->at[i])) each(arg, &live->at[i]);
+    for (uint32_t i = 0; i < lifetimes->gones; i++) each(arg, &lifetimes->gone[i]);
 }
 
-struct mpr_cell_lifetimes mpr_lifetime_histogram_of(const struct mpr_lifetime_histogram *lasting,
+struct mpr_cell_lifetimes mpr_lifetime_histogram_of(const struct mpr_lifetime_histogram *lifetimes,
                                                     uint32_t cell)
 {
-    return cell < lasting->cells ? lasting->cell[cell] : (struct mpr_cell_lifetimes){ 0 };
+    return cell < lifetimes->cells ? lifetimes->cell[cell] : (struct mpr_cell_lifetimes){ 0 };
 }

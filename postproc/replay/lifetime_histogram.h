@@ -31,21 +31,21 @@ struct mpr_lifetime_histogram {
     uint32_t gones, gone_cap;
 };
 
-void mpr_lifetime_histogram_free(struct mpr_lifetime_histogram *lasting);
+void mpr_lifetime_histogram_free(struct mpr_lifetime_histogram *lifetimes);
 /* @key: of blocks.h. */
-void mpr_lifetime_histogram_add(struct mpr_lifetime_histogram *lasting, uint64_t key, uint64_t size,
-                                uint32_t cell, uint64_t time);
-void mpr_lifetime_histogram_remove(struct mpr_lifetime_histogram *lasting, uint64_t key,
+void mpr_lifetime_histogram_add(struct mpr_lifetime_histogram *lifetimes, uint64_t key,
+                                uint64_t size, uint32_t cell, uint64_t time);
+void mpr_lifetime_histogram_remove(struct mpr_lifetime_histogram *lifetimes, uint64_t key,
                                    uint64_t size, uint64_t time);
 /* Remembers the blocks that are live now, including those that are freed later. Replaces the
  * previous mark. */
-void mpr_lifetime_histogram_mark(struct mpr_lifetime_histogram *lasting);
+void mpr_lifetime_histogram_mark(struct mpr_lifetime_histogram *lifetimes);
 /* Calls `each` for every block that was live at the newest mark, in no order. */
-void mpr_lifetime_histogram_each_marked(const struct mpr_lifetime_histogram *lasting,
+void mpr_lifetime_histogram_each_marked(const struct mpr_lifetime_histogram *lifetimes,
                                         void (*each)(void *arg, const struct mpr_live_block *birth),
                                         void *arg);
 /* Returns the values of a cell, zeros if it had no blocks. */
-struct mpr_cell_lifetimes mpr_lifetime_histogram_of(const struct mpr_lifetime_histogram *lasting,
+struct mpr_cell_lifetimes mpr_lifetime_histogram_of(const struct mpr_lifetime_histogram *lifetimes,
                                                     uint32_t cell);
 
 #endif

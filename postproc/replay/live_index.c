@@ -65,7 +65,7 @@ static void report(struct mpr_ledger *ledger, uint64_t key, const struct mpr_liv
                                             .to = to,
                                             .cell = birth->cell,
                                             .freer = freer };
-    ledger->tell(ledger->arg, &entry);
+    ledger->report(ledger->arg, &entry);
 }
 
 void mpr_ledger_remove(struct mpr_ledger *ledger, uint64_t key, uint64_t time,

@@ -58,7 +58,7 @@ struct mpr_ledger_entry {
 };
 
 struct mpr_ledger {
-    void (*tell)(void *arg, const struct mpr_ledger_entry *entry);
+    void (*report)(void *arg, const struct mpr_ledger_entry *entry);
     void *arg;
     struct mpr_live_index live; /* the caller frees it */
 };

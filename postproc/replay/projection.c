@@ -229,7 +229,7 @@ void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum m
         const uint64_t key = by == p->by ? p->cell[i].key : key_of(r, &p->cell[i], p->by);
         p->to[i] = mpr_accounts_cell(&r->accounts, key, 0, p->cell[i].heap);
     }
-    if (r->totals.told) r->totals.cell = p->to[p->totals_cell];
+    if (r->totals.known) r->totals.cell = p->to[p->totals_cell];
     add_all(p, r, at, r->snapshots ? r->snapshots->heap : 0);
     take_own_peaks(p, r);
     mpr_samples_project(&r->samples, p->to);

@@ -106,8 +106,8 @@ struct mpr_replay {
         uint32_t node, python, path;
     } wrapper_path[MPR_WRAPPER_PATHS];
     struct mpr_large *large; /* observers of blocks, or NULL */
-    struct mpr_lifetime_histogram *lasting;
-    struct mpr_alloc_free_matrix *flows;
+    struct mpr_lifetime_histogram *lifetimes;
+    struct mpr_alloc_free_matrix *alloc_free;
     struct mpr_ledger *ledger;
     struct mpr_snapshots *snapshots; /* of several selected instants (projection.h), or NULL */
     struct mpr_watch watch[MPR_WATCHES];

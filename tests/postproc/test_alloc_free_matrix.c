@@ -25,9 +25,9 @@ static uint64_t bytes_of(const struct mpr_alloc_free_matrix *matrix, uint32_t ce
                          uint32_t gone)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < table_of(matrix)->flows; i++) {
-        const struct mpr_alloc_free_entry *f = &table_of(matrix)->flow[i];
-        if (f->whose == cell && f->born == born && f->gone == gone) sum += f->bytes;
+    for (uint32_t i = 0; i < table_of(matrix)->entries; i++) {
+        const struct mpr_alloc_free_entry *f = &table_of(matrix)->entry[i];
+        if (f->group == cell && f->allocated == born && f->freed == gone) sum += f->bytes;
     }
     return sum;
 }
@@ -43,7 +43,7 @@ static void few_changes_have_a_slice_each(void **state)
     mpr_alloc_free_matrix_finish(matrix);
     assert_int_equal(bytes_of(matrix, CELL, 0, 2), 64);
     assert_int_equal(bytes_of(matrix, OTHER, 1, MPR_NEVER_FREED), 32);
-    assert_int_equal(table_of(matrix)->flows, 2);
+    assert_int_equal(table_of(matrix)->entries, 2);
     assert_int_equal(table_of(matrix)->slices, 3);
     assert_int_equal(table_of(matrix)->time[2], 300);
     mpr_alloc_free_matrix_free(matrix);
@@ -62,11 +62,13 @@ static void joined_slices_hold_the_same_bytes(void **state)
     }
     mpr_alloc_free_matrix_finish(matrix);
     const struct mpr_alloc_free_table *t = table_of(matrix);
-    for (uint32_t i = 0; i < t->flows; i++) {
-        born += t->flow[i].bytes;
-        blocks += t->flow[i].blocks;
-        if (t->flow[i].gone == MPR_NEVER_FREED) live_bytes += t->flow[i].bytes;
-        else assert_true(t->flow[i].gone >= t->flow[i].born && t->flow[i].gone < t->slices);
+    for (uint32_t i = 0; i < t->entries; i++) {
+        born += t->entry[i].bytes;
+        blocks += t->entry[i].blocks;
+        if (t->entry[i].freed == MPR_NEVER_FREED) live_bytes += t->entry[i].bytes;
+        else
+            assert_true(t->entry[i].freed >= t->entry[i].allocated &&
+                        t->entry[i].freed < t->slices);
     }
     assert_int_equal(blocks, BLOCKS);
     assert_int_equal(born, (uint64_t)BLOCKS * (BLOCKS + 1) / 2);
@@ -86,7 +88,7 @@ static void an_excluded_heap_has_no_counts(void **state)
     mpr_alloc_free_matrix_drop_heap(matrix, MPF_HEAP_HOST);
     mpr_alloc_free_matrix_remove(matrix, key(1), 300);
     mpr_alloc_free_matrix_finish(matrix);
-    assert_int_equal(table_of(matrix)->flows, 0);
+    assert_int_equal(table_of(matrix)->entries, 0);
     mpr_alloc_free_matrix_free(matrix);
 }
 

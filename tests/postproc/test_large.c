@@ -107,7 +107,7 @@ static void blocks_of_the_peak_survive_any_number_of_later_ones(void **state)
         event(MPF_OP_FREE, 0x10000000 + i * 0x1000, 0);
     }
     for (uint64_t i = 0; i < 100; i++) assert_int_equal(find(0x100000 + i * 0x1000).found, 1);
-    assert_true(find(0).all <= MPR_LARGE_LIVE + MPR_LARGE_GONE);
+    assert_true(find(0).all <= MPR_LARGE_LIVE + MPR_LARGE_FREED);
 }
 
 /* In phases of ever smaller blocks, the largest blocks of each phase are kept, although any number

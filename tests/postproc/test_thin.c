@@ -46,7 +46,7 @@ static void make_steps(const char *path)
 
 /* The largest state of host/heap since the previous range. */
 struct steps {
-    struct mpr_heap_maxima highs;
+    struct mpr_heap_maxima maxima;
     uint64_t peak[STEPS + 1], steps;
 };
 
@@ -56,8 +56,8 @@ static void see_step(void *arg, const struct mpr_replay *r, const struct mpr_thr
     struct steps *s = arg;
     (void)r;
     (void)t;
-    if (e->op == MPF_OP_POP) s->peak[s->steps++] = s->highs.heap[MPF_HEAP_HOST].bytes;
-    if (e->op == MPF_OP_PUSH) s->highs.heap[MPF_HEAP_HOST].bytes = 0;
+    if (e->op == MPF_OP_POP) s->peak[s->steps++] = s->maxima.heap[MPF_HEAP_HOST].bytes;
+    if (e->op == MPF_OP_PUSH) s->maxima.heap[MPF_HEAP_HOST].bytes = 0;
 }
 
 static void instances_keep_their_peaks(void **state)
@@ -74,7 +74,7 @@ static void instances_keep_their_peaks(void **state)
     assert_same(whole_log, thinned_log);
     assert_int_equal(
         mpr_reader_open(&reader, thinned_log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error), 0);
-    reader.replay.accounts.highs = &s.highs;
+    reader.replay.accounts.maxima = &s.maxima;
     mpr_watch_begin(&reader.replay, (struct mpr_watch){ see_step, &s });
     assert_int_equal(mpr_reader_replay(&reader, thinned_log, &none, &error), 0);
     assert_int_equal(s.steps, STEPS);
@@ -183,7 +183,7 @@ static void threads_may_end_inside_their_ranges(void **state)
     assert_same(whole_log, thinned_log);
     assert_int_equal(
         mpr_reader_open(&reader, thinned_log, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &error), 0);
-    reader.replay.accounts.highs = &s.highs;
+    reader.replay.accounts.maxima = &s.maxima;
     mpr_watch_begin(&reader.replay, (struct mpr_watch){ see_step, &s });
     assert_int_equal(mpr_reader_replay(&reader, thinned_log, &none, &error), 0);
     assert_int_equal(s.steps, STEPS);

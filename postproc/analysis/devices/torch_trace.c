@@ -417,7 +417,7 @@ int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, c
                          const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct reading r = {
-        .options = options, .out = state, .code = code, .ledger = { .tell = on_free, .arg = &r }
+        .options = options, .out = state, .code = code, .ledger = { .report = on_free, .arg = &r }
     };
     struct mpr_replay *replay = &r.reader.replay;
     *state = (struct mpr_torch_state){ .segments = 0 };

@@ -63,7 +63,7 @@ static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_tot
  * those of a sample are not all. */
 static uint64_t all_bytes(const struct mpr_replay *r, uint32_t cell, bool estimated)
 {
-    const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(r->lasting, cell);
+    const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(r->lifetimes, cell);
     return all.births && !estimated ? all.bytes : UINT64_MAX;
 }
 
@@ -348,7 +348,7 @@ int mpr_peaks_add_observed(struct mpr_peaks *peaks, const char *path,
     struct mpr_projection projection;
     struct mpr_reader reader;
     if (open_by(&reader, o, finds_by ? MPR_GROUP_PLACE : choice.by, path, error) != 0) return -1;
-    if (o->all_bytes) reader.replay.lasting = &lasting;
+    if (o->all_bytes) reader.replay.lifetimes = &lasting;
     if (finds_by) mpr_own_peaks_begin(&own, &reader.replay, MPR_GROUP_AUTO);
     if (observer->begin) observer->begin(observer->arg, &reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);

@@ -136,7 +136,7 @@ int mpr_profile_read(struct mpr_profile *profile, const char *path,
 {
     struct reading r = { .options = options,
                          .out = profile,
-                         .ledger = { .tell = count_made, .arg = &r } };
+                         .ledger = { .report = count_made, .arg = &r } };
     *profile = (struct mpr_profile){ .samples = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_ALL, options->at, error) != 0) return -1;
     r.reader.replay.ledger = &r.ledger;

@@ -89,7 +89,7 @@ struct gathering {
 static void begin(void *arg, struct mpr_reader *reader)
 {
     struct gathering *g = arg;
-    reader->replay.lasting = &g->lasting;
+    reader->replay.lifetimes = &g->lasting;
 }
 
 static void fill(void *arg, const struct mpr_reader *reader, const struct mpr_projection *p)

@@ -141,7 +141,7 @@ const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_
 
 bool mpr_label_is_approximate(const struct mpr_replay *r, uint8_t heap)
 {
-    return heap == MPF_HEAP_HOST && r->totals.told;
+    return heap == MPF_HEAP_HOST && r->totals.known;
 }
 
 bool mpr_label_is_nested(uint8_t heap) { return heap == MPF_HEAP_NVTX; }
@@ -250,14 +250,14 @@ const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r
 
 const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
-    const bool rest = !number && r->totals.told;
+    const bool rest = !number && r->totals.known;
     return rest ? mpr_arena_text(arena, r->options.rest_name) : mpr_label_thread(arena, r, number);
 }
 
 const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
                                               uint32_t number)
 {
-    const struct mpr_thread *t = !number && r->totals.told ? NULL : thread_at(r, number);
+    const struct mpr_thread *t = !number && r->totals.known ? NULL : thread_at(r, number);
     const char *text = mpr_label_maker(arena, r, number);
     return mpr_frame_new(
         arena, (struct mpr_frame){ .text = text,

@@ -147,7 +147,7 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
         else application = strncmp(domain, "NCCL", 4) != 0;
     }
     for (uint32_t i = 0; i < r->sites.sites; i++) {
-        if (i + 1 == r->thinned_site || (r->totals.told && i + 1 == r->totals.site)) continue;
+        if (i + 1 == r->thinned_site || (r->totals.known && i + 1 == r->totals.site)) continue;
         python |= r->sites.site[i].python != 0;
         stack |= r->sites.site[i].stack != 0;
     }
@@ -165,12 +165,12 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
     }
     if (native) return (struct mpr_choice){ MPR_GROUP_STACK, "native call stacks", calls };
     if (stack) return (struct mpr_choice){ MPR_GROUP_LIBRARY, "libraries", calls };
-    const enum mpr_group by = r->totals.told ? MPR_GROUP_AUTO : MPR_GROUP_RANGE;
+    const enum mpr_group by = r->totals.known ? MPR_GROUP_AUTO : MPR_GROUP_RANGE;
     return (struct mpr_choice){ by, "none recorded", calls };
 }
 
 /* Node 0 is outside any range; others are for blocks without a record (counted.h, LOG.fold). */
 bool mpr_choose_has_better_names(const struct mpr_replay *replay)
 {
-    return replay->ranges.nodes > 1u + replay->totals.told + (replay->thinned_site != 0);
+    return replay->ranges.nodes > 1u + replay->totals.known + (replay->thinned_site != 0);
 }

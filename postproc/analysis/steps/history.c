@@ -147,7 +147,7 @@ void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t eve
         .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
     };
     r->accounts.touches = &h->touches;
-    r->lasting = &h->lasting;
+    r->lifetimes = &h->lasting;
 }
 
 void mpr_history_free(struct mpr_history *h)

@@ -9,8 +9,8 @@
 
 void mpr_heap_rises_watch(struct mpr_heap_rises *s, struct mpr_replay *r)
 {
-    s->highs.next = r->accounts.highs;
-    r->accounts.highs = &s->highs;
+    s->maxima.next = r->accounts.maxima;
+    r->accounts.maxima = &s->maxima;
 }
 
 void mpr_heap_rises_take(struct mpr_heap_rises *s, const struct mpr_replay *r)
@@ -18,7 +18,7 @@ void mpr_heap_rises_take(struct mpr_heap_rises *s, const struct mpr_replay *r)
     mpr_accounts_used(&r->accounts, &s->heaps);
     s->count = 0;
     for (uint32_t i = 0; i < s->heaps.count; i++) {
-        struct mpr_heap_maximum *high = &s->highs.heap[s->heaps.code[i]];
+        struct mpr_heap_maximum *high = &s->maxima.heap[s->heaps.code[i]];
         if (!high->bytes) continue;
         s->rise[s->count++] = (struct mpr_heap_rise){ *high, s->heaps.code[i] };
         high->bytes = 0;

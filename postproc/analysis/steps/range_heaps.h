@@ -12,7 +12,7 @@
 
 /* The maxima between the two newest range events, of heaps that have risen. */
 struct mpr_heap_rises {
-    struct mpr_heap_maxima highs; /* since the newest one */
+    struct mpr_heap_maxima maxima; /* since the newest one */
     struct mpr_used_heaps heaps;
     struct mpr_heap_rise {
         struct mpr_heap_maximum high;

@@ -211,7 +211,7 @@ static void choose_bands(struct making *m)
         else share_band(m, m->rank[i]);
     }
     /* flows also have the units whose blocks were not live at any bucket's maximum */
-    for (uint32_t i = 0; m->r->flows && i < m->units; i++)
+    for (uint32_t i = 0; m->r->alloc_free && i < m->units; i++)
         if (!m->unit[i].largest) share_band(m, &m->unit[i]);
 }
 
@@ -489,11 +489,11 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     if (all) fill_pieces(&m, t->best.by);
     if (all && o->places) fill_places(&m, heap, o->places);
     fill_spans(&m, s, o);
-    if (r->flows && r->flows->heap[heap]) {
+    if (r->alloc_free && r->alloc_free->heap[heap]) {
         uint32_t *band_of = m.unit_of;
         for (size_t i = 0; i < cells; i++)
             if (r->accounts.cell[i].heap == heap) band_of[i] = m.unit[m.unit_of[i]].band;
-        mpr_band_flows_fill(t, r->flows->heap[heap], band_of, out);
+        mpr_band_flows_fill(t, r->alloc_free->heap[heap], band_of, out);
     }
     mpr_index_free(&m.unit_index);
     free(m.unit);

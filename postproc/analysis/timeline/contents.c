@@ -241,7 +241,7 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
     struct reading r = { .out = contents,
                          .options = options,
                          .sink = sink,
-                         .ledger = { .tell = report_block, .arg = &r },
+                         .ledger = { .report = report_block, .arg = &r },
                          .open = { .ends = report_instance, .arg = &r } };
     *contents = (struct mpr_contents){ .heaps = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_ALL, MPR_INSTANT_PEAK, error) != 0) return -1;

@@ -179,8 +179,8 @@ void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
 /* ---- flows: slices are joined until there are few enough rows */
 
 MPR_COMPARE(by_slice, struct mpr_alloc_free_entry,
-            mpr_compare(a->born, b->born) ?: mpr_compare(a->gone, b->gone)
-                                          ?: mpr_compare(a->whose, b->whose))
+            mpr_compare(a->allocated, b->allocated) ?: mpr_compare(a->freed, b->freed)
+                                          ?: mpr_compare(a->group, b->group))
 
 void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_alloc_free_heap *heap,
                          const uint32_t *band_of, struct mpr_heap_timeline *out)
@@ -190,24 +190,24 @@ void mpr_band_flows_fill(struct mpr_timeline *timeline, const struct mpr_alloc_f
                                           .shift = heap->table.shift };
     if (heap->dropped) return;
     memcpy(table.time, heap->table.time, sizeof table.time);
-    for (uint32_t i = 0; i < heap->table.flows; i++) {
-        struct mpr_alloc_free_entry flow = heap->table.flow[i];
-        flow.whose = band_of[flow.whose];
-        mpr_alloc_free_table_add(&table, &flow);
+    for (uint32_t i = 0; i < heap->table.entries; i++) {
+        struct mpr_alloc_free_entry entry = heap->table.entry[i];
+        entry.group = band_of[entry.group];
+        mpr_alloc_free_table_add(&table, &entry);
     }
-    while (table.flows > timeline->options.flows && table.slices > 1)
+    while (table.entries > timeline->options.flows && table.slices > 1)
         mpr_alloc_free_table_widen(&table);
-    if (table.flows) qsort(table.flow, table.flows, sizeof *table.flow, by_slice);
-    struct mpr_band_flow *flow = mpr_arena_alloc(arena, table.flows * sizeof *flow);
+    if (table.entries) qsort(table.entry, table.entries, sizeof *table.entry, by_slice);
+    struct mpr_band_flow *flow = mpr_arena_alloc(arena, table.entries * sizeof *flow);
     uint64_t *time = mpr_arena_alloc(arena, table.slices * sizeof *time);
-    for (uint32_t i = 0; i < table.flows; i++) {
-        const struct mpr_alloc_free_entry *f = &table.flow[i];
-        const uint32_t life = f->gone == MPR_NEVER_FREED ? 0 : f->gone - f->born + 1;
-        flow[i] = (struct mpr_band_flow){ f->born, life, f->whose, f->bytes, f->blocks };
+    for (uint32_t i = 0; i < table.entries; i++) {
+        const struct mpr_alloc_free_entry *f = &table.entry[i];
+        const uint32_t life = f->freed == MPR_NEVER_FREED ? 0 : f->freed - f->allocated + 1;
+        flow[i] = (struct mpr_band_flow){ f->allocated, life, f->group, f->bytes, f->blocks };
     }
     memcpy(time, table.time, table.slices * sizeof *time);
     out->flow = flow;
-    out->flows = table.flows;
+    out->flows = table.entries;
     out->slice_time = time;
     out->slices = table.slices;
     out->slice_changes = UINT64_C(1) << table.shift;

@@ -181,7 +181,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     for (; t->sizes < CLASSES; t->sizes++)
         t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
     /* blocks that are only counted have the class of 0 bytes */
-    if (r->totals.told) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
+    if (r->totals.known) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
     t->library = mpr_arena_alloc(&t->arena, libraries * sizeof *t->library);
     t->library[t->libraries++] = &mpr_frame_none;
     for (; t->libraries < libraries; t->libraries++)
@@ -210,7 +210,7 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
         r->accounts.excerpts = o->excerpts = mpr_excerpts_new(options->exact, &r->now);
         o->excerpts->estimates = e;
         r->large = o->large = mpr_large_new(&r->accounts);
-        r->flows = o->flows = mpr_alloc_free_matrix_new();
+        r->alloc_free = o->flows = mpr_alloc_free_matrix_new();
         o->annotations = mpr_annotations_new();
         mpr_watch_begin(r, (struct mpr_watch){ mpr_annotations_see, o->annotations });
         reader->repeats = mpr_repeats_watch(r);
