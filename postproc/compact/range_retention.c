@@ -86,16 +86,6 @@ static void unlist(struct mpr_spans *s, struct mpr_span_stack *t)
     t->listed = false;
 }
 
-static void list_first(struct mpr_spans *s, struct mpr_span_stack *t)
-{
-    const uint32_t number = (uint32_t)(t - s->of) + 1;
-    unlist(s, t);
-    t->older = s->newest;
-    if (s->newest) stack_at(s, s->newest)->newer = number;
-    s->newest = number;
-    t->listed = true;
-}
-
 static uint32_t innermost(const struct mpr_span_stack *t)
 {
     return t->depth ? t->open[t->depth - 1] : 0;
@@ -173,7 +163,13 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
     if (domain) return;
     t->application++;
     hold_instead(s, &t->newest, span);
-    list_first(s, t);
+    /* The thread becomes the first in the list. */
+    const uint32_t number = (uint32_t)(t - s->of) + 1;
+    unlist(s, t);
+    t->older = s->newest;
+    if (s->newest) stack_at(s, s->newest)->newer = number;
+    s->newest = number;
+    t->listed = true;
 }
 
 void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain)

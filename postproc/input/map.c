@@ -43,12 +43,14 @@ static bool repair_fault(const siginfo_t *info)
     return false;
 }
 
-/* Calls the program's handler; this one stays installed.  Without a handler the default action must
- * happen: a fault repeats by itself, and a signal that was sent is raised again. */
-static void call_previous_handler(int number, siginfo_t *info, void *context)
+/* If the fault cannot be repaired, calls the program's handler; this one stays installed.  Without
+ * a handler the default action must happen: a fault repeats by itself, and a signal that was sent
+ * is raised again. */
+static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     const struct sigaction to = previous_handler;
     const bool sent = info->si_code <= 0;
+    if (!sent && repair_fault(info)) return;
     if (to.sa_handler == SIG_IGN && sent) return;
     if (to.sa_handler == SIG_DFL || to.sa_handler == SIG_IGN) {
         sigaction(number, &to, NULL);
@@ -59,11 +61,6 @@ static void call_previous_handler(int number, siginfo_t *info, void *context)
         previous_handler = (struct sigaction){ .sa_handler = SIG_DFL };
     if (to.sa_flags & SA_SIGINFO) to.sa_sigaction(number, info, context);
     else to.sa_handler(number);
-}
-
-static void on_sigbus(int number, siginfo_t *info, void *context)
-{
-    if (info->si_code <= 0 || !repair_fault(info)) call_previous_handler(number, info, context);
 }
 
 /* The program's handler runs on the stack and with the mask that it asked for. */

@@ -27,7 +27,7 @@ struct mpr_forward {
 /* Returns true if the operators are known. */
 static inline bool mpr_backward_is_known(const struct mpr_replay *r)
 {
-    return r->options.backward_of || r->options.backward_beside;
+    return r->options.backward_of || r->options.backward_also;
 }
 
 /* TORCH_NEXT; a PUSH or POP was applied; a block of PyTorch with a Python stack. */

@@ -110,7 +110,7 @@ static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
 
 /* ---- accounts */
 
-/* @name: the region's. */
+/* Counts a new region. @name: the region's. */
 static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint32_t name)
 {
     struct mpr_nvtx *n = &r->nvtx;

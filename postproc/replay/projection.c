@@ -50,8 +50,8 @@ static uint64_t key_of(struct mpr_replay *r, const struct mpr_cell *cell, enum m
     struct mpr_alloc_context context = { .node = node_of(cell, before), .site = cell->site };
     if (before == MPR_GROUP_ALL) context.thread = mpr_composite_key_unpack(cell->key).thread;
     const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
-    const bool beside = r->options.backward_beside && mpr_backward_is(&r->ranges, site.python);
-    if (beside && r->options.by != MPR_GROUP_PYTHON)
+    const bool also = r->options.backward_also && mpr_backward_is(&r->ranges, site.python);
+    if (also && r->options.by != MPR_GROUP_PYTHON)
         context.site = mpr_sites_site(&r->sites, (struct mpr_site){ .stack = site.stack });
     return mpr_alloc_context_key(r, &context);
 }

@@ -38,8 +38,8 @@ static inline uint64_t mpr_snapshots_time(const struct mpr_snapshots *s)
     return s->at[s->taken].time;
 }
 
-/* The own peaks of the cells of a grouping, which no sum tells: an observer of a replay by
- * MPR_GROUP_PLACE or MPR_GROUP_ALL that a projection by this grouping takes them from. */
+/* The own peaks of the cells of a grouping, which are not sums of the replay's: an observer of a
+ * replay by MPR_GROUP_PLACE or MPR_GROUP_ALL.  A projection by this grouping takes them from it. */
 struct mpr_own_peaks {
     enum mpr_group by;
     struct mpr_own_peaks *next; /* of another grouping, or NULL */
@@ -63,17 +63,19 @@ void mpr_own_peaks_free(struct mpr_own_peaks *own);
 /* A cell of the replay changes; @size: modulo 2^64. */
 void mpr_own_peaks_change(struct mpr_own_peaks *own, uint32_t cell, uint64_t size);
 /* A sampled block of @size bytes comes into the cell, before it changes, or has left it (0).
- * @more: bytes that it represents besides, negative if it has left. */
+ * @more: bytes that it represents beyond its own, negative if it has left. */
 void mpr_own_peaks_estimate(struct mpr_own_peaks *own, uint32_t cell, uint64_t size, int64_t more);
 
-/* What the replay had before a projection took its place. */
+/* The accounts of the replay while those of a projection are in their place. */
 struct mpr_projection {
     enum mpr_group by;
     struct mpr_index number;
     struct mpr_cell *cell;
     struct mpr_estimate *estimate;
     uint32_t cells, cell_cap, estimates, totals_cell;
-    uint32_t *to; /* by cell before: its cell in the projection; NULL if the grouping is the same */
+    uint32_t *to; /* the projection's cell of each cell of the replay; NULL if the grouping is the
+                   * same
+                   */
 };
 
 /* Replaces the accounts of a finished replay by those of the grouping, until mpr_projection_end.
@@ -81,7 +83,7 @@ struct mpr_projection {
  * @at: the snapshot that replaces the peak of its heap, or NULL. */
 void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum mpr_group by,
                           const struct mpr_snapshot *at);
-/* Returns true if the estimate of a cell before counts in the projection. */
+/* Returns true if the estimate of a cell of the replay counts in the projection. */
 bool mpr_projection_weighs(const struct mpr_projection *p, const struct mpr_replay *r,
                            uint32_t cell);
 void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r);

@@ -37,7 +37,7 @@ struct mpr_replay_options {
     bool has_parent;       /* a forked child: unknown blocks that it frees are its parent's */
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges are put below their forward operators */
-    bool backward_beside;  /* each device block has that name besides its own (gpu_state.h) */
+    bool backward_also;    /* each device block has its own name and that one (gpu_state.h) */
     bool without_blocks; /* skip all blocks, but not their sites: the caller needs ranges and names
                           */
     bool without_malloc; /* skip malloc's blocks: the caller reports on devices only */
@@ -109,7 +109,7 @@ struct mpr_replay {
     struct mpr_lifetime_histogram *lifetimes;
     struct mpr_alloc_free_matrix *alloc_free;
     struct mpr_ledger *ledger;
-    struct mpr_snapshots *snapshots; /* of several selected instants (projection.h), or NULL */
+    struct mpr_snapshots *snapshots; /* several selected instants (projection.h), or NULL */
     struct mpr_watch watch[MPR_WATCHES];
     uint32_t watches;
     uint64_t count[256]; /* events by operation */

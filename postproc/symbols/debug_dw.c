@@ -155,15 +155,6 @@ static int open_by_id(Dwfl_Module *module, const uint8_t *id, size_t bytes, char
     return fd;
 }
 
-static int open_debug_file(Dwfl_Module *module, const struct mpr_binary *o, const char *object,
-                           const char *link, char **path)
-{
-    int fd = open_linked("", object, "", link, o, path);
-    if (fd < 0) fd = open_linked("", object, ".debug/", link, o, path);
-    if (fd < 0) fd = open_linked("/usr/lib/debug", object, "", link, o, path);
-    return fd < 0 ? open_by_id(module, o->build_id, o->build_id_bytes, path) : fd;
-}
-
 /* Opens the file in which several debug files share data.  The debug file, which libdwfl has opened
  * before, names its build id. */
 static int open_shared(Dwfl_Module *module, char **path)
@@ -182,10 +173,17 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
                           const char *file, const char *link, GElf_Word crc, char **path)
 {
     struct mpr_debug *d = *data;
+    const struct mpr_binary *o = &d->binary;
+    int fd;
     (void)name, (void)base, (void)crc;
     if (d->debug_asked && !d->debug_opened) return -1;
-    const int fd = d->debug_opened ? open_shared(module, path)
-                                   : open_debug_file(module, &d->binary, file, link, path);
+    if (d->debug_opened) fd = open_shared(module, path);
+    else {
+        fd = open_linked("", file, "", link, o, path);
+        if (fd < 0) fd = open_linked("", file, ".debug/", link, o, path);
+        if (fd < 0) fd = open_linked("/usr/lib/debug", file, "", link, o, path);
+        if (fd < 0) fd = open_by_id(module, o->build_id, o->build_id_bytes, path);
+    }
     d->debug_asked = true;
     const bool good = fd >= 0 && mpr_object_unpacks_well(fd);
     d->has_shared = d->debug_opened && good;

@@ -225,7 +225,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
 struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
 {
     struct mpr_breakdown_reading *l = mpr_alloc(1, sizeof *l);
-    reader->replay.options.backward_beside = true; /* names blocks of a backward pass by their
+    reader->replay.options.backward_also = true; /* names blocks of a backward pass by their
                                                       module */
     mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, l });
     return l;
