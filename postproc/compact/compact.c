@@ -236,16 +236,6 @@ static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr
     return fold(s, &cut, out, error);
 }
 
-static int open_log(struct subject *s, struct mpr_error *error)
-{
-    if (mpr_map_open_own(&s->map, s->dir, s->name, s->path, O_RDWR, error) != 0) return -1;
-    if (!s->map.size) return mpr_fail(error, "%s: the file is empty", s->path);
-    const int status = mpr_header_find(&s->header, &s->map, &s->header_end);
-    if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->path);
-    if (status == 0) return 0;
-    return mpr_fail(error, "%s: offset 0: no readable header; nothing was changed", s->path);
-}
-
 /* Returns true if a log was recorded in this run, on this machine, with MEMPROF_KEEP. */
 static bool is_of_run(const struct mpr_header *header, const char *run)
 {
@@ -263,7 +253,12 @@ int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,
     *out = (struct mpr_compaction){ 0 };
     s.dir = mpr_file_directory(path, &s.name, error);
     if (s.dir < 0) return -1;
-    int result = open_log(&s, error);
+    int result = mpr_map_open_own(&s.map, s.dir, s.name, path, O_RDWR, error);
+    if (result == 0 && !s.map.size) result = mpr_fail(error, "%s: the file is empty", path);
+    const int status = result == 0 ? mpr_header_find(&s.header, &s.map, &s.header_end) : 0;
+    if (status == MPF_ERR_SPACE) result = mpr_fail_memory(error, path);
+    else if (status != 0)
+        result = mpr_fail(error, "%s: offset 0: no readable header; nothing was changed", path);
     if (result == 0 && run && !is_of_run(&s.header, run)) out->outcome = MPR_COMPACT_OTHER;
     else if (result == 0) {
         s.lock = mpr_folded_lock(s.dir, s.name, path, error);

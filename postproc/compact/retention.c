@@ -299,13 +299,6 @@ static uint32_t take_block(struct finder *f, const struct mpf_event *e)
     return number;
 }
 
-static void on_free(struct finder *f, const struct mpf_event *e)
-{
-    const uint32_t number = take_block(f, e);
-    if (number) decide(f, number, e->thread, &f->event, 1);
-    else mpr_spans_keep(&f->spans, e->thread, false);
-}
-
 /* A realloc that did not end: the block stays, and is live again. */
 static void put_back(struct finder *f, struct thread *t)
 {
@@ -399,12 +392,6 @@ static void end_samples(struct finder *f, struct samples *s)
 
 /* ---- events */
 
-static void on_place(struct finder *f, const struct mpf_event *e)
-{
-    struct thread *t = thread_of(f, e->thread);
-    if (t->places < PLACES) t->place[t->places++] = f->event;
-}
-
 static void on_push(struct finder *f, const struct mpf_event *e)
 {
     const struct mpr_event_list *m = &f->kept->instances;
@@ -432,18 +419,27 @@ static void see(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t bin = e->time / f->kept->grain;
     struct mpr_early_event expired;
+    struct thread *t;
+    uint32_t freed;
     f->repairs.recent.at = e;
     while (f->repairs.count && mpr_reorder_expire(&f->repairs, e->time, &expired)) {}
     switch (e->op) {
     case MPF_OP_ALLOC: (may_remove(e->heap) ? on_alloc : on_other)(f, e); break;
-    case MPF_OP_FREE: on_free(f, e); break;
+    case MPF_OP_FREE:
+        freed = take_block(f, e);
+        if (freed) decide(f, freed, e->thread, &f->event, 1);
+        else mpr_spans_keep(&f->spans, e->thread, false);
+        break;
     case MPF_OP_MOVE_BEGIN: (may_remove(e->heap) ? on_move_begin : on_other)(f, e); break;
     case MPF_OP_MOVE_END: (may_remove(e->heap) ? on_move_end : on_other)(f, e); break;
     case MPF_OP_FAIL:
     case MPF_OP_GPU_FAIL:
     case MPF_OP_TORCH_OOM: on_failure(f, e); break;
     case MPF_OP_AT:
-    case MPF_OP_AT_PYTHON: on_place(f, e); break;
+    case MPF_OP_AT_PYTHON:
+        t = thread_of(f, e->thread);
+        if (t->places < PLACES) t->place[t->places++] = f->event;
+        break;
     case MPF_OP_PUSH: on_push(f, e); break;
     case MPF_OP_POP:
         mpr_spans_pop(&f->spans, e->thread, f->event, (uint32_t)(e->addr >> 32));

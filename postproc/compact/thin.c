@@ -108,22 +108,6 @@ static void put(struct writer *w, const struct mpf_event *e)
 MPR_COMPARE(by_event, struct level,
             mpr_compare(a->after, b->after) ?: mpr_compare(a->heap, b->heap))
 
-static void list_levels(struct writer *w)
-{
-    for (uint32_t i = 0; i < w->kept->heaps.count; i++) {
-        const uint8_t heap = w->kept->heaps.code[i];
-        const struct mpr_level_list *l = &w->kept->level[heap];
-        const struct mpr_removed_blocks *removed = &w->retention->of[heap];
-        for (size_t k = 0; k < l->count; k++) {
-            MPR_GROW(w->level, w->levels, w->level_cap);
-            w->level[w->levels++] =
-                (struct level){ l->at[k].after, heap, l->at[k].how, (uint64_t)removed->bytes[k],
-                                (uint64_t)removed->blocks[k] };
-        }
-    }
-    if (w->levels) qsort(w->level, w->levels, sizeof *w->level, by_event);
-}
-
 static void put_folded(struct writer *w, uint64_t time, uint8_t heap,
                        const uint64_t value[MPF_FOLDED_COUNT])
 {
@@ -194,15 +178,6 @@ static void put_next(struct writer *w, uint32_t thread, uint64_t time)
     n->written_size = n->size;
 }
 
-static void note_next(struct writer *w, const struct mpf_event *e)
-{
-    struct next *n = &thread_of(w, e->thread)->next;
-    if (!n->any) n->written_addr = n->written_size = UINT64_MAX;
-    n->addr = e->addr;
-    n->size = e->size;
-    n->any = true;
-}
-
 /* A realloc becomes an allocation if its old block was removed, and a free if its result was. */
 static void put_move_end(struct writer *w, const struct mpf_event *e, bool removed)
 {
@@ -237,8 +212,13 @@ static void see(struct writer *w, const struct mpf_event *e, uint64_t event)
         mpf_op_class(e->op) != MPF_CLASS_NONE && (!e->data || e->size <= MPF_DATA_MAX);
     const bool removed = mpr_retention_is_removed(w->retention, event) || !known,
                ends_levels = w->any_level_open;
-    if (e->op == MPF_OP_TORCH_NEXT) note_next(w, e);
-    else if (e->op == MPF_OP_MOVE_END) put_move_end(w, e, removed);
+    if (e->op == MPF_OP_TORCH_NEXT) {
+        struct next *n = &thread_of(w, e->thread)->next;
+        if (!n->any) n->written_addr = n->written_size = UINT64_MAX;
+        n->addr = e->addr;
+        n->size = e->size;
+        n->any = true;
+    } else if (e->op == MPF_OP_MOVE_END) put_move_end(w, e, removed);
     else if (!removed) put_kept(w, e, event);
     if (ends_levels) end_levels(w, e->time);
     put_levels(w, event, e->time);
@@ -316,7 +296,18 @@ static int write_thinned(struct writer *w, const char *path, uint64_t seq, int f
                          struct mpr_error *error)
 {
     open_writer(w);
-    list_levels(w);
+    for (uint32_t i = 0; i < w->kept->heaps.count; i++) {
+        const uint8_t heap = w->kept->heaps.code[i];
+        const struct mpr_level_list *l = &w->kept->level[heap];
+        const struct mpr_removed_blocks *removed = &w->retention->of[heap];
+        for (size_t k = 0; k < l->count; k++) {
+            MPR_GROW(w->level, w->levels, w->level_cap);
+            w->level[w->levels++] =
+                (struct level){ l->at[k].after, heap, l->at[k].how, (uint64_t)removed->bytes[k],
+                                (uint64_t)removed->blocks[k] };
+        }
+    }
+    if (w->levels) qsort(w->level, w->levels, sizeof *w->level, by_event);
     w->fd = -1;
     if (write_log(w, path, seq, error) != 0) return -1;
     if (w->frames > seq)

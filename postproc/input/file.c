@@ -105,24 +105,19 @@ static int take_over(int fd, int directory, const char *name, mode_t mode)
     return ftruncate(fd, 0) == 0 ? 0 : errno;
 }
 
-/* Returns EPERM if open failed because of a foreign file with that name, and another errno if it
- * failed because of the folder. */
-static int reason_of_refusal(int directory, const char *name, int error)
-{
-    struct stat st;
-    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return error == EPERM ? EACCES : error;
-    if (error != EACCES && error != ELOOP && error != EISDIR) return error;
-    return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? error : EPERM;
-}
-
 int mpr_file_open_part(int directory, const char *name, mode_t mode)
 {
     const int fd =
         openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
-    const int error =
-        fd < 0 ? reason_of_refusal(directory, name, errno) : take_over(fd, directory, name, mode);
+    struct stat st;
+    int error = fd < 0 ? errno : take_over(fd, directory, name, mode);
     if (!error) return fd;
+    /* EPERM: because of a foreign file with that name; any other errno: because of the folder */
+    if (fd < 0 && fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (error == EPERM) error = EACCES;
+    } else if (fd < 0 && (error == EACCES || error == ELOOP || error == EISDIR)) {
+        if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) error = EPERM;
+    }
     if (fd >= 0) close(fd);
     errno = error;
     return -1;

@@ -511,23 +511,19 @@ static int open_frames(struct mpr_log *log, struct mpr_error *error)
     return take_bytes(log, error) != 0 ? -1 : open_fold(log, error);
 }
 
-/* Replaces the error if LOG is missing and LOG.fold exists.  Returns -1. */
-static int fail_open(const struct mpr_log *log, struct mpr_error *error)
-{
-    char fold[PATH_MAX];
-    const int length = snprintf(fold, sizeof fold, "%s" MPR_FOLDED_SUFFIX, log->path);
-    struct stat st;
-    if (stat(log->path, &st) == 0 || length >= PATH_MAX || stat(fold, &st) != 0) return -1;
-    return mpr_fail(
-        error,
-        "%s: this file, the newest part of the log, does not exist; give %s to see the older part",
-        log->path, fold);
-}
-
 static int open_file(struct mpr_log *log, struct mpr_error *error)
 {
     const struct mpr_map *map = &log->map;
-    if (mpr_map_open(&log->map, log->path, error) != 0) return fail_open(log, error);
+    if (mpr_map_open(&log->map, log->path, error) != 0) {
+        char fold[PATH_MAX];
+        const int length = snprintf(fold, sizeof fold, "%s" MPR_FOLDED_SUFFIX, log->path);
+        struct stat st;
+        if (stat(log->path, &st) == 0 || length >= PATH_MAX || stat(fold, &st) != 0) return -1;
+        return mpr_fail(
+            error,
+            "%s: this file, the newest part of the log, does not exist; give %s to see the older part",
+            log->path, fold);
+    }
     log->status.bytes = map->size;
     const bool is_journal =
         map->size >= sizeof(struct mpf_journal) && memcmp(map->data, MPF_JOURNAL_MAGIC, 8) == 0;

@@ -111,19 +111,15 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accoun
     set_due(h, w->half);
 }
 
-/* Returns true if both heaps are of the host, or both of the same device. */
-static bool same_side(unsigned a, unsigned b)
-{
-    if (mpf_heap_is_gpu(a) != mpf_heap_is_gpu(b)) return false;
-    return !mpf_heap_is_gpu(a) || mpf_heap_device(a) == mpf_heap_device(b);
-}
-
 void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                        enum mpr_excerpt_kind kind)
 {
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
-        if (!h->ring || !same_side(i, heap) || h->at[kind] != MPR_EXCERPTS_NONE) continue;
+        const bool gpu = mpf_heap_is_gpu(heap);
+        if (mpf_heap_is_gpu(i) != gpu || (gpu && mpf_heap_device(i) != mpf_heap_device(heap)))
+            continue;
+        if (!h->ring || h->at[kind] != MPR_EXCERPTS_NONE) continue;
         see_peak(h, accounts->heap[i].epoch);
         h->at[kind] = h->count;
         set_due(h, w->half);

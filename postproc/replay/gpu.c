@@ -257,19 +257,6 @@ uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
     return tracked + (hidden > 0 ? (uint64_t)hidden : 0);
 }
 
-/* The driver refused memory while @used bytes of the device were in use. That figure is newer than
- * the last sample. If they differ, nothing shows which process the difference belongs to. Without
- * any sample the figure is ignored, because it could not be compared with an earlier instant. */
-static void measured_at_refusal(struct mpr_replay *r, unsigned device, uint64_t used)
-{
-    const int64_t slack = INT64_C(64) << 20;
-    struct mpr_gpu_device *d = &r->gpu.device[device];
-    const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), used);
-    if (d->used == MPF_UNKNOWN) return;
-    if (change > slack || change < -slack) d->others = MPF_UNKNOWN;
-    measured(r, device, used);
-}
-
 /* A measurement by NVML. */
 static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
@@ -364,8 +351,18 @@ static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct 
     o->capturing = mpr_gpu_word(e, MPF_FAIL_CAPTURING) == 1;
     if (o->free != MPF_UNKNOWN && o->free > before && o->free - before > o->flushed)
         o->flushed = o->free - before;
-    if (mpf_heap_is_gpu(e->heap) && o->total != MPF_UNKNOWN && o->free <= o->total)
-        measured_at_refusal(r, mpf_heap_device(e->heap), o->total - o->free);
+    const unsigned device = mpf_heap_device(e->heap);
+    struct mpr_gpu_device *d = &r->gpu.device[device];
+    const bool is_known = o->total != MPF_UNKNOWN && o->free <= o->total;
+    if (mpf_heap_is_gpu(e->heap) && is_known && d->used != MPF_UNKNOWN) {
+        /* The driver's figure is newer than the last sample. If they differ, nothing shows which
+         * process the difference belongs to. Without any sample the figure is ignored, because it
+         * could not be compared with an earlier instant. */
+        const int64_t slack = INT64_C(64) << 20;
+        const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), o->total - o->free);
+        if (change > slack || change < -slack) d->others = MPF_UNKNOWN;
+        measured(r, device, o->total - o->free);
+    }
     take_snapshot(r, o);
 }
 
@@ -428,24 +425,22 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_GPU_FAIL: on_refusal(r, t, e); break;
     case MPF_OP_GPU_LEVEL: mpr_pool_level(r, t, e); break;
     case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
-    case MPF_OP_HANDLE_NEW: mpr_handle_new(r, t, e); break;
-    case MPF_OP_HANDLE_IMPORT: mpr_handle_import(r, e->addr); break;
-    case MPF_OP_HANDLE_RETAIN: mpr_handle_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
-    case MPF_OP_HANDLE_DROP: mpr_handle_drop(r, e->addr); break;
+    case MPF_OP_HANDLE_NEW:
+    case MPF_OP_HANDLE_IMPORT:
+    case MPF_OP_HANDLE_RETAIN:
+    case MPF_OP_HANDLE_DROP:
     case MPF_OP_HANDLE_MAP:
-        mpr_handle_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1));
-        break;
-    case MPF_OP_HANDLE_UNMAP: mpr_handle_unmap(r, e->addr, e->size); break;
+    case MPF_OP_HANDLE_UNMAP: mpr_handle_event(r, t, e); break;
     case MPF_OP_TORCH_LEVEL:
         d->torch_reserved = e->addr;
         if (e->addr > d->torch_reserved_peak) d->torch_reserved_peak = e->addr;
         break;
     case MPF_OP_TORCH_OOM: on_torch_oom(r, t, e); break;
     case MPF_OP_TORCH_CAPTURE:
-    case MPF_OP_CAPTURE_BEGIN: mpr_graph_capture(r, t, e); break;
+    case MPF_OP_CAPTURE_BEGIN:
     case MPF_OP_TORCH_CAPTURE_END:
-    case MPF_OP_CAPTURE_END: mpr_graph_capture_end(r, t, e); break;
-    case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_reset(&r->gpu, e->addr, e->time); break;
+    case MPF_OP_CAPTURE_END:
+    case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_event(r, t, e); break;
     case MPF_OP_TORCH_NEXT:
         if (mpr_backward_is_known(r)) mpr_forward_next(r, t, e);
         break;

@@ -41,8 +41,7 @@ uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Describes the block that the event makes in *out and adds it to the accounts. */
 void mpr_gpu_account(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                      struct mpr_gpu_block *out);
-/* Adds the block to its cell and sets b->cell; removes it. */
-void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b);
+/* Removes the block from its cell. */
 void mpr_gpu_accounts_remove(struct mpr_replay *r, const struct mpr_gpu_block *b);
 /* Informs observers that the block got its address. @from: ns since when it is live. */
 void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b, uint64_t from);
@@ -76,13 +75,10 @@ void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t
 
 /* ---- captures, executable graphs, and the pools that captures allocate from (gpu_graphs.c) */
 
-/* CAPTURE_BEGIN or TORCH_CAPTURE; CAPTURE_END or TORCH_CAPTURE_END. */
-void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* Takes the events of captures, and TORCH_GRAPH_RESET. */
+void mpr_graph_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 /* Counts a new block in its capture, if it has one. @torch: it is one of PyTorch's allocator. */
 void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch);
-/* PyTorch's graph object gives up its pool. */
-void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time);
 /* GPU_RETURN. @growth: of used bytes, by this call. */
 void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                     int64_t growth);
@@ -98,13 +94,8 @@ static inline bool mpr_graph_holds(const struct mpr_gpu *g, uint32_t capture, ui
 
 /* ---- physical memory with handles, from cuMemCreate (gpu_handles.c) */
 
-void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_handle_import(struct mpr_replay *r, uint64_t handle);
-/* Adds a reference. The handle may be a new name of the memory that is mapped at `at`. */
-void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at);
-void mpr_handle_drop(struct mpr_replay *r, uint64_t handle);
-void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes);
-void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes);
+/* Takes the events of handles. */
+void mpr_handle_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 
 /* ---- used bytes, and memory that only measurements show (gpu.c) */
 
@@ -143,12 +134,10 @@ uint64_t mpr_oom_needed(const struct mpr_oom *oom);
 
 /* ---- snapshots (gpu_snapshots.c) */
 
-/* A snapshot is begun, told about each block that is removed or loses its address, and finished
- * after the last event. `take` does all at once. The caller frees the snapshot. */
+/* A snapshot is begun, gets copies of blocks that are removed or lose their address, and is
+ * finished after the last event. `take` does all at once. The caller frees the snapshot. */
 void mpr_device_snapshot_begin(struct mpr_device_snapshot *p, const struct mpr_replay *r,
                                unsigned device, uint64_t time);
-void mpr_device_snapshot_keep(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b);
-void mpr_device_snapshot_finish(struct mpr_device_snapshot *p, const struct mpr_replay *r);
 void mpr_device_snapshot_take(struct mpr_device_snapshot *p, const struct mpr_replay *r,
                               unsigned device, uint64_t time);
 void mpr_device_snapshot_free(struct mpr_device_snapshot *p);
@@ -191,9 +180,6 @@ void mpr_device_snapshots_free(struct mpr_device_snapshots *instants);
 /* Call before an event of a device. */
 void mpr_device_snapshots_before_event(struct mpr_device_snapshots *instants,
                                        const struct mpr_replay *r);
-/* A block is removed or loses its address. */
-void mpr_device_snapshots_keep(struct mpr_device_snapshots *instants,
-                               const struct mpr_gpu_block *b);
 /* Requests the state after the current event, if it lasts for a while. */
 void mpr_device_snapshots_request(struct mpr_device_snapshots *instants);
 /* Call after the last event. */

@@ -20,14 +20,15 @@ struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64
     return number ? &b->at[number - 1] : NULL;
 }
 
-void mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block)
+static void put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block)
 {
     MPR_GROW(b->at, b->live, b->cap);
     b->at[b->live++] = *block;
     mpr_index_set(&b->number, block->addr, b->live);
 }
 
-bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out)
+/* Moves the block at `addr` into *out. Returns false if the table has none. */
+static bool take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out)
 {
     struct mpr_gpu_block *at = mpr_gpu_blocks_find(b, addr);
     if (!at) return false;
@@ -61,7 +62,8 @@ uint64_t mpr_gpu_key(const struct mpr_replay *r, const struct mpr_gpu_block *b)
     return mpr_alloc_context_key(r, &context);
 }
 
-void mpr_gpu_accounts_add(struct mpr_replay *r, struct mpr_gpu_block *b)
+/* Sets b->cell. */
+static void add_to_cell(struct mpr_replay *r, struct mpr_gpu_block *b)
 {
     const struct mpr_alloc_context context = context_of(r, b);
     b->cell = mpr_alloc_context_cell(r, &context, b->heap);
@@ -133,7 +135,7 @@ void mpr_gpu_account(struct mpr_replay *r, struct mpr_thread *t, const struct mp
                      struct mpr_gpu_block *out)
 {
     *out = describe(r, t, e);
-    mpr_gpu_accounts_add(r, out);
+    add_to_cell(r, out);
     r->accounts.heap[e->heap].allocations++;
     r->accounts.cell[out->cell].allocations++;
 }
@@ -147,7 +149,7 @@ void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     struct mpr_gpu_block b, old;
     if (!e->addr) return;
     if (torch && t->forward && t->at.python) mpr_forward_block(t);
-    if (mpr_gpu_blocks_take(table, e->addr, &old)) { /* its free was not recorded */
+    if (take(table, e->addr, &old)) { /* its free was not recorded */
         mpr_gpu_removed(r, &old);
         mpr_gpu_accounts_remove(r, &old);
         r->accounts.heap[old.heap].missed++;
@@ -158,7 +160,7 @@ void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     mpr_gpu_account(r, t, e, &b);
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_observe_mapped(r, &b, b.time);
-    mpr_gpu_blocks_put(table, &b);
+    put(table, &b);
     mpr_gpu_guess(r, &b, 0);
     if (device) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_saturating_signed(b.size));
     mpr_graph_count(&r->gpu, &b, torch);
@@ -182,7 +184,7 @@ void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_gpu_block b;
     mpr_gpu_take_snapshots(r);
-    if (mpr_gpu_blocks_take(&r->gpu.torch, e->addr, &b)) {
+    if (take(&r->gpu.torch, e->addr, &b)) {
         free_block(r, &b);
         return;
     }
@@ -196,7 +198,7 @@ void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e)
 void mpr_gpu_free_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     t->gpu.freeing = true;
-    if (!mpr_gpu_blocks_take(&r->gpu.driver, e->addr, &t->gpu.freed))
+    if (!take(&r->gpu.driver, e->addr, &t->gpu.freed))
         t->gpu.freed = (struct mpr_gpu_block){ .heap = e->heap };
 }
 
@@ -216,8 +218,8 @@ void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 {
     struct mpr_gpu_block impossible; /* the driver cannot have reused the address meanwhile */
     if (t->gpu.freeing && t->gpu.freed.addr) {
-        mpr_gpu_blocks_take(&r->gpu.driver, t->gpu.freed.addr, &impossible);
-        mpr_gpu_blocks_put(&r->gpu.driver, &t->gpu.freed);
+        take(&r->gpu.driver, t->gpu.freed.addr, &impossible);
+        put(&r->gpu.driver, &t->gpu.freed);
     }
     t->gpu.freeing = false;
 }
@@ -232,15 +234,14 @@ void mpr_gpu_free_context(struct mpr_replay *r, uint64_t context)
     struct mpr_gpu_block *freed = mpr_alloc(driver->live + torch->live, sizeof *freed);
     size_t count = 0;
     for (size_t i = driver->live; i-- > 0;)
-        if (driver->at[i].context == context)
-            mpr_gpu_blocks_take(driver, driver->at[i].addr, &freed[count++]);
+        if (driver->at[i].context == context) take(driver, driver->at[i].addr, &freed[count++]);
     qsort(freed, count, sizeof *freed, mpr_gpu_block_by_address);
     const size_t segments = count;
     for (size_t i = torch->live; i-- > 0;) {
         const uint64_t addr = torch->at[i].addr;
         const size_t low = MPR_COUNT_FIRST(k, segments, freed[k].addr <= addr);
         if (low && addr - freed[low - 1].addr < freed[low - 1].size)
-            mpr_gpu_blocks_take(torch, addr, &freed[count++]);
+            take(torch, addr, &freed[count++]);
     }
     qsort(freed + segments, count - segments, sizeof *freed, mpr_gpu_block_by_address);
     for (size_t i = 0; i < count; i++) free_block(r, &freed[i]);
@@ -400,7 +401,7 @@ void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t com
     if (!b->comm_guessed || b->comm == comm) return;
     if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_remove(r, b);
     b->comm = comm;
-    if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_add(r, b);
+    if (r->options.by == MPR_GROUP_COMM) add_to_cell(r, b);
 }
 
 void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)

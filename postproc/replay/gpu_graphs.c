@@ -12,12 +12,30 @@
 /* Captures that begin less than this after the end of the previous one belong together. */
 #define BURST_NS UINT64_C(1000000000)
 
-void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+/* One graph less holds the pool. */
+static void give_up(struct mpr_graph_pool *s, uint64_t time)
+{
+    s->holding--;
+    if (time > s->until) s->until = time;
+}
+
+/* PyTorch's graph object gives up its pool. */
+static void reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
+{
+    const uint32_t number = mpr_index_get(&g->captured, graph);
+    if (!number) return;
+    struct mpr_capture *c = &g->capture[number - 1];
+    c->reset = time;
+    if (c->shared) give_up(&g->shared[c->shared - 1], time);
+    mpr_index_set(&g->captured, graph, 0);
+}
+
+static void on_capture(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
     /* A graph captures once, so this is another graph at the same address. */
-    if (torch) mpr_graph_reset(g, e->addr, e->time);
+    if (torch) reset(g, e->addr, e->time);
     if (t->gpu.capture) {
         t->gpu.capture_early = false;
         return;
@@ -39,14 +57,7 @@ void mpr_graph_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     t->gpu.capture_early = torch && g->driver.live;
 }
 
-/* One graph less holds the pool. */
-static void give_up(struct mpr_graph_pool *s, uint64_t time)
-{
-    s->holding--;
-    if (time > s->until) s->until = time;
-}
-
-void mpr_graph_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void on_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE_END;
@@ -121,16 +132,6 @@ void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torc
 
 /* ---- holders of a pool */
 
-void mpr_graph_reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
-{
-    const uint32_t number = mpr_index_get(&g->captured, graph);
-    if (!number) return;
-    struct mpr_capture *c = &g->capture[number - 1];
-    c->reset = time;
-    if (c->shared) give_up(&g->shared[c->shared - 1], time);
-    mpr_index_set(&g->captured, graph, 0);
-}
-
 uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture)
 {
     if (!capture) return 0;
@@ -178,5 +179,19 @@ void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     else if (call == MPF_CALL_GRAPH_GONE && graph) {
         graph->gone = true;
         mpr_index_set(&g->executable, graph->exec, graph->older);
+    }
+}
+
+/* ---- events of captures */
+
+void mpr_graph_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    switch (e->op) {
+    case MPF_OP_TORCH_CAPTURE:
+    case MPF_OP_CAPTURE_BEGIN: on_capture(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END:
+    case MPF_OP_CAPTURE_END: on_capture_end(r, t, e); break;
+    case MPF_OP_TORCH_GRAPH_RESET: reset(&r->gpu, e->addr, e->time); break;
+    default: break;
     }
 }

@@ -77,7 +77,7 @@ static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, 
 /* If the driver gives the handle to other memory, the last references to the old object were
  * dropped, although the events for that are still to come (a thread records them after the driver
  * has returned). They are owed. */
-void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void on_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
     struct mpr_handle_object *old = find(g, e->addr), *o;
@@ -102,14 +102,8 @@ void mpr_handle_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
-void mpr_handle_import(struct mpr_replay *r, uint64_t handle)
-{
-    struct mpr_handle_object *o = find(&r->gpu, handle);
-    if (o) o->refs++;
-    else new_object(&r->gpu, handle, true);
-}
-
-void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
+/* The handle may be a new name of the memory that is mapped at @at. */
+static void on_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 {
     struct mpr_gpu *g = &r->gpu;
     const struct mpr_interval *map = mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, at));
@@ -119,7 +113,7 @@ void mpr_handle_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
     set_handle(g, o, handle);
 }
 
-void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
+static void on_drop(struct mpr_replay *r, uint64_t handle)
 {
     struct mpr_gpu *g = &r->gpu;
     const uint32_t owing = mpr_index_get(&g->owed, handle);
@@ -140,7 +134,7 @@ void mpr_handle_drop(struct mpr_replay *r, uint64_t handle)
 
 /* Observers see memory with a handle at its first mapping, and take it as live since it was made.
  * If it is mapped again later, it is live since then. */
-void mpr_handle_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
+static void on_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
     struct mpr_handle_object *o = find(g, handle);
@@ -185,7 +179,7 @@ static void first_mapping_removed(struct mpr_replay *r, struct mpr_handle_object
     b->addr = 0;
 }
 
-void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
+static void on_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
     const struct mpr_position first = mpr_intervals_after(&g->maps, at);
@@ -205,4 +199,22 @@ void mpr_handle_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
     if (!count) return;
     mpr_device_snapshot_unmapped(&g->unmapped, at, end);
     g->mappings++;
+}
+
+void mpr_handle_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    struct mpr_handle_object *known;
+    switch (e->op) {
+    case MPF_OP_HANDLE_NEW: on_new(r, t, e); break;
+    case MPF_OP_HANDLE_IMPORT:
+        known = find(&r->gpu, e->addr);
+        if (known) known->refs++;
+        else new_object(&r->gpu, e->addr, true);
+        break;
+    case MPF_OP_HANDLE_RETAIN: on_retain(r, e->addr, mpr_gpu_word(e, 0)); break;
+    case MPF_OP_HANDLE_DROP: on_drop(r, e->addr); break;
+    case MPF_OP_HANDLE_MAP: on_map(r, e->addr, mpr_gpu_word(e, 0), mpr_gpu_word(e, 1)); break;
+    case MPF_OP_HANDLE_UNMAP: on_unmap(r, e->addr, e->size); break;
+    default: break;
+    }
 }

@@ -88,7 +88,7 @@ static bool is_in(const struct mpr_device_snapshot *p, const struct mpr_gpu_bloc
            mpf_heap_device(b->heap) == p->device;
 }
 
-void mpr_device_snapshot_keep(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
+static void keep_copy(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
     if (!p->open || !is_in(p, b)) return;
     if (p->removals == p->removal_cap) {
@@ -193,7 +193,7 @@ static const struct mpr_gpu_block *being_freed(const struct mpr_thread *t)
     return t && t->gpu.freeing && t->gpu.freed.addr ? &t->gpu.freed : NULL;
 }
 
-void mpr_device_snapshot_finish(struct mpr_device_snapshot *p, const struct mpr_replay *r)
+static void finish(struct mpr_device_snapshot *p, const struct mpr_replay *r)
 {
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_block *freed;
@@ -229,7 +229,7 @@ void mpr_device_snapshot_take(struct mpr_device_snapshot *p, const struct mpr_re
                               unsigned device, uint64_t time)
 {
     mpr_device_snapshot_begin(p, r, device, time);
-    mpr_device_snapshot_finish(p, r);
+    finish(p, r);
 }
 
 /* ---- the best instants of devices and windows */
@@ -292,17 +292,6 @@ void mpr_gpu_close_windows(struct mpr_replay *r)
     }
 }
 
-void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b)
-{
-    if (!mpf_heap_is_gpu(b->heap)) return;
-    struct mpr_gpu *g = &r->gpu;
-    mpr_device_snapshot_keep(&g->device[mpf_heap_device(b->heap)].peak, b);
-    for (uint32_t i = 0; i < g->snapshots; i++)
-        mpr_device_snapshot_keep(&g->oom[g->with_snapshot[i]].snapshot, b);
-    for (size_t i = 0; i < g->windows; i++) mpr_device_snapshot_keep(&g->window[i].peak, b);
-    if (g->instants) mpr_device_snapshots_keep(g->instants, b);
-}
-
 /* ---- the selected instant */
 
 void mpr_gpu_instant_begin(struct mpr_replay *r)
@@ -332,10 +321,9 @@ void mpr_gpu_finish(struct mpr_replay *r)
 {
     struct mpr_gpu *g = &r->gpu;
     mpr_gpu_take_snapshots(r);
-    for (unsigned i = 0; i < MPF_GPUS; i++) mpr_device_snapshot_finish(&g->device[i].peak, r);
-    for (uint32_t i = 0; i < g->snapshots; i++)
-        mpr_device_snapshot_finish(&g->oom[g->with_snapshot[i]].snapshot, r);
-    for (size_t i = 0; i < g->windows; i++) mpr_device_snapshot_finish(&g->window[i].peak, r);
+    for (unsigned i = 0; i < MPF_GPUS; i++) finish(&g->device[i].peak, r);
+    for (uint32_t i = 0; i < g->snapshots; i++) finish(&g->oom[g->with_snapshot[i]].snapshot, r);
+    for (size_t i = 0; i < g->windows; i++) finish(&g->window[i].peak, r);
 }
 
 /* ---- instants that are spread over the run */
@@ -377,7 +365,7 @@ void mpr_device_snapshots_free(struct mpr_device_snapshots *in)
 
 /* Blocks that were removed between two instants are the same to both, so one entry for each is
  * enough. */
-void mpr_device_snapshots_keep(struct mpr_device_snapshots *in, const struct mpr_gpu_block *b)
+static void keep_for_all(struct mpr_device_snapshots *in, const struct mpr_gpu_block *b)
 {
     if (!in->count || b->birth > in->at[in->count - 1].births) return;
     if (in->removals == in->removal_cap) {
@@ -387,6 +375,16 @@ void mpr_device_snapshots_keep(struct mpr_device_snapshots *in, const struct mpr
             in->removed = mpr_grow(in->removed, &in->removal_cap, SIZE_MAX, sizeof *in->removed);
     }
     in->removed[in->removals++] = *b;
+}
+
+void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b)
+{
+    if (!mpf_heap_is_gpu(b->heap)) return;
+    struct mpr_gpu *g = &r->gpu;
+    keep_copy(&g->device[mpf_heap_device(b->heap)].peak, b);
+    for (uint32_t i = 0; i < g->snapshots; i++) keep_copy(&g->oom[g->with_snapshot[i]].snapshot, b);
+    for (size_t i = 0; i < g->windows; i++) keep_copy(&g->window[i].peak, b);
+    if (g->instants) keep_for_all(g->instants, b);
 }
 
 static bool stays(const struct instant *i) { return i->requested || i->peaks; }
@@ -509,8 +507,7 @@ struct mpr_device_snapshot mpr_device_snapshots_get(const struct mpr_device_snap
                                                     const struct mpr_replay *r)
 {
     struct mpr_device_snapshot p = in->at[index].device[device];
-    for (size_t i = in->at[index].removals; i < in->removals; i++)
-        mpr_device_snapshot_keep(&p, &in->removed[i]);
-    mpr_device_snapshot_finish(&p, r);
+    for (size_t i = in->at[index].removals; i < in->removals; i++) keep_copy(&p, &in->removed[i]);
+    finish(&p, r);
     return p;
 }

@@ -54,10 +54,6 @@ struct mpr_gpu_blocks {
 
 /* Returns the block, valid until the table changes, or NULL. */
 struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64_t addr);
-/* @block: its address must not be in the table. */
-void mpr_gpu_blocks_put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block);
-/* Moves the block at `addr` into *out. Returns false if the table has none. */
-bool mpr_gpu_blocks_take(struct mpr_gpu_blocks *b, uint64_t addr, struct mpr_gpu_block *out);
 /* Compares blocks by address, then by birth, for qsort. */
 int mpr_gpu_block_by_address(const void *left, const void *right);
 

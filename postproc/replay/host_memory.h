@@ -42,15 +42,10 @@ struct mpr_leaving {
     uint64_t from, size;
 };
 
-/* MAP, RESERVE. */
-void mpr_mappings_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_mappings_unmap(struct mpr_replay *r, const struct mpf_event *e);
-/* PROTECT_RW, PROTECT_NONE. */
-void mpr_mappings_protect(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* mremap. A FAIL ends it, unless that was an mmap in a signal handler: then a REMAP_TO still comes.
+/* Takes MAP, RESERVE, UNMAP, the PROTECTs and the REMAPs. */
+void mpr_mappings_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
+/* A FAIL ends an mremap, unless that was an mmap in a signal handler: then a REMAP_TO still comes.
  */
-void mpr_mappings_remap_from(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_mappings_remap_failed(struct mpr_replay *r, struct mpr_thread *t);
 
 #endif

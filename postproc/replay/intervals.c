@@ -69,25 +69,21 @@ static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)
     return s->leaf[at] = leaf;
 }
 
-/* The upper half of a full leaf becomes the next one. */
-static void halve(struct mpr_intervals *s, struct mpr_position *place)
-{
-    struct mpr_interval_leaf *upper = add_leaf(s, place->leaf + 1);
-    struct mpr_interval_leaf *lower = s->leaf[place->leaf];
-    upper->count = LEAF / 2;
-    lower->count = LEAF - LEAF / 2;
-    memcpy(upper->at, lower->at + lower->count, upper->count * sizeof *upper->at);
-    if (place->at > lower->count)
-        *place = (struct mpr_position){ place->leaf + 1, place->at - lower->count };
-}
-
 void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
                           const struct mpr_interval *span)
 {
     if (!s->leaves) add_leaf(s, 0);
     if (place.leaf == s->leaves)
         place = (struct mpr_position){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
-    if (s->leaf[place.leaf]->count == LEAF) halve(s, &place);
+    if (s->leaf[place.leaf]->count == LEAF) { /* the upper half becomes the next leaf */
+        struct mpr_interval_leaf *upper = add_leaf(s, place.leaf + 1);
+        struct mpr_interval_leaf *lower = s->leaf[place.leaf];
+        upper->count = LEAF / 2;
+        lower->count = LEAF - LEAF / 2;
+        memcpy(upper->at, lower->at + lower->count, upper->count * sizeof *upper->at);
+        if (place.at > lower->count)
+            place = (struct mpr_position){ place.leaf + 1, place.at - lower->count };
+    }
     struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
     memmove(leaf->at + place.at + 1, leaf->at + place.at,
             (leaf->count - place.at) * sizeof *leaf->at);
@@ -95,21 +91,9 @@ void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
     leaf->count++;
 }
 
-/* Frees the empty leaves among [from, to). */
-static void drop_empty(struct mpr_intervals *s, size_t from, size_t to)
-{
-    size_t kept = from;
-    for (size_t i = from; i < to; i++) {
-        if (s->leaf[i]->count) s->leaf[kept++] = s->leaf[i];
-        else free(s->leaf[i]);
-    }
-    memmove(s->leaf + kept, s->leaf + to, (s->leaves - to) * sizeof *s->leaf);
-    s->leaves -= to - kept;
-}
-
 void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, size_t count)
 {
-    const size_t first = place.leaf;
+    size_t kept = place.leaf, next = kept;
     bool empty = false;
     for (; count && place.leaf < s->leaves; place = (struct mpr_position){ place.leaf + 1, 0 }) {
         struct mpr_interval_leaf *leaf = s->leaf[place.leaf];
@@ -120,5 +104,11 @@ void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, si
         count -= here;
         empty |= !leaf->count;
     }
-    if (empty) drop_empty(s, first, place.leaf);
+    if (!empty) return;
+    for (; next < place.leaf; next++) {
+        if (s->leaf[next]->count) s->leaf[kept++] = s->leaf[next];
+        else free(s->leaf[next]);
+    }
+    memmove(s->leaf + kept, s->leaf + next, (s->leaves - next) * sizeof *s->leaf);
+    s->leaves -= next - kept;
 }

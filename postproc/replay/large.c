@@ -66,18 +66,6 @@ static void raise_to(struct mpr_large_heap *h, uint64_t min_size)
     drop_ignored(h);
 }
 
-static void keep_fewer(struct mpr_large_heap *h)
-{
-    if (h->larger >= h->since / ONE_LARGER_IN) {
-        raise_to(h, 2 * h->min_size);
-    } else {
-        h->mask = 2 * h->mask + 1;
-        drop_ignored(h);
-    }
-    h->births_limit = h->births + FURTHER_BIRTHS;
-    h->since = h->larger = 0;
-}
-
 /* Keeps only blocks above the median: none if all have the same size. */
 static void drop_smaller_half(struct mpr_large_heap *h)
 {
@@ -103,7 +91,16 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
     h->births++;
     h->since++;
     h->larger += block->size >= 2 * h->min_size;
-    if (h->births > births_allowed(l) && h->births > h->births_limit) keep_fewer(h);
+    if (h->births > births_allowed(l) && h->births > h->births_limit) { /* keeps fewer */
+        if (h->larger >= h->since / ONE_LARGER_IN) {
+            raise_to(h, 2 * h->min_size);
+        } else {
+            h->mask = 2 * h->mask + 1;
+            drop_ignored(h);
+        }
+        h->births_limit = h->births + FURTHER_BIRTHS;
+        h->since = h->larger = 0;
+    }
     if (!mpr_large_is_kept(h, block->addr, block->size)) return;
     uint32_t number = mpr_index_get(&h->number, block->addr);
     if (!number) mpr_index_set(&h->number, block->addr, number = (uint32_t)++h->live_count);
@@ -170,12 +167,8 @@ struct selection {
     uint64_t width, now; /* ns: of an interval; the end of the run */
 };
 
-static int by_weight(const void *left, const void *right)
-{
-    const struct weight *a = left, *b = right;
-    if (a->weight != b->weight) return a->weight > b->weight ? -1 : 1;
-    return a->block < b->block ? -1 : a->block > b->block;
-}
+MPR_COMPARE(by_weight, struct weight,
+            (a->weight < b->weight) - (a->weight > b->weight) ?: mpr_compare(a->block, b->block))
 
 static uint64_t end_of(const struct selection *c, const struct mpr_large_block *b)
 {

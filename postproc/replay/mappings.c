@@ -97,7 +97,7 @@ static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, 
 /* ---- mmap, munmap, mprotect */
 
 /* shmdt has only the start of a mapping: size 0 is all of it. */
-void mpr_mappings_unmap(struct mpr_replay *r, const struct mpf_event *e)
+static void on_unmap(struct mpr_replay *r, const struct mpf_event *e)
 {
     uint8_t heap;
     uint64_t size = e->size;
@@ -108,12 +108,12 @@ void mpr_mappings_unmap(struct mpr_replay *r, const struct mpf_event *e)
     if (is_known(r, e->addr, size, &heap)) count_event(r, heap, 0, 0, unmap(r, e->addr, size));
 }
 
-void mpr_mappings_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void on_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const bool writable = e->op == MPF_OP_MAP;
     const struct mpr_interval span = { e->addr, mpr_interval_end(e->addr, e->size),
                                        mpr_thread_cell(r, t, e->heap, e->size), writable };
-    mpr_mappings_unmap(r, e);
+    on_unmap(r, e);
     if (!e->size) return;
     unmap(r, e->addr, e->size);
     insert(&r->mappings, &span);
@@ -122,7 +122,7 @@ void mpr_mappings_map(struct mpr_replay *r, struct mpr_thread *t, const struct m
 }
 
 /* A range that was never mapped stays unknown. */
-void mpr_mappings_protect(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     uint8_t heap;
     const bool writable = e->op == MPF_OP_PROTECT_RW;
@@ -179,7 +179,7 @@ static void stay(struct mpr_replay *r, struct mpr_leaving *leaving)
     release(leaving);
 }
 
-void mpr_mappings_remap_from(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void on_remap_from(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (t->remaps == MPR_REMAPS) {
         stay(r, &t->remap[0]);
@@ -190,7 +190,7 @@ void mpr_mappings_remap_from(struct mpr_replay *r, struct mpr_thread *t, const s
 
 /* The intervals are clipped to the new size. They keep their owner; bytes beyond the old size
  * belong to the thread's cell. */
-void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void on_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (!t->remaps && t->refused[1]) { /* the FAIL did not end it */
         leave(r, &t->remap[t->remaps++], t->refused[0], t->refused[1]);
@@ -199,7 +199,7 @@ void mpr_mappings_remap_to(struct mpr_replay *r, struct mpr_thread *t, const str
     if (!t->remaps) return;
     struct mpr_leaving *leaving = &t->remap[--t->remaps];
     if (!leaving->count) {
-        mpr_mappings_unmap(r, e);
+        on_unmap(r, e);
         return;
     }
     const uint8_t heap = r->accounts.cell[leaving->span->what].heap;
@@ -235,4 +235,18 @@ void mpr_mappings_remap_failed(struct mpr_replay *r, struct mpr_thread *t)
     t->refused[0] = leaving->from;
     t->refused[1] = leaving->size;
     stay(r, leaving);
+}
+
+void mpr_mappings_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    switch (e->op) {
+    case MPF_OP_MAP:
+    case MPF_OP_RESERVE: on_map(r, t, e); break;
+    case MPF_OP_UNMAP: on_unmap(r, e); break;
+    case MPF_OP_PROTECT_RW:
+    case MPF_OP_PROTECT_NONE: on_protect(r, t, e); break;
+    case MPF_OP_REMAP_FROM: on_remap_from(r, t, e); break;
+    case MPF_OP_REMAP_TO: on_remap_to(r, t, e); break;
+    default: break;
+    }
 }

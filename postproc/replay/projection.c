@@ -129,19 +129,15 @@ void mpr_own_peaks_estimate(struct mpr_own_peaks *own, uint32_t cell, uint64_t s
     }
 }
 
-/* Returns true if cells by both groupings have the same blocks: by AUTO those without any range and
- * Python stack are by library, and LIBRARY or RANGE is chosen only if all blocks are so. */
-static bool is_same_grouping(enum mpr_group own, enum mpr_group by)
-{
-    const bool is_auto = own == MPR_GROUP_AUTO;
-    return own == by || (is_auto && (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_RANGE));
-}
-
-/* Sets own peaks of the projection if they were observed. */
+/* Sets own peaks of the projection if they were observed. Cells by AUTO have the same blocks as by
+ * LIBRARY or RANGE: those without any range and Python stack are by library, and LIBRARY or RANGE
+ * is chosen only if all blocks are so. */
 static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
 {
+    const enum mpr_group by = r->options.by;
+    const bool as_auto = by == MPR_GROUP_LIBRARY || by == MPR_GROUP_RANGE;
     struct mpr_own_peaks *own = r->accounts.own_peaks;
-    while (own && !is_same_grouping(own->by, r->options.by)) own = own->next;
+    while (own && own->by != by && !(as_auto && own->by == MPR_GROUP_AUTO)) own = own->next;
     for (uint32_t i = 0; own && i < p->cells && i < own->cells; i++) {
         if (!own->of_cell[i]) continue;
         const struct mpr_own_peak *of = &own->at[own->of_cell[i] - 1];

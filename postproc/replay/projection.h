@@ -32,11 +32,6 @@ void mpr_snapshots_begin(struct mpr_snapshots *snapshots, struct mpr_replay *r);
 void mpr_snapshots_free(struct mpr_snapshots *snapshots);
 /* Called by replay after the chosen instant. Returns true if there is another one. */
 bool mpr_snapshots_take(struct mpr_snapshots *snapshots, const struct mpr_replay *r);
-/* Returns the time of the next one, in ns. */
-static inline uint64_t mpr_snapshots_time(const struct mpr_snapshots *s)
-{
-    return s->at[s->taken].time;
-}
 
 /* The own peaks of the cells of a grouping, which are not sums of the replay's: an observer of a
  * replay by MPR_GROUP_PLACE or MPR_GROUP_ALL.  A projection by this grouping takes them from it. */

@@ -100,21 +100,7 @@ size_t mpr_traceme_plain(const char *name, size_t bytes, char *out)
     }
 }
 
-/* Makes the name mean the first one with the same text, which may be itself. */
-static void join(struct mpr_ranges *r, uint32_t id, const char *text, size_t bytes)
-{
-    uint64_t hash = bytes;
-    for (size_t i = 0; i < bytes; i++) hash = mpr_hash(hash ^ (uint8_t)text[i]);
-    MPR_INDEX_EACH(number, &r->plain, hash) {
-        size_t length;
-        const char *known = mpr_texts_get(&r->names, number - 1, &length);
-        if (length != bytes || memcmp(known, text, bytes) != 0) continue;
-        mpr_index_set(&r->same, id, number);
-        return;
-    }
-    mpr_index_add(&r->plain, hash, id + 1);
-}
-
+/* A name without its numbers means the first one with the same text, which may be itself. */
 void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes)
 {
     if (!mpr_traceme_is((const char *)data, bytes) || mpr_index_get(&r->names.number, id)) {
@@ -124,7 +110,18 @@ void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data,
     char *plain = mpr_alloc(bytes, 1);
     const size_t length = mpr_traceme_plain((const char *)data, bytes, plain);
     mpr_texts_set(&r->names, id, (const uint8_t *)plain, length);
-    if (mpr_index_get(&r->names.number, id)) join(r, id, plain, length);
+    if (mpr_index_get(&r->names.number, id)) { /* there was room for it */
+        uint64_t hash = length;
+        uint32_t first = 0;
+        for (size_t i = 0; i < length; i++) hash = mpr_hash(hash ^ (uint8_t)plain[i]);
+        MPR_INDEX_EACH(number, &r->plain, hash) {
+            size_t known_length;
+            const char *known = mpr_texts_get(&r->names, number - 1, &known_length);
+            if (known_length == length && memcmp(known, plain, length) == 0) first = number;
+        }
+        if (first) mpr_index_set(&r->same, id, first);
+        else mpr_index_add(&r->plain, hash, id + 1);
+    }
     free(plain);
 }
 
@@ -185,8 +182,8 @@ const char *mpr_python_file(const char *path)
     if (library) return library;
     const char *name = mpr_basename(path);
     const size_t before = (size_t)(name - path), bin = strlen("/bin/");
-    const bool is_script = before >= bin && *name && !strchr(name, '.') &&
-                           strncmp(name - bin, "/bin/", bin) == 0;
+    const bool is_script =
+        before >= bin && *name && !strchr(name, '.') && strncmp(name - bin, "/bin/", bin) == 0;
     return is_script ? name - bin + 1 : name; /* "bin/torchrun", which pip wrote */
 }
 

@@ -102,7 +102,7 @@ static void turn_instant(struct mpr_replay *r, uint64_t time)
     r->instant_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
     if (!r->pinned || !r->snapshots || !mpr_snapshots_take(r->snapshots, r)) return;
     /* There is another instant. */
-    r->options.at = MPR_INSTANT_AT(mpr_snapshots_time(r->snapshots));
+    r->options.at = MPR_INSTANT_AT(r->snapshots->at[r->snapshots->taken].time);
     r->instant_begun = r->pinned = false;
     r->instant_turn = r->options.at.from;
     for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
@@ -140,12 +140,12 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     switch (e->op) {
     case MPF_OP_FAIL: mpr_host_fail(r, t, e); break;
     case MPF_OP_MAP:
-    case MPF_OP_RESERVE: mpr_mappings_map(r, t, e); break;
-    case MPF_OP_UNMAP: mpr_mappings_unmap(r, e); break;
+    case MPF_OP_RESERVE:
+    case MPF_OP_UNMAP:
     case MPF_OP_PROTECT_RW:
-    case MPF_OP_PROTECT_NONE: mpr_mappings_protect(r, t, e); break;
-    case MPF_OP_REMAP_FROM: mpr_mappings_remap_from(r, t, e); break;
-    case MPF_OP_REMAP_TO: mpr_mappings_remap_to(r, t, e); break;
+    case MPF_OP_PROTECT_NONE:
+    case MPF_OP_REMAP_FROM:
+    case MPF_OP_REMAP_TO: mpr_mappings_event(r, t, e); break;
     case MPF_OP_PUSH:
         mpr_thread_push(t, &r->ranges, r->count[e->op],
                         mpr_ranges_name(&r->ranges, (uint32_t)e->addr), (uint32_t)(e->addr >> 32));

@@ -138,26 +138,22 @@ void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size
 /* Call after the last event. */
 void mpr_replay_finish(struct mpr_replay *r);
 
-/* Returns true if cells are grouped by call stacks, so that sampled blocks represent others without
- * one. By AUTO those outside of any range do; the others are grouped by their range. */
-static inline bool mpr_replay_by_stacks(const struct mpr_replay *r)
-{
-    const enum mpr_group by = r->options.by;
-    return by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON || by == MPR_GROUP_LIBRARY ||
-           by == MPR_GROUP_AUTO;
-}
 /* Returns true if the log has only a sample of the blocks of host/heap, and totals of the others.
  */
 static inline bool mpr_replay_samples_host(const struct mpr_replay *r)
 {
     return r->options.host_sample_mean > 0;
 }
-/* Returns true if sampled blocks of the heap represent others, which are in another cell of it.
- * Those of host/python represent blocks that are in no cell. */
+/* Returns true if sampled blocks of the heap represent others, which are in another cell of it: if
+ * cells are grouped by call stacks, those without one. By AUTO those outside of any range do; the
+ * others are grouped by their range. Those of host/python represent blocks that are in no cell. */
 static inline bool mpr_replay_extrapolates(const struct mpr_replay *r, uint8_t heap)
 {
+    const enum mpr_group by = r->options.by;
+    const bool by_stacks = by == MPR_GROUP_STACK || by == MPR_GROUP_PYTHON ||
+                           by == MPR_GROUP_LIBRARY || by == MPR_GROUP_AUTO;
     if (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
-    return heap != MPF_HEAP_PYTHON && r->estimates.stacks.mean > 0 && mpr_replay_by_stacks(r);
+    return heap != MPF_HEAP_PYTHON && r->estimates.stacks.mean > 0 && by_stacks;
 }
 /* Returns true if the cell is that other one: the blocks without a stack, or that are not recorded.
  */

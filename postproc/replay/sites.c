@@ -149,25 +149,22 @@ static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t mo
     return parent && s->stacks.node[parent].for_torch && strncmp(name, "libnccl", 7) != 0;
 }
 
-/* Returns how many of the innermost frames only intercept a driver call: those of CUPTI or
- * libmemprof-cuda.so, and CUDA's frames above them. */
-static size_t interceptor_frames(const struct mpr_sites *s, const uint64_t *pc, size_t count)
-{
-    for (size_t n = 0; n < count; n++) {
-        const uint32_t module = module_at(s, pc[n]);
-        const char *name = module ? s->library[s->module[module - 1].library - 1] : NULL;
-        if (!name || !is_one_of(name, n ? cuda : interceptors)) return n;
-    }
-    return 0;
-}
-
 static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t pc[FRAMES_MAX];
     const uint32_t cut = mpr_index_get(&s->by_id[MPR_ID_CUT], e->addr); /* replaces the missing
                                                                            callers */
     uint32_t node = cut ? stack_child(s, &(struct mpr_stack_node){ .pc = cut }) : 0;
-    const size_t count = words_of(e, pc, FRAMES_MAX), first = interceptor_frames(s, pc, count);
+    const size_t count = words_of(e, pc, FRAMES_MAX);
+    size_t first = 0;
+    /* The innermost frames may only intercept a driver call: those of CUPTI or libmemprof-cuda.so,
+     * and CUDA's frames above them. */
+    for (; first < count; first++) {
+        const uint32_t module = module_at(s, pc[first]);
+        const char *name = module ? s->library[s->module[module - 1].library - 1] : NULL;
+        if (!name || !is_one_of(name, first ? cuda : interceptors)) break;
+    }
+    if (first == count) first = 0;
     for (size_t i = count; i-- > first;) {
         const uint32_t module = module_at(s, pc[i]);
         node =

@@ -48,7 +48,7 @@ static uint32_t find_place(struct mpr_survivors *s, const struct mpr_cell *cell)
     return s->places - 1;
 }
 
-uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell)
+static uint32_t place_of(struct mpr_survivors *s, uint32_t cell)
 {
     MPR_REACH(s->of_cell, cell, s->cells);
     if (!s->of_cell[cell]) s->of_cell[cell] = find_place(s, &s->replay->accounts.cell[cell]) + 1;
@@ -190,7 +190,7 @@ static uint64_t host_bytes(const struct mpr_survivors *s)
 
 void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 {
-    const uint32_t number = mpr_survivors_place_of(s, cell);
+    const uint32_t number = place_of(s, cell);
     struct mpr_survivors_place *place = &s->place[number];
     struct mpr_survivor *f =
         place->followed ? &s->followed[place->followed - 1] : follow(s, number, bytes);
@@ -206,7 +206,7 @@ void mpr_survivors_add(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 
 void mpr_survivors_remove(struct mpr_survivors *s, uint32_t cell, uint64_t bytes)
 {
-    struct mpr_survivors_place *place = &s->place[mpr_survivors_place_of(s, cell)];
+    struct mpr_survivors_place *place = &s->place[place_of(s, cell)];
     struct mpr_survivor *f = place->followed ? &s->followed[place->followed - 1] : NULL;
     if (place->heap == MPF_HEAP_HOST) remove_from_pulse(&s->host, host_bytes(s), s->replay->now);
     if (f) remove_from_pulse(&f->use, place->bytes, s->replay->now);

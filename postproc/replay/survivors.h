@@ -97,8 +97,6 @@ struct mpr_survivors {
 /* Observes a replay by MPR_GROUP_PLACE or MPR_GROUP_ALL from before its first event. */
 void mpr_survivors_begin(struct mpr_survivors *s, struct mpr_replay *r);
 void mpr_survivors_free(struct mpr_survivors *s);
-/* Returns the place of a cell. */
-uint32_t mpr_survivors_place_of(struct mpr_survivors *s, uint32_t cell);
 /* Call it after the last event, before the pulses and the bytes at the peak are used. */
 void mpr_survivors_settle(struct mpr_survivors *s);
 /* Called by the accounts before blocks are added to a cell, or removed from it. */

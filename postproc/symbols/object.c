@@ -38,19 +38,6 @@ static bool is_unchanged(const struct stat *a, const struct stat *b)
            same_time(a->st_ctim, b->st_ctim);
 }
 
-/* Copies as many bytes as the file had when it was opened: it may grow without end.  Returns the
- * descriptor, or -1. */
-static int copy_file(int from, off_t bytes)
-{
-    const int copy = memfd_create("object", MFD_CLOEXEC);
-    ssize_t done = 0;
-    if (copy < 0) return -1;
-    while (bytes > 0 && (done = sendfile(copy, from, NULL, (size_t)bytes)) > 0) bytes -= done;
-    if (done >= 0) return copy;
-    close(copy);
-    return -1;
-}
-
 /* Returns the descriptor of a file's copy, or -1, with errno EFBIG if copies have too many bytes.
  * Copies are memory that RLIMIT_DATA does not count, so they are limited by half of it. */
 static int copy_of(int fd, const struct stat *st)
@@ -64,8 +51,18 @@ static int copy_of(int fd, const struct stat *st)
         errno = EFBIG;
         return -1;
     }
-    const int copy = copy_file(fd, st->st_size);
+    const int copy = memfd_create("object", MFD_CLOEXEC);
     if (copy < 0) return -1;
+    /* As many bytes as the file had when it was opened: it may grow without end. */
+    ssize_t done = 0;
+    for (off_t left = st->st_size; left > 0 && (done = sendfile(copy, fd, NULL, (size_t)left)) > 0;)
+        left -= done;
+    if (done < 0) {
+        const int error = errno;
+        close(copy);
+        errno = error;
+        return -1;
+    }
     copied_bytes += (uint64_t)st->st_size;
     MPR_GROW(copies, count, cap);
     copies[count++] = (struct copy){ *st, copy };

@@ -114,20 +114,6 @@ bool mpr_store_address(struct mpr_store *s, uint64_t offset, const struct mpr_sy
 
 /* ---- writing the file */
 
-static void *pack(struct mpr_store *s, size_t *bytes)
-{
-    const size_t max = ZSTD_compressBound(s->bytes);
-    void *data = mpr_alloc(max, 1);
-    ZSTD_CCtx *z = ZSTD_createCCtx();
-    if (!z) mpr_alloc_fail();
-    ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-    ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
-    *bytes = ZSTD_compress2(z, data, max, s->text, s->bytes);
-    ZSTD_freeCCtx(z);
-    if (ZSTD_isError(*bytes)) mpr_alloc_fail(); /* memory is the only reason */
-    return data;
-}
-
 /* @log: the log's name in the directory; @path: its path, for messages */
 static int replace_file(int directory, const char *log, const char *path, const void *data,
                         size_t bytes, struct mpr_error *error)
@@ -151,13 +137,20 @@ static int replace_file(int directory, const char *log, const char *path, const 
 long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *error)
 {
     const char *name;
-    size_t bytes;
     fputs(last_line, s->out);
     mpr_text_close(s->out);
     s->out = NULL;
     const int directory = mpr_file_directory(log, &name, error);
     if (directory < 0) return -1;
-    void *data = pack(s, &bytes);
+    const size_t max = ZSTD_compressBound(s->bytes);
+    void *data = mpr_alloc(max, 1);
+    ZSTD_CCtx *z = ZSTD_createCCtx();
+    if (!z) mpr_alloc_fail();
+    ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
+    const size_t bytes = ZSTD_compress2(z, data, max, s->text, s->bytes);
+    ZSTD_freeCCtx(z);
+    if (ZSTD_isError(bytes)) mpr_alloc_fail(); /* memory is the only reason */
     const int status =
         s->bytes / MAX_RATIO > bytes
             ? mpr_fail(
@@ -172,8 +165,13 @@ long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *err
 
 /* ---- reading the file */
 
-char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
-                          enum mpr_symbols_stored_state *found)
+/* Reads a whole file that is kept with a log, and that must be trusted (file.h).
+ * @ending: the file's name is the log's with this added
+ * @max: a file with more bytes is not read
+ * Returns the bytes with a zero after them, to be freed, and their number in *bytes; or NULL, and
+ * the reason in *found. */
+static char *read_file(const char *log, const char *ending, size_t max, size_t *bytes,
+                       enum mpr_symbols_stored_state *found)
 {
     char *path = mpr_text_format("%s%s", log, ending), *data = NULL;
     struct stat st;
@@ -405,7 +403,7 @@ struct mpr_stored *mpr_stored_open(const char *log, const uint8_t id[16],
                                    enum mpr_symbols_stored_state *found)
 {
     size_t bytes;
-    char *data = mpr_store_read_file(log, MPR_STORED_ENDING, TEXT_MAX, &bytes, found),
+    char *data = read_file(log, MPR_STORED_ENDING, TEXT_MAX, &bytes, found),
          *text = data ? unpack(data, bytes) : NULL;
     free(data);
     if (!text) return NULL;
@@ -503,7 +501,7 @@ MPR_COMPARE(by_address, struct generated,
 struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_stored_state *found)
 {
     size_t bytes;
-    char *text = mpr_store_read_file(log, MPR_PERF_MAP_ENDING, MPR_PERF_MAP_MAX, &bytes, found);
+    char *text = read_file(log, MPR_PERF_MAP_ENDING, MPR_PERF_MAP_MAX, &bytes, found);
     if (!text) return NULL;
     struct mpr_generated *g = mpr_alloc(1, sizeof *g);
     g->text = text;

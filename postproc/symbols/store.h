@@ -49,14 +49,6 @@ uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *
 bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offset,
                      mpr_debug_each *each, void *arg);
 
-/* Reads a whole file that is kept with a log, and that must be trusted (file.h).
- * @ending: the file's name is the log's with this added
- * @max: a file with more bytes is not read
- * Returns the bytes with a zero after them, to be freed, and their number in *bytes; or NULL, and
- * the reason in *found. */
-char *mpr_store_read_file(const char *log, const char *ending, size_t max, size_t *bytes,
-                          enum mpr_symbols_stored_state *found);
-
 /* ---- LOG.perfmap: names of code that a JIT generated (perf_map.h) */
 
 struct mpr_generated;
