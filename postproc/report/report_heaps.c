@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "peaks.h"
-#include "report_hint.h"
 #include "reports.h"
 
 #define OF_HEAP(member) MPR_FIELD(mpr_heap_peak, member)

@@ -1,11 +1,11 @@
-#include "report_hint.h"
-
+/* Hints for the next recording: bytes without a name, why, and how to record a name. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "insights.h"
 #include "mpf/event.h"
 #include "naming.h"
+#include "reports.h"
 #include "user_frame.h"
 #include "utf8.h"
 
@@ -32,23 +32,18 @@ void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const
  * An allocator that is linked into the program under names with a prefix (je_malloc) is not hooked:
  * only the memory that it maps is recorded. */
 
-/* Returns true if a shared library of such an allocator serves the program: its functions may have
- * the same names, but its blocks are recorded. */
-static bool is_allocator_recorded(const struct mpr_log_peaks *log)
-{
-    static const char *const known[] = { "jemalloc", "mimalloc", "tcmalloc",
-                                         "rpmalloc", "snmalloc", "scudo" };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strstr(log->summary.allocator, known[i])) return true;
-    return false;
-}
-
 static void hint_allocator(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
+    /* Functions of a shared library of such an allocator may have the same names, but its blocks
+     * are recorded. */
+    static const char *const recorded[] = { "jemalloc", "mimalloc", "tcmalloc",
+                                            "rpmalloc", "snmalloc", "scudo" };
     const struct mpr_heap_peak *h = mpr_peaks_heap(log, MPF_HEAP_MMAP);
     const struct mpr_frame *found = NULL; /* the call that mapped most */
     uint64_t bytes = 0, largest = 0;
-    if (!h || !doc->naming || !doc->naming->user_frames || is_allocator_recorded(log)) return;
+    if (!h || !doc->naming || !doc->naming->user_frames) return;
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
+        if (strstr(log->summary.allocator, recorded[i])) return;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
         const struct mpr_frame *call =
@@ -103,15 +98,6 @@ static const char *without_symbols(struct mpr_document *doc, const struct mpr_he
     return found;
 }
 
-/* Returns why the file has no names, or NULL if it could be read and has none. */
-static const char *note_on(const struct mpr_log_peaks *log, const char *object)
-{
-    if (log->is_libdw_missing) return "libdw is not installed on this machine";
-    for (size_t i = 0; i < log->notes; i++)
-        if (strstr(log->note[i], object)) return log->note[i];
-    return NULL;
-}
-
 /* @noted: the report itself prints the log's notes. */
 static void hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted)
 {
@@ -121,7 +107,10 @@ static void hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *l
     if (!log->heaps || !mpr_group_is_calls(log->choice.by)) return;
     const char *object = without_symbols(doc, h, &bytes);
     if (!object || !is_much(bytes, h->peak_bytes)) return;
-    const char *note = note_on(log, object);
+    const char *note = NULL; /* why the file has no names, unless it could be read and has none */
+    for (size_t i = log->notes; i-- > 0;)
+        if (strstr(log->note[i], object)) note = log->note[i];
+    if (log->is_libdw_missing) note = "libdw is not installed on this machine";
     const bool fetch = !note && !(servers && *servers);
     if (note && noted) return;
     mpr_doc_gap(doc);
@@ -181,19 +170,17 @@ static void hint_torch(struct mpr_document *doc, const struct mpr_log_peaks *log
         mpr_report_run(doc, &log->summary, "run again: memprof run --stacks=all");
 }
 
-/* The recorder names pymalloc's arenas by a function without a file. */
-static bool is_arena(const struct mpr_row *row)
-{
-    const struct mpr_frame *frame = row->path.depth == 1 ? row->path.frame[0] : &mpr_frame_none;
-    return frame->kind == MPR_FRAME_LABEL && strcmp(frame->name, MPF_PYMALLOC_ARENA) == 0;
-}
-
-/* Python's small objects are known only by pymalloc's arenas. */
+/* Python's small objects are known only by pymalloc's arenas, which the recorder names by a
+ * function without a file. */
 static uint64_t arena_bytes(const struct mpr_heap_peak *h)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < h->rows; i++)
-        if (is_arena(&h->row[i])) bytes += h->row[i].bytes;
+    for (size_t i = 0; i < h->rows; i++) {
+        const struct mpr_path path = h->row[i].path;
+        if (path.depth == 1 && path.frame[0]->kind == MPR_FRAME_LABEL &&
+            strcmp(path.frame[0]->name, MPF_PYMALLOC_ARENA) == 0)
+            bytes += h->row[i].bytes;
+    }
     return bytes;
 }
 
@@ -264,60 +251,49 @@ static void hint_host(struct mpr_document *doc, const struct mpr_log_peaks *log)
                                     options(doc, r, *heaps, small, counted)));
 }
 
-/* Returns why blocks of the heap have no call stack; NULL if all can have one, or it is unknown. */
-static const char *without_stacks(struct mpr_document *doc, const struct mpr_recording *r,
-                                  uint8_t heap)
-{
-    const bool has_small = mpf_heap_is_host(heap) || mpr_heap_is_torch(heap);
-    if (r->stacks == MPR_RECORDED_OFF) return "call stacks were not recorded";
-    if (!has_small || r->stacks == MPR_RECORDED_UNKNOWN || r->stacks == MPR_RECORDED_ALL)
-        return NULL;
-    const char *below = mpr_doc_size(doc, r->stacks_large);
-    if (mpf_heap_is_host(heap) && r->stacks == MPR_RECORDED_LARGE)
-        return mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
-    return mpr_arena_format(
-        &doc->arena,
-        "only a sample of the blocks below %s has call stacks, and it is not scaled up", below);
-}
-
 bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log, uint8_t heap,
                             uint64_t named, uint64_t all)
 {
+    const struct mpr_recording *r = &log->summary.recording;
     const enum mpr_group by = log->choice.by;
-    const char *why = without_stacks(doc, &log->summary.recording, heap);
+    const bool host = mpf_heap_is_host(heap);
+    const char *below = mpr_doc_size(doc, r->stacks_large), *why;
     if (by != MPR_GROUP_AUTO && !mpr_group_is_calls(by)) return false;
-    if (!why || all - named < all / TENTH || all == named) return false;
+    if (all - named < all / TENTH || all == named) return false;
+    if (r->stacks == MPR_RECORDED_OFF) why = "call stacks were not recorded";
+    else if (!(host || mpr_heap_is_torch(heap)) || r->stacks == MPR_RECORDED_UNKNOWN ||
+             r->stacks == MPR_RECORDED_ALL)
+        return false; /* all blocks can have one, or it is unknown */
+    else if (host && r->stacks == MPR_RECORDED_LARGE)
+        why = mpr_arena_format(&doc->arena, "blocks below %s have no call stack", below);
+    else
+        why = mpr_arena_format(&doc->arena,
+                               "only a sample of the blocks below %s has call stacks, and it is "
+                               "not scaled up",
+                               below);
     mpr_doc_line(doc, "  %s of them have a name: %s", mpr_doc_count(doc, named), why);
     return true;
 }
 
 /* ---- all hints */
 
-/* Ranges or Python name most blocks; others have only the name of a library. */
-static void hint_calls(struct mpr_document *doc, const struct mpr_log_peaks *log)
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted)
 {
     const struct mpr_heap_peak *h = log->heap;
-    if (log->choice.by != MPR_GROUP_AUTO || !log->heaps || !mpf_heap_is_host(h->heap)) return;
-    if (!is_much(h->by_library, h->peak_bytes)) return;
-    mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s%s of %s is named by library only; by call stack:", h->samples ? "~" : "",
-                 mpr_doc_size(doc, h->by_library), mpr_heap_name(h->heap));
-    mpr_doc_command(doc, "  memprof-report peaks --by stack %s",
-                    mpr_shell_word(&doc->arena, log->summary.path));
-}
-
-static void hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted)
-{
     hint_allocator(doc, log);
     hint_symbols(doc, log, noted);
     if (log->choice.by != MPR_GROUP_PYTHON) hint_host(doc, log);
-    hint_calls(doc, log);
+    /* Ranges or Python name most blocks; others have only the name of a library. */
+    if (log->choice.by == MPR_GROUP_AUTO && log->heaps && mpf_heap_is_host(h->heap) &&
+        is_much(h->by_library, h->peak_bytes)) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc,
+                     "%s%s of %s is named by library only; by call stack:", h->samples ? "~" : "",
+                     mpr_doc_size(doc, h->by_library), mpr_heap_name(h->heap));
+        mpr_doc_command(doc, "  memprof-report peaks --by stack %s",
+                        mpr_shell_word(&doc->arena, log->summary.path));
+    }
     hint_torch(doc, log);
-}
-
-void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log)
-{
-    hint(doc, log, true);
 }
 
 /* The command is that of the process's oldest ancestor, as the user typed it. */
@@ -330,5 +306,5 @@ void mpr_report_hint_alone(struct mpr_document *doc, const struct mpr_insights *
     while (all && at < all->count && !all->at[at].summary.recording.root)
         at = all->at[at].image_of != MPR_NO_PROCESS ? all->at[at].image_of : all->at[at].above;
     if (all) doc->started = at < all->count ? &all->at[at].summary.process : NULL;
-    hint(doc, log, false);
+    mpr_report_hint(doc, log, false);
 }

@@ -6,7 +6,6 @@
 #include "leaks.h"
 #include "mpf/event.h"
 #include "naming.h"
-#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "units.h"
@@ -455,7 +454,7 @@ static void hint(struct mpr_document *doc, const struct mpr_leaks *l)
         live[i].peak_bytes = bytes;
     }
     log.heap = live;
-    mpr_report_hint(doc, &log);
+    mpr_report_hint(doc, &log, true);
 }
 
 void mpr_report_leaks(struct mpr_document *doc, const struct mpr_leaks *l)

@@ -10,12 +10,6 @@
 #include "reports.h"
 #include "units.h"
 
-/* Returns the time with all its digits, which --at takes. */
-static const char *exact_time(struct mpr_document *doc, uint64_t ns)
-{
-    return mpr_doc_instant(doc, ns, 1);
-}
-
 /* ---- records: each event of a device, in CSV also each group of refusals of host memory, and each
  * process that was killed for host memory or is at its limit */
 
@@ -143,7 +137,9 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
     const bool known = s->free != MPF_UNKNOWN;
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
-    mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), exact_time(doc, s->time), order);
+    /* The time has all its digits, which --at takes. */
+    mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), mpr_doc_instant(doc, s->time, 1),
+                 order);
     mpr_doc_add_plain(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
     if (s->needed > s->bytes)
         mpr_doc_add_plain(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
@@ -292,7 +288,8 @@ static void soft_ones(struct mpr_document *doc, const struct mpr_ooms_log *log)
                       mpr_doc_counted(doc, log->soft, "soft OOM", "soft OOMs"),
                       mpr_doc_size(doc, flushed));
     for (size_t i = 0; i < log->stories; i++)
-        if (!log->story[i].hard) mpr_doc_add_plain(doc, " %s", exact_time(doc, log->story[i].time));
+        if (!log->story[i].hard)
+            mpr_doc_add_plain(doc, " %s", mpr_doc_instant(doc, log->story[i].time, 1));
     mpr_doc_end(doc);
 }
 

@@ -1,12 +1,218 @@
-/* The cause, in at most three lines: why memory ran out, what to do, and what grew. */
+/* All processes at the instant of the first failure; and the cause, in at most three lines: why
+ * memory ran out, what to do, and what grew. */
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "amount.h"
 #include "mpf/sample.h"
 #include "naming.h"
 #include "readings.h"
-#include "report_hint.h"
 #include "report_oom.h"
 #include "report_rows.h"
 #include "reports.h"
+
+/* ---- processes at the first failure */
+
+struct process {
+    struct mpr_path name;
+    uint64_t rss, private, host, device, torch;
+};
+
+#define BYTES(name, member, without)                                                               \
+    {                                                                                              \
+        .title = name, .type = MPR_BYTES, MPR_FIELD(process, member),                              \
+        .unless = MPR_UNKNOWN_AT_MAX, .sums = true, .spare = without                               \
+    }
+
+static const struct mpr_column process_columns[] = {
+    { .title = "process", MPR_PATH_FIELD(process, name) },
+    BYTES("RSS", rss, 0),
+    BYTES("private", private, 1),
+    BYTES("live host", host, 3),
+    BYTES("live GPU", device, 0),
+    BYTES("torch live", torch, 2),
+};
+
+const char *mpr_report_oom_process(struct mpr_document *doc, const struct mpr_summary *s)
+{
+    const struct mpr_process_info *p = &s->process;
+    if (!*p->rank) return mpr_arena_format(&doc->arena, "pid %" PRIu64, p->pid);
+    return mpr_arena_format(&doc->arena, "rank %.20s, pid %" PRIu64, p->rank, p->pid);
+}
+
+static void processes(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    struct process *row = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *row);
+    size_t rows = 0;
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const struct mpr_summary *s = &ooms->log[i].summary;
+        const struct mpr_failure_state *t = &ooms->log[i].at_failure;
+        if (!t->alive) continue;
+        const char *const name[] = { mpr_report_program(doc, &s->process),
+                                     mpr_report_oom_process(doc, s) };
+        struct process *r = &row[rows++];
+        *r = (struct process){ .name = mpr_frame_labels(&doc->arena, name, 2),
+                               .rss = mpr_reading_resident_bytes(&t->rss),
+                               .host = t->host };
+        r->private = t->rss.valid ? t->rss.value[MPF_RSS_PRIVATE_DIRTY] : MPF_UNKNOWN;
+        if (r->rss == MPF_UNKNOWN && s->hwm) r->rss = s->hwm;
+        if (!t->devices) r->device = r->torch = MPF_UNKNOWN;
+        for (size_t k = 0; k < t->devices; k++) {
+            r->device += t->device[k].tracked;
+            r->torch += t->device[k].torch;
+        }
+    }
+    mpr_doc_rows(doc, process_columns, row, rows, .title = "processes at the failure",
+                 .only = MPR_FOR_PEOPLE, .total = "sum (RSS counts shared pages repeatedly)");
+}
+
+#define OF_DEVICE(member) MPR_FIELD(mpr_failure_device, member)
+
+static const struct mpr_column process_devices[] = {
+    { .key = "index", .type = MPR_COUNT, OF_DEVICE(index) },
+    { .key = "uuid", .type = MPR_TEXT, OF_DEVICE(uuid) },
+    { .key = "used_bytes", .type = MPR_BYTES, OF_DEVICE(used), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "tracked_bytes", .type = MPR_BYTES, OF_DEVICE(tracked) },
+    { .key = "torch_bytes", .type = MPR_BYTES, OF_DEVICE(torch) },
+};
+
+/* ---- devices */
+
+static struct mpr_path name_of(struct mpr_document *doc, const struct mpr_device_sum *d)
+{
+    const char *const name[] = { d->host, d->name,
+                                 mpr_arena_format(&doc->arena, "%.12s", d->uuid) };
+    return mpr_frame_labels(&doc->arena, name, 3);
+}
+
+MPR_VALUE(device_name, mpr_device_sum, d, mpr_value_path(name_of(doc, d)))
+
+#define OF_SUM(member) MPR_FIELD(mpr_device_sum, member)
+
+// clang-format off
+static const struct mpr_column device_columns[] = {
+    { .title = "device", .type = MPR_PATH, .get = device_name },
+    { .key = "host", .type = MPR_TEXT, OF_SUM(host) },
+    { .key = "uuid", .type = MPR_TEXT, OF_SUM(uuid) },
+    { .key = "name", .type = MPR_TEXT, OF_SUM(name) },
+    { .key = "used_bytes", .title = "used", .type = MPR_BYTES, OF_SUM(used),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "total_bytes", .title = "of", .type = MPR_BYTES, OF_SUM(total),
+      .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "tracked_bytes", .title = "live", .type = MPR_BYTES, OF_SUM(tracked), .spare = 3 },
+    { .key = "torch_bytes", .title = "torch live", .type = MPR_BYTES, OF_SUM(torch),
+      .spare = 2 },
+    { .key = "processes", .title = "processes", .type = MPR_COUNT, OF_SUM(processes), .width = 12,
+      .spare = 1 },
+};
+// clang-format on
+
+static void devices(struct mpr_document *doc, const struct mpr_ooms *ooms, unsigned only)
+{
+    mpr_doc_rows(doc, device_columns, ooms->sum, ooms->sums, .key = "devices",
+                 .title = "devices at the failure, all processes", .only = only,
+                 .all = MPR_EVERYWHERE);
+}
+
+/* ---- ends of processes */
+
+static uint64_t end_of(const struct mpr_ooms_log *log)
+{
+    return log->summary.process.start_ns + log->summary.duration_ns;
+}
+
+MPR_COMPARE(by_end, const struct mpr_ooms_log *, mpr_compare(end_of(*a), end_of(*b)))
+
+/* The ends that the run's record has, in order. */
+static void ends(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    const struct mpr_ooms_log **log = mpr_arena_alloc(&doc->arena, ooms->logs * sizeof *log);
+    size_t count = 0;
+    for (size_t i = 0; i < ooms->compared_logs; i++)
+        if (ooms->log[i].summary.fate == MPR_FATE_SIGNAL ||
+            ooms->log[i].summary.fate == MPR_FATE_EXIT)
+            log[count++] = &ooms->log[i];
+    if (!count) return;
+    qsort(log, count, sizeof *log, by_end);
+    for (size_t i = 0; i < count && i < MPR_TOP; i++) {
+        const struct mpr_summary *s = &log[i]->summary;
+        mpr_doc_add_plain(doc, "%s pid %" PRIu64 " %s", i ? ";" : "ends:", s->process.pid,
+                          mpr_report_fate(&doc->arena, s));
+        if (i) {
+            mpr_doc_add_plain(doc, " %.3f s later",
+                              (double)mpr_saturating_sub(end_of(log[i]), end_of(log[0])) / 1e9);
+            continue;
+        }
+        mpr_doc_set_epoch(doc, s->process.start_ns);
+        mpr_doc_add_plain(doc, " at %s", mpr_doc_time(doc, s->duration_ns));
+    }
+    if (count > MPR_TOP) mpr_doc_add_plain(doc, "; %zu more", count - MPR_TOP);
+    mpr_doc_end(doc);
+}
+
+static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    const struct mpr_ooms_log *first = &ooms->log[0];
+    const struct mpr_process_info *p = &first->summary.process;
+    const char *how = mpr_report_fate(&doc->arena, &first->summary);
+    mpr_doc_set_epoch(doc, p->start_ns);
+    if (first->summary.fate == MPR_FATE_UNKNOWN && first->host.full) how = "killed";
+    if (ooms->device_failure) how = "device memory";
+    mpr_doc_add(doc, MPR_STRONG, "%zu of %zu processes failed, the first", ooms->failed,
+                ooms->processes);
+    if (*p->rank) mpr_doc_add_plain(doc, " rank %s", p->rank);
+    mpr_doc_line(doc, " pid %" PRIu64 ", %s after its start: %s", p->pid,
+                 mpr_doc_time(doc, mpr_saturating_sub(ooms->first_failure, p->start_ns)), how);
+}
+
+void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    if (!ooms->compared) return;
+    heading(doc, ooms);
+    ends(doc, ooms);
+    processes(doc, ooms);
+    devices(doc, ooms, MPR_FOR_PEOPLE);
+    if (ooms->against.valid) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(
+            doc, "the first process that failed, compared with the median of the other %zu, by %s",
+            ooms->others, mpr_group_word(ooms->by));
+        mpr_report_growth_rows(doc,
+                               ooms->device_failure ? "live device memory" : "live host memory",
+                               &ooms->against, ooms->by);
+    }
+    mpr_doc_gap(doc);
+}
+
+void mpr_report_oom_first_failure(struct mpr_document *doc, const struct mpr_ooms *ooms)
+{
+    if (!ooms->compared) {
+        mpr_doc_fact(doc, "first_failure", mpr_value_unknown);
+        return;
+    }
+    mpr_doc_open(doc, "first_failure");
+    mpr_doc_fact(doc, "path", mpr_value_text(ooms->log[0].summary.path));
+    mpr_doc_fact(doc, "of", mpr_value_text(ooms->device_failure ? "device" : "host"));
+    mpr_doc_fact(doc, "failed_processes", mpr_value_number(MPR_COUNT, ooms->failed));
+    mpr_doc_list(doc, "processes");
+    for (size_t i = 0; i < ooms->logs; i++) {
+        const struct mpr_failure_state *t = &ooms->log[i].at_failure;
+        if (!t->alive) continue;
+        mpr_doc_open(doc, NULL);
+        mpr_doc_fact(doc, "path", mpr_value_text(ooms->log[i].summary.path));
+        mpr_doc_fact(doc, "time_ns", mpr_value_number(MPR_TIME, t->time));
+        mpr_report_reading(doc, "rss", MPR_READ_RSS, &t->rss);
+        mpr_doc_fact(doc, "host_bytes", mpr_value_number(MPR_BYTES, t->host));
+        mpr_doc_objects(doc, "devices", process_devices, t->device, t->devices);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+    devices(doc, ooms, MPR_IN_JSON);
+    mpr_report_growth(doc, "against_median", &ooms->against, NULL);
+    mpr_doc_close(doc);
+}
+
+/* ---- lines of the cause */
 
 enum { HANG = 9 }; /* columns before the sentences */
 
@@ -43,7 +249,7 @@ static uint64_t missing(const struct mpr_oom_event *s)
     return s && s->free != MPF_UNKNOWN ? mpr_saturating_sub(s->needed, s->free) : 0;
 }
 
-/* ---- a finding, or a change with which it would have fit */
+/* ---- a finding */
 
 /* Returns the first finding on the device or the host that ran out, or NULL.  A possible finding is
  * a question, which explains nothing. */
@@ -67,19 +273,6 @@ static void found(struct cause *c, const struct mpr_finding *f)
     LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
          f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
          IF(lacking, ", %s was missing", size(c, lacking)));
-}
-
-static const struct mpr_fit *fit_of(const struct mpr_oom_event *s)
-{
-    for (size_t i = 0; s && i < s->fits; i++)
-        if (s->fit[i].fits) return &s->fit[i];
-    return NULL;
-}
-
-static void fits(struct cause *c, const struct mpr_fit *f)
-{
-    const struct mpr_fit_text *text = &mpr_report_fit_text[f->kind];
-    LINE(c, "fits", "%s (%s): %s", text->what, size(c, f->bytes), text->how);
 }
 
 /* ---- limits */
@@ -112,32 +305,25 @@ static void filled_by_own_files(struct cause *c)
 
 /* ---- memory of the cgroup that is in no process of the run */
 
-/* Returns the charge that all processes of the run may have caused, of those that were alive at the
- * first failure.  A sample is older than the kill: if the charge was at the limit by then, the
- * process cannot have grown much since. */
-static uint64_t charge_of_run(const struct cause *c)
+/* Returns true if most of the cgroup's charge is not in the memory of the recorded processes: then
+ * none of them is the reason.  Processes of the run that were alive at the first failure count.  A
+ * sample is older than the kill: if the charge was at the limit by then, the process cannot have
+ * grown much since. */
+static bool is_elsewhere(const struct cause *c)
 {
     const struct mpr_host_oom *host = &c->log->host;
-    const uint64_t resident = known(mpr_reading_resident_bytes(&host->rss));
+    if (c->story || host->refused || !host->cgroup.valid || !host->rss.valid) return false;
+    const uint64_t charge = host->cgroup.value[MPF_CGROUP_USAGE],
+                   resident = known(mpr_reading_resident_bytes(&host->rss));
     uint64_t sum = host->full || host->growth.after < resident ? resident : host->growth.after;
+    if (charge == MPF_UNKNOWN || host->cgroup.value[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return false;
     sum += known(host->cgroup.value[MPF_CGROUP_MEMPROF]);
     for (size_t i = 0; c->ooms->compared && i < c->ooms->logs; i++) {
         const struct mpr_ooms_log *log = &c->ooms->log[i];
         if (log != c->log && log->run == c->log->run && log->at_failure.alive)
             sum += known(mpr_reading_resident_bytes(&log->at_failure.rss));
     }
-    return sum;
-}
-
-/* Returns true if most of the cgroup's charge is not in the memory of the recorded processes: then
- * none of them is the reason. */
-static bool is_elsewhere(const struct cause *c)
-{
-    const struct mpr_host_oom *host = &c->log->host;
-    if (c->story || host->refused || !host->cgroup.valid || !host->rss.valid) return false;
-    const uint64_t charge = host->cgroup.value[MPF_CGROUP_USAGE];
-    return charge != MPF_UNKNOWN && host->cgroup.value[MPF_CGROUP_LIMIT] != MPF_UNKNOWN &&
-           charge_of_run(c) < charge / 2;
+    return sum < charge / 2;
 }
 
 static void elsewhere(struct cause *c)
@@ -263,14 +449,16 @@ static void grew(struct cause *c)
                     : mpr_arena_format(&c->doc->arena, "since %s", mpr_doc_time(c->doc, g->time)));
 }
 
-/* ---- all */
+/* ---- the cause */
 
 static void why(struct cause *c)
 {
     const struct mpr_finding *f = finding_of(c);
-    const struct mpr_fit *fit = fit_of(c->story);
     const struct mpr_oom_event *s = c->story;
     const struct mpr_host_oom *host = &c->log->host;
+    const struct mpr_fit *fit = NULL; /* the first change with which the request would have fit */
+    for (size_t i = 0; s && !fit && i < s->fits; i++)
+        if (s->fit[i].fits) fit = &s->fit[i];
     if (s && s->total != MPF_UNKNOWN && s->bytes > s->total) {
         label(c, "why");
         mpr_doc_line(c->doc, "%s was requested from a device that has %s", size(c, s->bytes),
@@ -285,8 +473,10 @@ static void why(struct cause *c)
     else if (!s && host->refused && host->newest.limit.name) limited(c, &host->newest.limit);
     else if (f && is_untouched(c, f->bytes)) untouched(c, f->bytes);
     else if (f && (!fit || f->bytes >= missing(s))) found(c, f);
-    else if (fit) fits(c, fit);
-    else held(c);
+    else if (fit) {
+        const struct mpr_fit_text *text = &mpr_report_fit_text[fit->kind];
+        LINE(c, "fits", "%s (%s): %s", text->what, size(c, fit->bytes), text->how);
+    } else held(c);
     grew(c);
 }
 

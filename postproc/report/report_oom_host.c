@@ -215,12 +215,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
 
 /* ---- threads */
 
-static int by_path(const void *left, const void *right)
-{
-    const struct mpr_row *a = left, *b = right;
-    const int order = mpr_row_by_path(a, b);
-    return order ? order : (a->bytes < b->bytes) - (a->bytes > b->bytes);
-}
+MPR_COMPARE(by_path, struct mpr_row, mpr_row_by_path(a, b) ?: mpr_compare(b->bytes, a->bytes))
 
 /* Returns the thread's name without the kernel's number: "worker-3" of "worker-3 (4242)". */
 static const char *name_of(const struct mpr_row *row)

@@ -1,7 +1,6 @@
 /* The page's tables for browsers without scripts: the owners of each heap's peak. */
 #include <inttypes.h>
 
-#include "report_hint.h"
 #include "reports.h"
 #include "row.h"
 #include "timeline.h"

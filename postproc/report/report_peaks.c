@@ -6,7 +6,6 @@
 #include "peaks.h"
 #include "readings.h"
 #include "report_device.h"
-#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "units.h"
@@ -265,7 +264,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     if (log->thread) threads(doc, log);
     mpr_report_notes(doc, log->note, log->notes);
     const enum mpr_group by = peaks->options.by;
-    if (by == MPR_GROUP_AUTO || mpr_group_is_calls(by)) mpr_report_hint(doc, log);
+    if (by == MPR_GROUP_AUTO || mpr_group_is_calls(by)) mpr_report_hint(doc, log, true);
     mpr_doc_close(doc);
 }
 

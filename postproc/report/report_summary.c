@@ -7,7 +7,6 @@
 #include "mpf/sample.h"
 #include "readings.h"
 #include "report_device.h"
-#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "utf8.h"
@@ -108,17 +107,6 @@ static const struct mpr_column heap_columns[] = {
 
 static bool is_inside(const void *row) { return ((const struct mpr_heap_peak *)row)->inside; }
 
-/* Says how much memory PyTorch counts although the device has unmapped it. */
-static void asleep_lines(struct mpr_document *doc, const struct mpr_log_peaks *log)
-{
-    for (size_t i = 0; i < log->devices; i++) {
-        const struct mpr_device *d = &log->device[i];
-        if (d->peak.valid && d->peak.torch_asleep)
-            mpr_doc_line(doc, "gpu%u/torch: %s of it was asleep (unmapped) at gpu%u's peak",
-                         d->index, mpr_doc_size(doc, d->peak.torch_asleep), d->index);
-    }
-}
-
 /* If no range of the program shows which step the peak is in, PyTorch's passes do. */
 static void passes(struct mpr_document *doc, const struct mpr_insights *in)
 {
@@ -166,7 +154,13 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
     for (size_t i = 0; i < log->heaps; i++)
         if (log->heap[i].sampled.bytes < log->heap[i].peak_bytes / 2)
             mpr_report_reserved(doc, &log->heap[i]);
-    asleep_lines(doc, log);
+    /* PyTorch counts this memory although the device has unmapped it. */
+    for (size_t i = 0; i < log->devices; i++) {
+        const struct mpr_device *d = &log->device[i];
+        if (d->peak.valid && d->peak.torch_asleep)
+            mpr_doc_line(doc, "gpu%u/torch: %s of it was asleep (unmapped) at gpu%u's peak",
+                         d->index, mpr_doc_size(doc, d->peak.torch_asleep), d->index);
+    }
     if (!mpr_peaks_rss_leads(log)) resident(doc, log);
     if (log->heaps) return;
     mpr_doc_gap(doc);
@@ -318,13 +312,6 @@ static void ask(struct mpr_document *doc, bool *first, const char *report, const
     *first = false;
 }
 
-static bool has_growth(const struct mpr_insights *in)
-{
-    for (size_t i = 0; i < in->findings; i++)
-        if (in->finding[i].kind == MPR_FINDING_GROWTH) return true;
-    return false;
-}
-
 static void next(struct mpr_document *doc, const struct mpr_insights *in,
                  const struct mpr_ranks *ranks)
 {
@@ -335,19 +322,12 @@ static void next(struct mpr_document *doc, const struct mpr_insights *in,
     const char *run = in->family ? mpr_report_folder(doc, s->path) : s->path;
     if (in->oom.told || in->refused.count || in->died)
         ask(doc, &first, "oom", in->oom.told && in->oom.state.shares ? run : s->path);
-    if (has_growth(in)) ask(doc, &first, "leaks", s->path);
+    bool grows = false;
+    for (size_t i = 0; i < in->findings; i++) grows |= in->finding[i].kind == MPR_FINDING_GROWTH;
+    if (grows) ask(doc, &first, "leaks", s->path);
     ask(doc, &first, "peaks", s->path);
     if (in->findings > FINDINGS) ask(doc, &first, "summary --all", s->path);
     ask(doc, &first, "html -o page.html", s->path);
-}
-
-static void findings(struct mpr_document *doc, const struct mpr_insights *in)
-{
-    mpr_report_finding_fields(doc, in);
-    if (!in->findings) return;
-    mpr_doc_gap(doc);
-    mpr_doc_line(doc, "findings (at most this much less at the peak)");
-    mpr_report_findings(doc, in, FINDINGS);
 }
 
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
@@ -367,7 +347,12 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
     heaps(doc, in);
     owners(doc, in);
     mpr_report_hint_alone(doc, in);
-    findings(doc, in);
+    mpr_report_finding_fields(doc, in);
+    if (in->findings) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "findings (at most this much less at the peak)");
+        mpr_report_findings(doc, in, FINDINGS);
+    }
     next(doc, in, ranks);
     mpr_doc_csv(doc, heap_columns);
 }

@@ -1,6 +1,5 @@
 /* Blocks that were freed soon, by the code that allocated them. */
 #include "mpf/event.h"
-#include "report_hint.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "temporary.h"

@@ -106,7 +106,7 @@ static const char *advice_for_role(const struct mpr_change *c)
     }
 }
 
-static const char *advice(const struct mpr_change *c)
+const char *mpr_report_change_advice(const struct mpr_change *c)
 {
     switch (c->kind) {
     case MPR_CHANGE_BLOCKS:
@@ -174,29 +174,27 @@ static const char *spread_words(struct mpr_document *doc, const struct mpr_verdi
     return "";
 }
 
-static const char *noise_words(struct mpr_document *doc, const struct mpr_diff *diff,
-                               const struct mpr_verdict *v)
-{
-    if (diff->peaks.logs > 2) return "no more than runs of one side differ";
-    if (!mpr_sides_smaller(v->step_spread)) return "no more than samples differ by chance";
-    return mpr_arena_format(
-        &doc->arena,
-        "no more than the training steps of each run vary, whose middle half spans "
-        "%s or more",
-        mpr_doc_size(doc, mpr_sides_smaller(v->step_spread)));
-}
-
-static const char *headline(struct mpr_document *doc, const struct mpr_diff *diff,
-                            const struct mpr_verdict *v)
+const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_diff *diff,
+                                     const struct mpr_verdict *v)
 {
     const int64_t change = mpr_sides_change(v->peak);
     const bool at_peak = mpr_instant_is_peak(diff->peaks.log[0].at);
     const char *sides = sides_words(doc, v->peak, no_blocks, false),
                *apart = mpr_doc_size(doc, (uint64_t)llabs(change)), *share = percent(doc, v->peak);
     if (!v->of) return "no allocations were recorded";
-    if (v->outcome == MPR_OUTCOME_NOISE)
-        return mpr_arena_format(&doc->arena, "%s differs by %s%s: %s", v->of, apart, share,
-                                noise_words(doc, diff, v));
+    if (v->outcome == MPR_OUTCOME_NOISE) {
+        const uint64_t steps = mpr_sides_smaller(v->step_spread);
+        const char *noise = diff->peaks.logs > 2 ? "runs of one side differ"
+                            : !steps             ? "samples differ by chance"
+                                                 : NULL;
+        if (!noise)
+            noise = mpr_arena_format(&doc->arena,
+                                     "the training steps of each run vary, whose middle half "
+                                     "spans %s or more",
+                                     mpr_doc_size(doc, steps));
+        return mpr_arena_format(&doc->arena, "%s differs by %s%s: no more than %s", v->of, apart,
+                                share, noise);
+    }
     if (v->outcome == MPR_OUTCOME_SAME)
         return mpr_arena_format(&doc->arena, "no difference worth a change: %s, %s%s%s", v->of,
                                 sides, share, spread_words(doc, v));
@@ -213,39 +211,39 @@ static const char *headline(struct mpr_document *doc, const struct mpr_diff *dif
 
 /* ---- fields */
 
-/* A change and its sentences. */
-struct row {
-    struct mpr_change change;
-    int64_t change_bytes;
-    const char *where, *more, *what, *advice, *report;
-};
+MPR_VALUE(where, mpr_change, c, mpr_value_text(mpr_report_where(&doc->arena, c->heap)))
+MPR_VALUE(more, mpr_change, c, mpr_value_text(c->bytes.now > c->bytes.base ? "new" : "base"))
+MPR_VALUE(change_bytes, mpr_change, c, mpr_value_amount(MPR_SIGNED, mpr_sides_change(c->bytes)))
+MPR_VALUE(what_changed, mpr_change, c, mpr_value_text(what(doc, c)))
+MPR_VALUE(what_to_compare, mpr_change, c, mpr_value_text(mpr_report_change_advice(c)))
+MPR_VALUE(report_on, mpr_change, c, mpr_value_text(report(c)))
 
-#define OF(member)     MPR_FIELD(row, member)
+#define OF(member)     MPR_FIELD(mpr_change, member)
 #define OF_OUT(member) MPR_FIELD(mpr_verdict, member)
 
 // clang-format off
 static const struct mpr_column columns[] = {
-    { .key = "finding", .type = MPR_TEXT, OF(change.key) },
-    { .key = "where", .type = MPR_TEXT, OF(where) },
-    { .key = "heap", .type = MPR_WORD, OF(change.heap) },
-    { .key = "more", .type = MPR_TEXT, OF(more) },
-    { .key = "change_bytes", .type = MPR_SIGNED, OF(change_bytes) },
-    { .key = "estimated", .type = MPR_FLAG, OF(change.estimated), .unless = MPR_ABSENT_AT_0 },
-    { .key = "what", .type = MPR_TEXT, OF(what) },
-    { .key = "path", MPR_PATH_FIELD(row, change.path), .unless = MPR_ABSENT_AT_0 },
-    { .key = "change", .type = MPR_TEXT, OF(advice) },
-    { .key = "report", .type = MPR_TEXT, OF(report) },
+    { .key = "finding", .type = MPR_TEXT, OF(key) },
+    { .key = "where", .type = MPR_TEXT, .get = where },
+    { .key = "heap", .type = MPR_WORD, OF(heap) },
+    { .key = "more", .type = MPR_TEXT, .get = more },
+    { .key = "change_bytes", .type = MPR_SIGNED, .get = change_bytes },
+    { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0 },
+    { .key = "what", .type = MPR_TEXT, .get = what_changed },
+    { .key = "path", MPR_PATH_FIELD(mpr_change, path), .unless = MPR_ABSENT_AT_0 },
+    { .key = "change", .type = MPR_TEXT, .get = what_to_compare },
+    { .key = "report", .type = MPR_TEXT, .get = report_on },
 };
 
 static const struct mpr_column number_columns[] = {
-    { .key = "base_bytes", .type = MPR_BYTES, OF(change.bytes.base) },
-    { .key = "new_bytes", .type = MPR_BYTES, OF(change.bytes.now) },
-    { .key = "base_blocks", .type = MPR_COUNT, OF(change.blocks.base), .unless = MPR_ABSENT_AT_0 },
-    { .key = "new_blocks", .type = MPR_COUNT, OF(change.blocks.now), .unless = MPR_ABSENT_AT_0 },
-    { .key = "path_base_bytes", .type = MPR_BYTES, OF(change.place.base) },
-    { .key = "path_new_bytes", .type = MPR_BYTES, OF(change.place.now) },
-    { .key = "peak_base_bytes", .type = MPR_BYTES, OF(change.peak.base) },
-    { .key = "peak_new_bytes", .type = MPR_BYTES, OF(change.peak.now) },
+    { .key = "base_bytes", .type = MPR_BYTES, OF(bytes.base) },
+    { .key = "new_bytes", .type = MPR_BYTES, OF(bytes.now) },
+    { .key = "base_blocks", .type = MPR_COUNT, OF(blocks.base), .unless = MPR_ABSENT_AT_0 },
+    { .key = "new_blocks", .type = MPR_COUNT, OF(blocks.now), .unless = MPR_ABSENT_AT_0 },
+    { .key = "path_base_bytes", .type = MPR_BYTES, OF(place.base) },
+    { .key = "path_new_bytes", .type = MPR_BYTES, OF(place.now) },
+    { .key = "peak_base_bytes", .type = MPR_BYTES, OF(peak.base) },
+    { .key = "peak_new_bytes", .type = MPR_BYTES, OF(peak.now) },
 };
 
 static const struct mpr_column verdict_fields[] = {
@@ -258,35 +256,6 @@ static const struct mpr_column verdict_fields[] = {
       .unless = MPR_ABSENT_AT_0 },
 };
 // clang-format on
-
-static struct row row_of(struct mpr_document *doc, const struct mpr_change *c)
-{
-    return (struct row){ .change = *c,
-                         .change_bytes = mpr_sides_change(c->bytes),
-                         .where = mpr_report_where(&doc->arena, c->heap),
-                         .more = c->bytes.now > c->bytes.base ? "new" : "base",
-                         .what = what(doc, c),
-                         .advice = advice(c),
-                         .report = report(c) };
-}
-
-static void fields(struct mpr_document *doc, const char *sentence, const struct mpr_verdict *v,
-                   const struct row *row)
-{
-    mpr_doc_open(doc, "verdict");
-    mpr_doc_fact(doc, "outcome", mpr_value_text(outcome_words[v->outcome]));
-    mpr_doc_fact(doc, "what", mpr_value_text(sentence));
-    mpr_doc_facts(doc, verdict_fields, v);
-    mpr_doc_close(doc);
-    mpr_doc_list(doc, "findings");
-    for (size_t i = 0; i < v->changes; i++) {
-        mpr_doc_open(doc, NULL);
-        mpr_doc_facts(doc, columns, &row[i]);
-        mpr_doc_object(doc, "numbers", number_columns, &row[i]);
-        mpr_doc_close(doc);
-    }
-    mpr_doc_close(doc);
-}
 
 /* ---- lines */
 
@@ -301,7 +270,7 @@ static const char *owner_words(const struct mpr_change *c)
 }
 
 /* Returns the sentence of a change with its owner and the owner's bytes on both sides. */
-static const char *with_owner(struct mpr_document *doc, const struct mpr_change *c)
+const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *c)
 {
     const char *text = what(doc, c);
     if (!c->path.depth) return text;
@@ -314,47 +283,41 @@ static const char *with_owner(struct mpr_document *doc, const struct mpr_change 
                             sides_words(doc, c->place, no_blocks, c->estimated));
 }
 
-static void lines(struct mpr_document *doc, const struct mpr_diff *diff,
-                  const struct mpr_verdict *v, const struct row *row)
-{
-    enum { SHOWN = 3, HANG = 21 }; /* HANG: columns before the sentence */
-    struct mpr_number n;
-    for (size_t i = 0; i < v->changes && i < SHOWN; i++) {
-        mpr_doc_add(doc, MPR_STRONG, "%13s",
-                    mpr_arena_format(&doc->arena, "%s%s", row[i].change.estimated ? "~" : "",
-                                     mpr_units_change(&n, row[i].change_bytes)));
-        mpr_doc_add_plain(doc, "  %-4s  %s", row[i].where, with_owner(doc, &row[i].change));
-        mpr_doc_end_wrapped(doc, HANG);
-        mpr_doc_add_plain(doc, "%*scompare: %s", HANG, "", row[i].advice);
-        mpr_doc_end_wrapped(doc, HANG + 9);
-    }
-    if (!v->changes) return;
-    const struct mpr_log_peaks *more = &diff->peaks.log[v->run[row[0].change_bytes > 0]];
-    mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", row[0].report,
-                    mpr_shell_word(&doc->arena, more->summary.path));
-}
-
-const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_diff *diff,
-                                     const struct mpr_verdict *v)
-{
-    return headline(doc, diff, v);
-}
-
-const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *change)
-{
-    return with_owner(doc, change);
-}
-
-const char *mpr_report_change_advice(const struct mpr_change *change) { return advice(change); }
-
 void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
                         const struct mpr_verdict *v)
 {
-    const char *sentence = headline(doc, diff, v);
-    struct row *row = mpr_arena_alloc(&doc->arena, v->changes * sizeof *row);
-    for (size_t i = 0; i < v->changes; i++) row[i] = row_of(doc, &v->change[i]);
-    fields(doc, sentence, v, row);
+    enum { SHOWN = 3, HANG = 21 }; /* HANG: columns before the sentence */
+    const char *sentence = mpr_report_verdict_words(doc, diff, v);
+    struct mpr_number n;
+    mpr_doc_open(doc, "verdict");
+    mpr_doc_fact(doc, "outcome", mpr_value_text(outcome_words[v->outcome]));
+    mpr_doc_fact(doc, "what", mpr_value_text(sentence));
+    mpr_doc_facts(doc, verdict_fields, v);
+    mpr_doc_close(doc);
+    mpr_doc_list(doc, "findings");
+    for (size_t i = 0; i < v->changes; i++) {
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, columns, &v->change[i]);
+        mpr_doc_object(doc, "numbers", number_columns, &v->change[i]);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
     mpr_doc_add(doc, MPR_STRONG, "%s", sentence);
     mpr_doc_end_wrapped(doc, 2);
-    lines(doc, diff, v, row);
+    for (size_t i = 0; i < v->changes && i < SHOWN; i++) {
+        const struct mpr_change *c = &v->change[i];
+        const char *bytes = mpr_units_change(&n, mpr_sides_change(c->bytes));
+        mpr_doc_add(doc, MPR_STRONG, "%13s",
+                    mpr_arena_format(&doc->arena, "%s%s", c->estimated ? "~" : "", bytes));
+        mpr_doc_add_plain(doc, "  %-4s  %s", mpr_report_where(&doc->arena, c->heap),
+                          mpr_report_change_words(doc, c));
+        mpr_doc_end_wrapped(doc, HANG);
+        mpr_doc_add_plain(doc, "%*scompare: %s", HANG, "", mpr_report_change_advice(c));
+        mpr_doc_end_wrapped(doc, HANG + 9);
+    }
+    if (!v->changes) return;
+    const bool new_has_more = v->change[0].bytes.now > v->change[0].bytes.base;
+    const struct mpr_log_peaks *more = &diff->peaks.log[v->run[new_has_more]];
+    mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", report(&v->change[0]),
+                    mpr_shell_word(&doc->arena, more->summary.path));
 }

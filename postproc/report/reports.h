@@ -17,9 +17,9 @@ struct mpr_diff;
 struct mpr_finding;
 struct mpr_finding_text;
 struct mpr_graphs;
+struct mpr_heap_peak;
 struct mpr_info;
 struct mpr_leaks;
-struct mpr_heap_peak;
 struct mpr_insights;
 struct mpr_log_peaks;
 struct mpr_ooms;
@@ -76,7 +76,7 @@ void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *in
                          size_t most);
 /* Returns the owner of a heap: "gpu0", "host". */
 const char *mpr_report_where(struct mpr_arena *arena, uint8_t heap);
-/* The sentences of a finding, in the arena (finding_texts.c). */
+/* The sentences of a finding, in the arena (report_findings.c). */
 struct mpr_finding_text mpr_finding_text(struct mpr_arena *arena,
                                          const struct mpr_finding *finding);
 /* A finding's sentence with its path, and the command that shows more about it. */
@@ -126,6 +126,26 @@ void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *
 void mpr_report_reserved(struct mpr_document *doc, const struct mpr_heap_peak *heap);
 /* For people: heaps whose bytes other heaps also count. */
 void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log);
+
+/* ---- hints for the next recording, so that more bytes have a name (report_hint.c) */
+
+/* Adds lines for people: the bytes of a heap's peak without a name, if they are many, the reason,
+ * and the command or option that names them.  @noted: the report itself prints the log's notes. */
+void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log, bool noted);
+/* The same for a report that prints no notes.  It may know the run of the log. */
+void mpr_report_hint_alone(struct mpr_document *doc, const struct mpr_insights *insights);
+/* Adds a line for people about blocks that are counted one by one: how many have a name and why not
+ * more, if at least a tenth has none.  Returns true if it did: a recording with all call stacks
+ * would name them. */
+bool mpr_report_hint_counts(struct mpr_document *doc, const struct mpr_log_peaks *log, uint8_t heap,
+                            uint64_t named, uint64_t all);
+/* Adds the bytes of pymalloc's arenas to a line for people about a heap that is estimated inside
+ * another one, if the estimate is larger. */
+void mpr_report_arena_limit(struct mpr_document *doc, const struct mpr_log_peaks *log,
+                            const struct mpr_heap_peak *heap);
+/* Adds a line for people: the recorder with its options, and the program of the log. */
+void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *summary,
+                    const char *recorder);
 
 /* ---- the log of a report */
 

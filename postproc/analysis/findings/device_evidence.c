@@ -148,22 +148,13 @@ static void find_captures(struct mpr_block_group *out, struct mpr_arena *arena,
 
 /* ---- pools of graphs */
 
-static uint32_t depth_of(const struct mpr_ranges *ranges, uint32_t node)
-{
-    uint32_t depth = 0;
-    for (; node; node = ranges->node[node].parent) depth++;
-    return depth;
-}
-
-/* Returns the innermost call that both stacks have, or 0. */
+/* Returns the innermost call that both stacks have, or 0.  A node has a larger number than its
+ * parent. */
 static uint32_t common_call(const struct mpr_ranges *ranges, uint32_t a, uint32_t b)
 {
-    uint32_t deep_a = depth_of(ranges, a), deep_b = depth_of(ranges, b);
-    for (; deep_a > deep_b; deep_a--) a = ranges->node[a].parent;
-    for (; deep_b > deep_a; deep_b--) b = ranges->node[b].parent;
     while (a != b) {
-        a = ranges->node[a].parent;
-        b = ranges->node[b].parent;
+        if (a > b) a = ranges->node[a].parent;
+        else b = ranges->node[b].parent;
     }
     return a;
 }
@@ -190,35 +181,29 @@ static struct mpr_path calls_of_graphs(struct mpr_arena *arena, const struct mpr
     return mpr_label_node(arena, reader, call ? call : largest);
 }
 
-/* Adds up the pools that existed when a capture began, with the capture itself. */
-static struct mpr_block_group pools_at(const struct mpr_gpu *g, uint32_t last, uint64_t *pool_bytes)
-{
-    struct mpr_block_group all = { .time = g->capture[last].time };
-    memset(pool_bytes, 0, (g->shareds + 1) * sizeof *pool_bytes);
-    for (uint32_t i = 0; i <= last; i++) {
-        const struct mpr_capture *c = &g->capture[i];
-        if (!c->shared || c->device != g->capture[last].device || !c->segment_bytes ||
-            !mpr_graph_holds(g, i + 1, all.time))
-            continue;
-        uint64_t *pool = &pool_bytes[c->shared];
-        all.count += !*pool;
-        all.bytes += c->segment_bytes;
-        *pool += c->segment_bytes;
-        if (*pool > all.largest) all.largest = *pool;
-    }
-    return all;
-}
-
+/* Finds the capture at whose begin pools had most bytes, and adds up the pools that existed then,
+ * with the capture itself. */
 static void find_graph_pools(struct mpr_block_group *out, struct mpr_arena *arena,
                              const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
     enum { CAPTURES = 1024 }; /* more are left out: their number is squared */
     const struct mpr_gpu *g = &reader->replay.gpu;
-    const uint32_t captures = g->captures < CAPTURES ? g->captures : CAPTURES;
     uint64_t *pool_bytes = mpr_alloc(g->shareds + 1, sizeof *pool_bytes);
-    for (uint32_t i = 0; i < captures; i++) {
-        if (g->capture[i].device != p->device) continue;
-        const struct mpr_block_group all = pools_at(g, i, pool_bytes);
+    for (uint32_t last = 0; last < g->captures && last < CAPTURES; last++) {
+        struct mpr_block_group all = { .time = g->capture[last].time };
+        if (g->capture[last].device != p->device) continue;
+        memset(pool_bytes, 0, (g->shareds + 1) * sizeof *pool_bytes);
+        for (uint32_t i = 0; i <= last; i++) {
+            const struct mpr_capture *c = &g->capture[i];
+            if (!c->shared || c->device != p->device || !c->segment_bytes ||
+                !mpr_graph_holds(g, i + 1, all.time))
+                continue;
+            uint64_t *pool = &pool_bytes[c->shared];
+            all.count += !*pool;
+            all.bytes += c->segment_bytes;
+            *pool += c->segment_bytes;
+            if (*pool > all.largest) all.largest = *pool;
+        }
         if (all.bytes > out->bytes) *out = all;
     }
     free(pool_bytes);

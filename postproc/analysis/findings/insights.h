@@ -84,7 +84,7 @@ enum mpr_finding_kind {
 extern const char *const mpr_finding_keys[MPR_FINDING_KINDS];
 
 /* Which of the sentences of its kind a finding has: the number of an alternative in the table of
- * report/finding_texts.c. */
+ * report/report_findings.c. */
 enum mpr_finding_variant {
     /* ACTIVATIONS: why they are live */
     MPR_VARIANT_OF_PASS = 0,
@@ -163,7 +163,7 @@ struct mpr_finding {
     size_t details;
 };
 
-/* The sentences of a finding.  The report layer makes them (finding_texts.c). */
+/* The sentences of a finding.  The report layer makes them (report_findings.c). */
 struct mpr_finding_text {
     const char *where;  /* the owner of the heap: "gpu0", "host" */
     const char *what;   /* the finding in one sentence */

@@ -1,5 +1,6 @@
 // clang-format off
-/* The sentences of all findings, one row for each kind.
+/* Findings: what was measured, the advice, and the report that shows more.  A table has the sentences
+ * of all findings, one row for each kind.
  *
  * A sentence is a template over the finding's values:
  *   {key}             the fact or detail of that key; also {bytes}, {heap} and {time} of the finding
@@ -17,9 +18,12 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "insights.h"
+#include "report_rows.h"
 #include "reports.h"
 #include "units.h"
+#include "utf8.h"
 
 // clang-format off
 /* Parts of several sentences. */
@@ -315,29 +319,12 @@ static const char *words_of(struct mpr_number *n, const struct mpr_fact *fact)
     }
 }
 
-/* Writes "a to b", or one of them if they print alike. */
-static void write_range(FILE *out, const struct mpr_fact *from, const struct mpr_fact *to)
-{
-    struct mpr_number a, b;
-    words_of(&a, from);
-    words_of(&b, to);
-    if (strcmp(a.text, b.text) == 0) fputs(a.text, out);
-    else fprintf(out, "%s to %s", a.text, b.text);
-}
-
-/* Returns the percentage to print in whole numbers; it is 0 only for nothing. */
-static double whole_percent(uint64_t part, uint64_t of)
-{
-    const double percent = 100 * (double)part / (double)of;
-    return percent > 0 ? fmax(percent, 1) : 0;
-}
-
 /* Writes the placeholder after the '{', unless @out is NULL.  Returns its end.  Sets *has_all to
  * false if the finding has no such value. */
 static const char *write_value(FILE *out, const struct mpr_finding *f, const char *key,
                                bool *has_all)
 {
-    struct mpr_number n;
+    struct mpr_number n, to;
     const size_t length = strcspn(key, "}?%.");
     const char *rest = key + length, *end = strchr(key, '}');
     const struct mpr_fact builtin[] = {
@@ -361,9 +348,13 @@ static const char *write_value(FILE *out, const struct mpr_finding *f, const cha
         return end;
     }
     if (fact->estimated) fputc('~', out);
-    if (*rest == '}') fputs(words_of(&n, fact), out);
-    else if (other && *rest == '.') write_range(out, fact, other);
-    else if (other) fprintf(out, "%.0f %%", whole_percent(fact->value, other->value));
+    if (*rest == '%' && other) { /* 0 % only for nothing */
+        const double percent = 100 * (double)fact->value / (double)other->value;
+        fprintf(out, "%.0f %%", percent > 0 ? fmax(percent, 1) : 0);
+    } else if (*rest == '}' || other) {
+        fputs(words_of(&n, fact), out);
+        if (other && strcmp(n.text, words_of(&to, other)) != 0) fprintf(out, " to %s", to.text);
+    }
     return end;
 }
 
@@ -427,4 +418,127 @@ struct mpr_finding_text mpr_finding_text(struct mpr_arena *arena, const struct m
                                       .what = sentence(arena, f, sentences[f->kind].what),
                                       .change = sentence(arena, f, sentences[f->kind].change),
                                       .report = sentence(arena, f, sentences[f->kind].report) };
+}
+
+/* ---- fields */
+
+#define SENTENCE(member) mpr_value_text(sentence(&doc->arena, f, sentences[f->kind].member))
+
+MPR_VALUE(where, mpr_finding, f,
+          (struct mpr_value){ .type = MPR_WORD, .text = mpr_report_where(&doc->arena, f->heap) })
+MPR_VALUE(what, mpr_finding, f, SENTENCE(what))
+MPR_VALUE(change, mpr_finding, f, SENTENCE(change))
+MPR_VALUE(report, mpr_finding, f, SENTENCE(report))
+
+#define OF(member) MPR_FIELD(mpr_finding, member)
+
+// clang-format off
+static const struct mpr_column columns[] = {
+    MPR_LOG_COLUMN,
+    { .key = "finding", .type = MPR_WORD, OF(kind), .words = mpr_finding_keys },
+    { .key = "where", .type = MPR_WORD, .get = where },
+    { .key = "saves_at_most_bytes", .type = MPR_BYTES, OF(bytes) },
+    { .key = "estimated", .type = MPR_FLAG, OF(estimated), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
+    { .key = "possible", .type = MPR_FLAG, OF(weak), .unless = MPR_ABSENT_AT_0,
+      .only = MPR_IN_JSON },
+    { .key = "what", .type = MPR_TEXT, .get = what },
+    { .key = "path", MPR_PATH_FIELD(mpr_finding, path), .unless = MPR_ABSENT_AT_0 },
+    { .key = "change", .type = MPR_TEXT, .get = change },
+    { .key = "report", .type = MPR_TEXT, .get = report },
+};
+
+static const struct mpr_column fact_columns[] = {
+    { .key = "number", .type = MPR_WORD, MPR_FIELD(mpr_fact, key) },
+    { .key = "value", .type = MPR_COUNT, MPR_FIELD(mpr_fact, value) },
+};
+// clang-format on
+
+/* Returns the number of findings that --top leaves. */
+static size_t shown(const struct mpr_document *doc, const struct mpr_insights *insights)
+{
+    return doc->top && doc->top < insights->findings ? doc->top : insights->findings;
+}
+
+void mpr_report_finding_fields(struct mpr_document *doc, const struct mpr_insights *insights)
+{
+    const size_t count = shown(doc, insights);
+    mpr_doc_list(doc, "findings");
+    for (size_t i = 0; i < count; i++) {
+        const struct mpr_finding *f = &insights->finding[i];
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, columns, f);
+        mpr_doc_rows(doc, fact_columns, f->fact, f->facts, .key = "numbers", .only = MPR_IN_JSON,
+                     .all = MPR_IN_JSON, .shape = MPR_MEMBERS);
+        mpr_doc_close(doc);
+    }
+    mpr_doc_close(doc);
+    if (doc->top)
+        mpr_doc_fact(doc, "omitted_findings",
+                     mpr_value_number(MPR_COUNT, insights->findings - count));
+}
+
+/* ---- lines */
+
+const char *mpr_report_finding_words(struct mpr_document *doc, const struct mpr_finding *f)
+{
+    const char *what = sentence(&doc->arena, f, sentences[f->kind].what);
+    if (!f->path.frame) return what;
+    return mpr_arena_format(&doc->arena, "%s: %s", what, mpr_report_path_words(doc, f->path));
+}
+
+const char *mpr_report_folder(struct mpr_document *doc, const char *path)
+{
+    const int folder = (int)(mpr_basename(path) - path);
+    if (!folder) return ".";
+    return mpr_arena_format(&doc->arena, "%.*s", folder > 1 ? folder - 1 : folder, path);
+}
+
+/* The path is the log's, or the folder of its run if the report compares processes. */
+const char *mpr_report_finding_command(struct mpr_document *doc,
+                                       const struct mpr_insights *insights,
+                                       const struct mpr_finding *f)
+{
+    const char *report = sentence(&doc->arena, f, sentences[f->kind].report),
+               *path = insights->peaks.log[0].summary.path;
+    const bool of_run = strcmp(report, "processes") == 0 || strcmp(report, "ranks") == 0 ||
+                        (f->kind == MPR_FINDING_OTHER_PROCESS && insights->family);
+    if (of_run) path = mpr_report_folder(doc, path);
+    return mpr_arena_format(&doc->arena, "memprof-report %s %s", report,
+                            mpr_shell_word(&doc->arena, path));
+}
+
+void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights, size_t max)
+{
+    enum { HANG = 20 }; /* columns before the sentence */
+    for (size_t i = 0; i < insights->findings && i < max; i++) {
+        const struct mpr_finding *f = &insights->finding[i];
+        const char *advice = sentence(&doc->arena, f, sentences[f->kind].change);
+        mpr_doc_add(doc, MPR_STRONG, "%12s",
+                    mpr_arena_format(&doc->arena, "%s%s", f->estimated ? "~" : "",
+                                     mpr_doc_size(doc, f->bytes)));
+        mpr_doc_add_plain(doc, "  %-4s  %s", mpr_report_where(&doc->arena, f->heap),
+                          mpr_report_finding_words(doc, f));
+        mpr_doc_end_wrapped(doc, HANG);
+        mpr_doc_add_plain(doc, "%*stry: %s", HANG, "", advice);
+        mpr_doc_end_wrapped(doc, HANG + 5);
+        mpr_doc_command(doc, "%*ssee: %s", HANG, "", mpr_report_finding_command(doc, insights, f));
+    }
+}
+
+void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *insights)
+{
+    const struct mpr_log_peaks *log = &insights->peaks.log[0];
+    const size_t count = shown(doc, insights);
+    mpr_report_schema(doc, "memprof.insights/1");
+    mpr_report_log(doc, &log->summary);
+    mpr_report_finding_fields(doc, insights);
+    mpr_doc_rows(doc, columns, insights->finding, insights->findings, .only = MPR_IN_CSV,
+                 .folded = { NULL, "finding", "saves_at_most_bytes" });
+    mpr_doc_csv(doc, columns);
+    mpr_doc_gap(doc);
+    if (insights->findings) mpr_doc_line(doc, "findings (at most this much less at the peak)");
+    else mpr_doc_line(doc, "no findings");
+    mpr_report_findings(doc, insights, count);
+    if (count < insights->findings) mpr_doc_line(doc, "  (%zu more)", insights->findings - count);
 }
