@@ -3,7 +3,7 @@
  * of all findings, one row for each kind.
  *
  * A sentence is a template over the finding's values:
- *   {key}             the fact or detail of that key; also {bytes}, {heap} and {time} of the finding
+ *   {key}             the fact of that key; also {bytes}, {heap} and {time} of the finding
  *   {key?one:many}    the first word if the value is 1, else the second
  *   {key..other}      "1.00 MiB to 2.00 MiB", or one of them if they print alike
  *   {key%other}       the value as a share of the other one: "37 %"
@@ -430,6 +430,9 @@ MPR_VALUE(what, mpr_finding, f, SENTENCE(what))
 MPR_VALUE(change, mpr_finding, f, SENTENCE(change))
 MPR_VALUE(report, mpr_finding, f, SENTENCE(report))
 
+MPR_VALUE(value, mpr_fact, fact,
+          fact->detail ? mpr_value_absent : mpr_value_number(MPR_COUNT, fact->value))
+
 #define OF(member) MPR_FIELD(mpr_finding, member)
 
 // clang-format off
@@ -450,7 +453,7 @@ static const struct mpr_column columns[] = {
 
 static const struct mpr_column fact_columns[] = {
     { .key = "number", .type = MPR_WORD, MPR_FIELD(mpr_fact, key) },
-    { .key = "value", .type = MPR_COUNT, MPR_FIELD(mpr_fact, value) },
+    { .key = "value", .type = MPR_COUNT, .get = value },
 };
 // clang-format on
 

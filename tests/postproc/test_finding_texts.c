@@ -28,10 +28,9 @@ static struct mpr_finding communicators(uint64_t count)
         .kind = MPR_FINDING_IDLE_COMMUNICATORS,
         .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, 1),
         .fact = { { .key = "communicators", .value = count },
-                  { .key = "communicator_bytes", .type = MPR_FACT_BYTES, .value = 100 * MIB } },
-        .facts = 2,
-        .detail = { { .key = "largest", .type = MPR_FACT_TEXT, .text = "0x{9f}" } },
-        .details = 1,
+                  { .key = "communicator_bytes", .type = MPR_FACT_BYTES, .value = 100 * MIB },
+                  { .key = "largest", .type = MPR_FACT_TEXT, .text = "0x{9f}", .detail = true } },
+        .facts = 3,
     };
 }
 
@@ -86,24 +85,47 @@ static void a_part_without_its_value_is_left_out(void **state)
         .heap = MPF_HEAP_HOST,
         .bytes = 40 * MIB,
         .fact = { { .key = "kept_bytes", .type = MPR_FACT_BYTES, .value = MIB },
-                  { .key = "instances", .value = 80 } },
-        .facts = 2,
-        .detail = { { .key = "range", .type = MPR_FACT_TEXT, .text = "step [1]" },
-                    { .key = "place_bytes",
-                      .type = MPR_FACT_BYTES,
-                      .estimated = true,
-                      .value = 30 * MIB },
-                    { .key = "sites_bytes", .type = MPR_FACT_BYTES, .value = 40 * MIB } },
-        .details = 3,
+                  { .key = "instances", .value = 80 },
+                  { .key = "range", .type = MPR_FACT_TEXT, .text = "step [1]" },
+                  { .key = "place_bytes",
+                    .type = MPR_FACT_BYTES,
+                    .estimated = true,
+                    .value = 30 * MIB },
+                  { .key = "sites_bytes", .type = MPR_FACT_BYTES, .value = 40 * MIB } },
+        .facts = 5,
     };
     (void)state;
     assert_string_equal(
         mpr_finding_text(&arena, &f).what,
         "the median instance of step [1] keeps 1.00 MiB of host/heap; half of the 80 instances keep 40.00 MiB together, ~75 % of it in one place");
-    f.details = 2;
+    f.facts = 4;
     assert_string_equal(
         mpr_finding_text(&arena, &f).what,
         "the median instance of step [1] keeps 1.00 MiB of host/heap; half of the 80 instances keep 40.00 MiB together");
+}
+
+/* A text of a finding, such as the path of a mapped file, is not one of its numbers. */
+static void numbers_leave_out_what_only_sentences_use(void **state)
+{
+    struct mpr_finding f = communicators(2);
+    struct mpr_insights insights = { .finding = &f, .findings = 1 };
+    struct mpr_document doc = { .top = 0 };
+    size_t known = 0, absent = 0;
+    (void)state;
+    mpr_report_finding_fields(&doc, &insights);
+    for (const struct mpr_item *item = doc.first; item; item = item->next) {
+        const struct mpr_table *t = item->kind == MPR_TABLE ? item->table : NULL;
+        if (!t || !t->key || strcmp(t->key, "numbers") != 0) continue;
+        for (size_t i = 0; i < t->rows; i++) {
+            const struct mpr_value v =
+                mpr_table_cell(t, &t->column[1], mpr_table_row(t, i, MPR_IN_JSON));
+            known += v.state == MPR_KNOWN;
+            absent += v.state == MPR_ABSENT;
+        }
+    }
+    assert_int_equal(known, 2);
+    assert_int_equal(absent, 1);
+    mpr_doc_free(&doc);
 }
 
 /* A variant number beyond the last alternative of a sentence selects the last one. */
@@ -152,6 +174,7 @@ int main(void)
         cmocka_unit_test_teardown(one_and_several_use_singular_and_plural, end),
         cmocka_unit_test_teardown(a_range_of_equal_values_is_one_value, end),
         cmocka_unit_test_teardown(a_part_without_its_value_is_left_out, end),
+        cmocka_unit_test_teardown(numbers_leave_out_what_only_sentences_use, end),
         cmocka_unit_test_teardown(variants_select_sentences, end),
         cmocka_unit_test_teardown(templates_are_well_formed, end),
     };

@@ -63,8 +63,8 @@ void mpr_finding_count(struct mpr_finding *f, const char *key, uint64_t value)
 
 void mpr_finding_detail(struct mpr_finding *f, struct mpr_fact detail)
 {
-    assert(f->details < MPR_DETAILS_MAX);
-    f->detail[f->details++] = detail;
+    detail.detail = true;
+    mpr_finding_fact(f, detail);
 }
 
 void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char *text)
@@ -80,19 +80,12 @@ const struct mpr_finding *mpr_finding_of(const struct mpr_insights *in, enum mpr
     return NULL;
 }
 
-static const struct mpr_fact *with_key(const struct mpr_fact *fact, size_t facts, const char *key,
-                                       size_t length)
-{
-    for (size_t i = 0; i < facts; i++)
-        if (strncmp(fact[i].key, key, length) == 0 && !fact[i].key[length]) return &fact[i];
-    return NULL;
-}
-
 const struct mpr_fact *mpr_finding_value(const struct mpr_finding *f, const char *key,
                                          size_t length)
 {
-    const struct mpr_fact *fact = with_key(f->fact, f->facts, key, length);
-    return fact ? fact : with_key(f->detail, f->details, key, length);
+    for (const struct mpr_fact *fact = f->fact; fact < f->fact + f->facts; fact++)
+        if (strncmp(fact->key, key, length) == 0 && !fact->key[length]) return fact;
+    return NULL;
 }
 
 /* ---- competition */

@@ -36,9 +36,10 @@ struct mpr_fact {
     bool estimated; /* from samples */
     uint64_t value;
     const char *text; /* of TEXT */
+    bool detail;      /* only the sentences use it, as all TEXT */
 };
 
-enum { MPR_FACTS_MAX = 8, MPR_DETAILS_MAX = 3 };
+enum { MPR_FACTS_MAX = 11 };
 
 /* X(NAME, "key"), in the order of the keys, which are a contract that memprof-report(1) lists. */
 #define MPR_FINDINGS(X)                                                                            \
@@ -159,8 +160,6 @@ struct mpr_finding {
     uint64_t time;        /* ns: when it was seen */
     struct mpr_fact fact[MPR_FACTS_MAX];
     size_t facts;
-    struct mpr_fact detail[MPR_DETAILS_MAX]; /* values that only its sentences use */
-    size_t details;
 };
 
 /* The sentences of a finding.  The report layer makes them (report_findings.c). */
@@ -232,7 +231,7 @@ void mpr_insights_end(struct mpr_insights_reading *reading);
 /* Returns the first finding of that kind for the heap, or NULL. */
 const struct mpr_finding *mpr_finding_of(const struct mpr_insights *insights,
                                          enum mpr_finding_kind kind, uint8_t heap);
-/* Returns the fact or detail with the key of that length, or NULL if the finding has none. */
+/* Returns the fact with the key of that length, or NULL if the finding has none. */
 const struct mpr_fact *mpr_finding_value(const struct mpr_finding *finding, const char *key,
                                          size_t length);
 void mpr_insights_free(struct mpr_insights *insights);

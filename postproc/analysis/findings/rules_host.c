@@ -151,34 +151,31 @@ static struct mpr_finding *add_resident(struct mpr_insights *out, enum mpr_findi
     return f;
 }
 
-static void add_kind(struct mpr_insights *out, const struct mpr_resident *r,
-                     enum mpr_finding_kind kind, int value)
-{
-    const struct mpr_resident_file *file = &r->file[value];
-    struct mpr_finding *f =
-        add_resident(out, kind, r->time, "resident_bytes", r->value[value], r->sum);
-    if (!f) return;
-    if (value == MPF_RESIDENT_STACKS)
-        mpr_finding_count(f, "stacks", r->value[MPF_RESIDENT_STACK_COUNT]);
-    if (!file->bytes) return;
-    mpr_finding_bytes(f, "largest_bytes", file->bytes);
-    mpr_finding_fact(f, (struct mpr_fact){ .key = "largest",
-                                           .type = MPR_FACT_TEXT,
-                                           .text = mpr_arena_text(&out->arena, file->path) });
-}
-
 void mpr_insights_resident(struct mpr_insights *out, const struct mpr_evidence *e)
 {
+    static const struct {
+        enum mpr_finding_kind kind;
+        int value;
+    } kinds[] = { { MPR_FINDING_FILE_MAPPINGS, MPF_RESIDENT_FILES },
+                  { MPR_FINDING_STATIC_DATA, MPF_RESIDENT_DATA },
+                  { MPR_FINDING_THREAD_STACKS, MPF_RESIDENT_STACKS } };
     const struct mpr_resident *r = &e->log->resident;
     const struct mpr_reading *largest = &e->log->largest[MPR_READ_RSS];
     const uint64_t tables = largest->value[MPF_RSS_PAGE_TABLES];
     if (largest->valid && tables != MPF_UNKNOWN && e->log->rss_high != MPF_UNKNOWN)
         add_resident(out, MPR_FINDING_PAGE_TABLES, r->valid ? r->time : e->log->summary.duration_ns,
                      "page_table_bytes", tables, e->log->rss_high);
-    if (!r->valid) return;
-    add_kind(out, r, MPR_FINDING_FILE_MAPPINGS, MPF_RESIDENT_FILES);
-    add_kind(out, r, MPR_FINDING_STATIC_DATA, MPF_RESIDENT_DATA);
-    add_kind(out, r, MPR_FINDING_THREAD_STACKS, MPF_RESIDENT_STACKS);
+    for (size_t i = 0; r->valid && i < sizeof kinds / sizeof *kinds; i++) {
+        const int value = kinds[i].value;
+        const struct mpr_resident_file *file = &r->file[value];
+        struct mpr_finding *f =
+            add_resident(out, kinds[i].kind, r->time, "resident_bytes", r->value[value], r->sum);
+        if (f && value == MPF_RESIDENT_STACKS)
+            mpr_finding_count(f, "stacks", r->value[MPF_RESIDENT_STACK_COUNT]);
+        if (!f || !file->bytes) continue;
+        mpr_finding_bytes(f, "largest_bytes", file->bytes);
+        mpr_finding_detail_text(f, "largest", mpr_arena_text(&out->arena, file->path));
+    }
 }
 
 /* ---- what a process holds */
