@@ -65,12 +65,6 @@ static void read_job(struct job *job, const struct mpr_log_report *report,
     free(path);
 }
 
-static void free_job(struct job *job)
-{
-    mpr_ranks_free(&job->ranks);
-    mpr_digests_free(&job->digests);
-}
-
 /* A run of several processes has findings about them. */
 static int make(struct mpr_log_report *report)
 {
@@ -92,7 +86,8 @@ static int make(struct mpr_log_report *report)
         mpr_log_report_end(report, insights.peaks.log[0].summary.incomplete);
         mpr_insights_free(&insights);
     }
-    free_job(&job);
+    mpr_ranks_free(&job.ranks);
+    mpr_digests_free(&job.digests);
     mpr_processes_free(&run);
     return status;
 }

@@ -58,45 +58,56 @@ static const struct mpr_column record_columns[] = {
 static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_event *s,
                                const struct mpr_refused_request *f)
 {
-    const struct mpr_host_oom *host = &log->host;
-    const uint64_t unknown = UINT64_MAX, *cgroup = host->cgroup.value;
+    const uint64_t unknown = UINT64_MAX;
     struct record r = { .log = log->summary.path,
                         .rank = log->summary.process.rank,
-                        .kind = s ? "device" : "host",
-                        .outcome = s              ? s->hard ? "hard" : "got_over"
-                                   : f            ? "refused"
-                                   : host->killed ? "killed"
-                                                  : "at_limit",
-                        .heap = s   ? mpr_heap_name(s->heap)
-                                : f ? mpr_heap_name(f->heap)
-                                    : "host",
-                        .thread = s   ? s->thread
-                                  : f ? f->thread
-                                      : "",
-                        .library = s ? s->library : "",
                         .pid = log->summary.process.pid,
-                        .time = s   ? s->time
-                                : f ? f->time
-                                    : host->end,
-                        .bytes = s   ? s->bytes
-                                 : f ? f->bytes
-                                     : unknown,
-                        .needed = s ? s->needed : unknown,
-                        .free = s ? s->free : unknown,
-                        .total = s ? s->total : unknown,
-                        .flushed = s ? s->flushed : unknown,
-                        .attempts = s ? s->attempts : unknown,
-                        .error = f ? f->error : unknown,
-                        .count = f ? f->count : 1 };
+                        .kind = "host",
+                        .outcome = log->host.killed ? "killed" : "at_limit",
+                        .heap = "host",
+                        .thread = "",
+                        .library = "",
+                        .time = log->host.end,
+                        .bytes = unknown,
+                        .needed = unknown,
+                        .free = unknown,
+                        .total = unknown,
+                        .flushed = unknown,
+                        .attempts = unknown,
+                        .error = unknown,
+                        .count = 1 };
     if (s) {
+        r.kind = "device";
+        r.outcome = s->hard ? "hard" : "got_over";
+        r.heap = mpr_heap_name(s->heap);
+        r.thread = s->thread;
+        r.library = s->library;
+        r.path = s->path;
         r.python = s->python;
+        r.time = s->time;
+        r.bytes = s->bytes;
+        r.needed = s->needed;
+        r.free = s->free;
+        r.total = s->total;
+        r.flushed = s->flushed;
+        r.attempts = s->attempts;
         r.hard = s->hard;
         r.capturing = s->capturing;
+    } else if (f) {
+        r.outcome = "refused";
+        r.heap = mpr_heap_name(f->heap);
+        r.thread = f->thread;
+        r.path = f->path;
+        r.time = f->time;
+        r.bytes = f->bytes;
+        r.error = f->error;
+        r.count = f->count;
+    } else if (log->host.cgroup.valid) {
+        const uint64_t *cgroup = log->host.cgroup.value;
+        r.total = cgroup[MPF_CGROUP_LIMIT];
+        if (r.total != unknown && cgroup[MPF_CGROUP_USAGE] <= r.total)
+            r.free = r.total - cgroup[MPF_CGROUP_USAGE];
     }
-    if (s || f) r.path = s ? s->path : f->path;
-    if (s || f || !host->cgroup.valid || cgroup[MPF_CGROUP_LIMIT] == MPF_UNKNOWN) return r;
-    r.total = cgroup[MPF_CGROUP_LIMIT];
-    if (cgroup[MPF_CGROUP_USAGE] <= r.total) r.free = r.total - cgroup[MPF_CGROUP_USAGE];
     return r;
 }
 

@@ -150,8 +150,9 @@ static void ends(struct mpr_document *doc, const struct mpr_ooms *ooms)
     mpr_doc_end(doc);
 }
 
-static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
+void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
+    if (!ooms->compared) return;
     const struct mpr_ooms_log *first = &ooms->log[0];
     const struct mpr_process_info *p = &first->summary.process;
     const char *how = mpr_report_fate(&doc->arena, &first->summary);
@@ -163,12 +164,6 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms *ooms)
     if (*p->rank) mpr_doc_add_plain(doc, " rank %s", p->rank);
     mpr_doc_line(doc, " pid %" PRIu64 ", %s after its start: %s", p->pid,
                  mpr_doc_time(doc, mpr_saturating_sub(ooms->first_failure, p->start_ns)), how);
-}
-
-void mpr_report_oom_comparison(struct mpr_document *doc, const struct mpr_ooms *ooms)
-{
-    if (!ooms->compared) return;
-    heading(doc, ooms);
     ends(doc, ooms);
     processes(doc, ooms);
     devices(doc, ooms, MPR_FOR_PEOPLE);
@@ -249,8 +244,6 @@ static uint64_t missing(const struct mpr_oom_event *s)
     return s && s->free != MPF_UNKNOWN ? mpr_saturating_sub(s->needed, s->free) : 0;
 }
 
-/* ---- a finding */
-
 /* Returns the first finding on the device or the host that ran out, or NULL.  A possible finding is
  * a question, which explains nothing. */
 static const struct mpr_finding *finding_of(const struct cause *c)
@@ -266,25 +259,6 @@ static const struct mpr_finding *finding_of(const struct cause *c)
     return NULL;
 }
 
-static void found(struct cause *c, const struct mpr_finding *f)
-{
-    const uint64_t lacking = missing(c->story);
-    LINE(c, "why", "%s", mpr_report_finding_words(c->doc, f));
-    LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
-         f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
-         IF(lacking, ", %s was missing", size(c, lacking)));
-}
-
-/* ---- limits */
-
-static void limited(struct cause *c, const struct mpr_rlimit *l)
-{
-    LINE(c, "why", "%s was refused: %s allows %s of %s, and the nearest sample has %s%s",
-         size(c, c->log->host.newest.bytes), l->name, size(c, l->bytes), l->of, size(c, l->used),
-         IF(l->since, "; %s was allocated since", size(c, l->since)));
-    LINE(c, "do", "raise the limit (ulimit %s, setrlimit), or use less memory", l->option);
-}
-
 /* Returns the bytes on tmpfs that memprof wrote, if they are a large part of the cgroup's limit. */
 static uint64_t own_files(const struct cause *c)
 {
@@ -294,13 +268,6 @@ static uint64_t own_files(const struct cause *c)
     const uint64_t bytes = host->cgroup.value[MPF_CGROUP_MEMPROF],
                    limit = host->cgroup.value[MPF_CGROUP_LIMIT];
     return bytes != MPF_UNKNOWN && limit != MPF_UNKNOWN && bytes >= limit / SHARE ? bytes : 0;
-}
-
-static void filled_by_own_files(struct cause *c)
-{
-    LINE(c, "why", "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
-         size(c, own_files(c)), size(c, c->log->host.cgroup.value[MPF_CGROUP_LIMIT]));
-    LINE(c, "do", "record to a disk: memprof run --output=DIR --journal-dir=DIR");
 }
 
 /* ---- memory of the cgroup that is in no process of the run */
@@ -397,25 +364,20 @@ static void untouched(struct cause *c, uint64_t bytes)
 
 /* ---- the largest owner */
 
-/* Returns true if more than those bytes were refused at once: then their owner is not the reason.
- */
-static bool asked_for_more(const struct cause *c, uint64_t bytes)
-{
-    const struct mpr_host_oom *host = &c->log->host;
-    if (c->story) return c->story->bytes > bytes;
-    for (size_t i = 0; !host->killed && i < host->refusals; i++)
-        if (host->refusal[i].bytes > bytes) return true;
-    return false;
-}
-
 static void held(struct cause *c)
 {
     struct mpr_document *doc = c->doc;
     const struct mpr_heap_peak *h = heap_of(c);
+    const struct mpr_host_oom *host = &c->log->host;
+    const bool killed = !c->story && host->killed;
     size_t lines, live;
-    if (!h || !h->rows || !h->peak_bytes || asked_for_more(c, h->peak_bytes)) return;
+    if (!h || !h->rows || !h->peak_bytes) return;
+    /* If more than those bytes were refused at once, their owner is not the reason. */
+    if (c->story && c->story->bytes > h->peak_bytes) return;
+    for (size_t i = 0; !c->story && !killed && i < host->refusals; i++)
+        if (host->refusal[i].bytes > h->peak_bytes) return;
     /* The peak was over before the process was killed. */
-    if (!c->story && c->log->host.killed && h->end_bytes < h->peak_bytes / 4 * 3) return;
+    if (killed && h->end_bytes < h->peak_bytes / 4 * 3) return;
     const struct mpr_line *l =
         mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
                          c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
@@ -456,6 +418,8 @@ static void why(struct cause *c)
     const struct mpr_finding *f = finding_of(c);
     const struct mpr_oom_event *s = c->story;
     const struct mpr_host_oom *host = &c->log->host;
+    const struct mpr_rlimit *limit = &host->newest.limit;
+    const uint64_t lacking = missing(s);
     const struct mpr_fit *fit = NULL; /* the first change with which the request would have fit */
     for (size_t i = 0; s && !fit && i < s->fits; i++)
         if (s->fit[i].fits) fit = &s->fit[i];
@@ -469,11 +433,23 @@ static void why(struct cause *c)
         elsewhere(c);
         return;
     }
-    if (own_files(c)) filled_by_own_files(c);
-    else if (!s && host->refused && host->newest.limit.name) limited(c, &host->newest.limit);
-    else if (f && is_untouched(c, f->bytes)) untouched(c, f->bytes);
-    else if (f && (!fit || f->bytes >= missing(s))) found(c, f);
-    else if (fit) {
+    if (own_files(c)) {
+        LINE(c, "why", "memprof's own log and journal on tmpfs held %s of the cgroup's limit of %s",
+             size(c, own_files(c)), size(c, host->cgroup.value[MPF_CGROUP_LIMIT]));
+        LINE(c, "do", "record to a disk: memprof run --output=DIR --journal-dir=DIR");
+    } else if (!s && host->refused && limit->name) {
+        LINE(c, "why", "%s was refused: %s allows %s of %s, and the nearest sample has %s%s",
+             size(c, host->newest.bytes), limit->name, size(c, limit->bytes), limit->of,
+             size(c, limit->used),
+             IF(limit->since, "; %s was allocated since", size(c, limit->since)));
+        LINE(c, "do", "raise the limit (ulimit %s, setrlimit), or use less memory", limit->option);
+    } else if (f && is_untouched(c, f->bytes)) untouched(c, f->bytes);
+    else if (f && (!fit || f->bytes >= lacking)) {
+        LINE(c, "why", "%s", mpr_report_finding_words(c->doc, f));
+        LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
+             f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
+             IF(lacking, ", %s was missing", size(c, lacking)));
+    } else if (fit) {
         const struct mpr_fit_text *text = &mpr_report_fit_text[fit->kind];
         LINE(c, "fits", "%s (%s): %s", text->what, size(c, fit->bytes), text->how);
     } else held(c);

@@ -259,24 +259,22 @@ static const struct mpr_column verdict_fields[] = {
 
 /* ---- lines */
 
-static const char *owner_words(const struct mpr_change *c)
-{
-    const int64_t whole = mpr_sides_change(c->bytes), place = mpr_sides_change(c->place);
-    const bool is_most = whole > 0 ? place >= whole / 2 : place <= whole / 2;
-    if (c->kind == MPR_CHANGE_RETENTION) return "the largest owner of live blocks is";
-    if (c->kind == MPR_CHANGE_ELEMENT_SIZE) return "the largest difference is in";
-    if (c->kind == MPR_CHANGE_GRAPH_POOLS) return "the largest difference of live blocks is in";
-    return is_most ? "most of it in" : "the largest part in";
-}
-
 /* Returns the sentence of a change with its owner and the owner's bytes on both sides. */
 const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *c)
 {
-    const char *text = what(doc, c);
+    const int64_t whole = mpr_sides_change(c->bytes), place = mpr_sides_change(c->place);
+    const bool is_most = whole > 0 ? place >= whole / 2 : place <= whole / 2;
+    const char *text = what(doc, c),
+               *owner = c->kind == MPR_CHANGE_RETENTION      ? "the largest owner of live blocks is"
+                        : c->kind == MPR_CHANGE_ELEMENT_SIZE ? "the largest difference is in"
+                        : c->kind == MPR_CHANGE_GRAPH_POOLS
+                            ? "the largest difference of live blocks is in"
+                        : is_most ? "most of it in"
+                                  : "the largest part in";
     if (!c->path.depth) return text;
     const char *path =
         c->shortened ? mpr_doc_path(doc, c->path) : mpr_report_path_words(doc, c->path);
-    text = mpr_arena_format(&doc->arena, "%s, %s %s%s%s", text, owner_words(c), path,
+    text = mpr_arena_format(&doc->arena, "%s, %s %s%s%s", text, owner, path,
                             *c->caller ? " <- " : "", c->caller);
     if (!c->place.base && !c->place.now) return text;
     return mpr_arena_format(&doc->arena, "%s: %s", text,

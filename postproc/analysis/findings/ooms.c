@@ -29,30 +29,34 @@ void mpr_ooms_free(struct mpr_ooms *ooms)
 
 /* ---- changes with which the request would have fit */
 
-/* @all: true if the driver would have had all of the bytes; false if they are an upper bound, which
- * proves only that the request would not have fit. */
-static void add_fit(struct mpr_oom_event *s, enum mpr_fit_kind kind, uint64_t bytes, bool all)
-{
-    const uint64_t available = s->free + bytes;
-    const bool enough = available >= s->needed;
-    if (bytes)
-        s->fit[s->fits++] = (struct mpr_fit){ .kind = kind,
-                                              .bytes = bytes,
-                                              .missing = mpr_saturating_sub(s->needed, available),
-                                              .fits = enough && all,
-                                              .computed = !enough || all };
-}
-
 static void fill_fits(struct mpr_oom_event *s)
 {
     const struct mpr_device_state *d = &s->state;
     const int64_t local = mpr_device_bytes(d, MPR_USE_LOCAL_MEMORY);
+    const struct {
+        enum mpr_fit_kind kind;
+        uint64_t bytes;
+        bool all; /* the driver would have had all of the bytes; false: they are an upper bound,
+                     which proves only that the request would not have fit */
+    } change[] = {
+        { MPR_FIT_SPLIT_FREE, d->split_free, false },
+        { MPR_FIT_GRAPH_POOLS, d->pool_free, false },
+        { MPR_FIT_CACHE, d->releasable, true },
+        { MPR_FIT_COMMUNICATOR, d->comms ? d->comm[0].bytes : 0, true },
+        { MPR_FIT_LOCAL_MEMORY, local > 0 ? (uint64_t)local : 0, true },
+    };
     if (s->free == MPF_UNKNOWN || !d->valid) return;
-    add_fit(s, MPR_FIT_SPLIT_FREE, d->split_free, false);
-    add_fit(s, MPR_FIT_GRAPH_POOLS, d->pool_free, false);
-    add_fit(s, MPR_FIT_CACHE, d->releasable, true);
-    if (d->comms) add_fit(s, MPR_FIT_COMMUNICATOR, d->comm[0].bytes, true);
-    if (local > 0) add_fit(s, MPR_FIT_LOCAL_MEMORY, (uint64_t)local, true);
+    for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
+        const uint64_t available = s->free + change[i].bytes;
+        const bool enough = available >= s->needed, all = change[i].all;
+        if (change[i].bytes)
+            s->fit[s->fits++] =
+                (struct mpr_fit){ .kind = change[i].kind,
+                                  .bytes = change[i].bytes,
+                                  .missing = mpr_saturating_sub(s->needed, available),
+                                  .fits = enough && all,
+                                  .computed = !enough || all };
+    }
 }
 
 /* ---- live blocks at the event */
@@ -171,14 +175,14 @@ struct good_spans {
     uint32_t newests, nodes, threads, spans, span_cap;
 };
 
+/* Takes the instance that ends, if it had no failure. */
 static void end_instance(struct good_spans *g, const struct mpr_replay *r, uint32_t node)
 {
     while (node && r->ranges.node[node].domain) node = r->ranges.node[node].parent;
-    if (!node || node >= g->nodes) return;
+    if (!node || node >= g->nodes || !g->node[node].count) return;
     const struct node *n = &g->node[node];
     for (uint32_t i = r->gpu.ooms; i-- > 0 && r->gpu.oom[i].time >= n->begun;)
         if (r->gpu.oom[i].hard) return;
-    if (!n->count) return;
     const uint32_t repeat = mpr_repeats_of(g->repeats, r, node);
     MPR_REACH(g->newest, repeat, g->newests);
     g->newest[repeat] = (struct good_span){ n->begun, r->now, node, n->count };
@@ -239,18 +243,6 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
         MPR_GROW(g->span, g->spans, g->span_cap);
         g->span[g->spans] = span_before(g, r, &r->gpu.oom[g->spans]);
         g->spans++;
-    }
-}
-
-static void choose_windows(struct reading *reading, const struct mpr_gpu *g)
-{
-    for (uint32_t i = 0; i < reading->good.spans && reading->windows < WINDOWS; i++) {
-        const struct good_span *s = &reading->good.span[i];
-        if (!g->oom[i].hard || !s->to || !g->oom[i].snapshot.valid) continue;
-        reading->oom[reading->windows] = i;
-        reading->window[reading->windows++] = (struct mpr_peak_window){
-            .device = mpf_heap_device(g->oom[i].heap), .from = s->from, .to = s->to
-        };
     }
 }
 
@@ -318,7 +310,15 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct read
     *log = (struct mpr_ooms_log){ 0 };
     if (replay(&reader, ooms, ooms->by, MPR_INSTANT_PEAK, path, reading, false, progress, error))
         return -1;
-    choose_windows(reading, &reader.replay.gpu);
+    for (uint32_t i = 0; i < reading->good.spans && reading->windows < WINDOWS; i++) {
+        const struct mpr_oom *oom = &reader.replay.gpu.oom[i];
+        const struct good_span *span = &reading->good.span[i];
+        if (!oom->hard || !span->to || !oom->snapshot.valid) continue;
+        reading->oom[reading->windows] = i;
+        reading->window[reading->windows++] = (struct mpr_peak_window){
+            .device = mpf_heap_device(oom->heap), .from = span->from, .to = span->to
+        };
+    }
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
     mpr_refusals_end(&reading->refusals);
     const bool host = mpr_host_look(&log->host, &log->summary, &reader.replay, &reading->refusals);

@@ -325,17 +325,6 @@ static void add_use(struct mpr_insights *out, const struct mpr_site_use *u,
     if (place) mpr_finding_estimate(f, "place_bytes", place->bytes, place->estimated);
 }
 
-/* One use of a site needed many times the bytes of any other: a large request.  Instances of a
- * range show the same. */
-static void large_use(struct mpr_insights *out, const struct mpr_evidence *e,
-                      const struct mpr_site_use *u)
-{
-    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, u->heap);
-    if (whole && u->path.depth && !mpr_heap_is_device(u->heap) && u->bytes >= MPR_WORTH_BYTES &&
-        u->bytes >= whole->peak_bytes / 2 && !mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
-        add_use(out, u, whole, NULL);
-}
-
 /* The host's heap rose once to many times the bytes of any other time.  If small blocks have no
  * call stacks, no place shows this: the usual blocks of the place of the large use have no name.
  * The place has at least a quarter of the bytes: a smaller one would be a detail of the use. */
@@ -464,7 +453,16 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e)
 void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e)
 {
     const bool thinned = e->log->summary.fold.until_ns; /* blocks are missing */
-    for (size_t i = 0; !thinned && i < e->site_uses; i++) large_use(out, e, &e->site_use[i]);
+    /* One use of a site needed many times the bytes of any other: a large request.  Instances of a
+     * range show the same. */
+    for (size_t i = 0; !thinned && i < e->site_uses; i++) {
+        const struct mpr_site_use *u = &e->site_use[i];
+        const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, u->heap);
+        if (whole && u->path.depth && !mpr_heap_is_device(u->heap) && u->bytes >= MPR_WORTH_BYTES &&
+            u->bytes >= whole->peak_bytes / 2 &&
+            !mpr_finding_of(out, MPR_FINDING_INSTANCE, u->heap))
+            add_use(out, u, whole, NULL);
+    }
     for (size_t i = 0; !thinned && i < e->site_uses; i++)
         large_use_of_heap(out, e, &e->site_use[i]);
     for (size_t i = 0; !thinned && i < e->site_temporaries; i++)

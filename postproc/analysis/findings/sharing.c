@@ -89,27 +89,15 @@ static void read_log(struct look *l, const struct mpr_progress *progress)
 
 /* ---- accounts */
 
-/* Processes that start together are each taken for the growth of all.  So if more than the used
+/* Inserts the part of recorded processes before that of other processes, or else before the unknown
+ * bytes, and takes their bytes from both.
+ *
+ * Processes that start together are each taken for the growth of all.  So if more than the used
  * bytes has a name, the contexts and modules of this process are too large: they are measured
  * around its calls, whereas those of the others were sampled. */
-static void cut_hidden(struct mpr_device_state *s, struct mpr_device_part *unknown)
-{
-    const int64_t slack = INT64_C(16) << 20;
-    for (size_t i = 0; i < s->parts && unknown->bytes < -slack; i++) {
-        struct mpr_device_part *p = &s->part[i];
-        const int64_t excess = mpr_signed_sub(0, unknown->bytes);
-        if (p->use < MPR_USE_GRAPHS || p->use > MPR_USE_POOL_OVERHEAD || p->bytes <= 0) continue;
-        const int64_t cut = p->bytes < excess ? p->bytes : excess;
-        p->bytes -= cut;
-        unknown->bytes += cut;
-        p->note = "at most, because other processes grew meanwhile";
-    }
-}
-
-/* Inserts the part of recorded processes before that of other processes, or else before the unknown
- * bytes, and takes their bytes from both. */
 static void move_bytes(struct mpr_device_state *s)
 {
+    const int64_t slack = INT64_C(16) << 20;
     struct mpr_device_part *others = NULL, *unknown = NULL;
     int64_t bytes = 0;
     for (size_t i = 0; i < s->shares; i++)
@@ -123,7 +111,15 @@ static void move_bytes(struct mpr_device_state *s)
                   from_others = bytes < known ? bytes : known;
     if (others) others->bytes -= from_others;
     unknown->bytes = mpr_signed_sub(unknown->bytes, bytes - from_others);
-    cut_hidden(s, unknown);
+    for (size_t i = 0; i < s->parts && unknown->bytes < -slack; i++) {
+        struct mpr_device_part *p = &s->part[i];
+        const int64_t excess = mpr_signed_sub(0, unknown->bytes),
+                      cut = p->bytes < excess ? p->bytes : excess;
+        if (p->use < MPR_USE_GRAPHS || p->use > MPR_USE_POOL_OVERHEAD || cut <= 0) continue;
+        p->bytes -= cut;
+        unknown->bytes += cut;
+        p->note = "at most, because other processes grew meanwhile";
+    }
     struct mpr_device_part *at = others ? others : unknown;
     memmove(at + 1, at, (size_t)(s->part + s->parts - at) * sizeof *at);
     s->parts++;

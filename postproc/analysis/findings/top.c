@@ -155,25 +155,6 @@ static struct mpr_path path_of_cell(struct mpr_live *l, uint32_t cell)
 
 MPR_COMPARE(by_bytes, struct mpr_row, mpr_row_by(a, b, MPR_ORDER_BYTES) ?: mpr_row_by_path(a, b))
 
-static void fill_growth(struct mpr_live *l, uint8_t heap, const struct mpr_cell_totals *held,
-                        const struct past *base)
-{
-    const struct mpr_accounts *accounts = &l->reader.replay.accounts;
-    struct mpr_growth *growth = &l->look.growth;
-    if (!base || base->time == l->look.now_ns) return;
-    *growth = (struct mpr_growth){ .valid = true,
-                                   .time = base->time,
-                                   .before = base->heap[heap],
-                                   .after = accounts->heap[heap].bytes };
-    growth->row = mpr_arena_alloc(&l->arena, accounts->cells * sizeof *growth->row);
-    for (uint32_t i = 0; i < accounts->cells; i++) {
-        const uint64_t before = i < base->cells ? base->cell[i] : 0;
-        if (accounts->cell[i].heap == heap && before != held[i].now)
-            mpr_growth_add(growth, path_of_cell(l, i), before, held[i].now, held[i].estimated);
-    }
-    mpr_growth_end(growth);
-}
-
 /* Returns the requested heap, or the largest one: PyTorch's blocks rather than their segments. */
 static uint8_t heap_shown(const struct mpr_live *l)
 {
@@ -211,7 +192,19 @@ static void fill_owners(struct mpr_live *l, const struct past *base)
                                            mpr_counted_totals_is(&r->totals, accounts, cell) };
     }
     qsort(look->row, look->rows, sizeof *look->row, by_bytes);
-    fill_growth(l, shown, held, base);
+    if (base && base->time != look->now_ns) {
+        struct mpr_growth *growth = &look->growth;
+        *growth = (struct mpr_growth){
+            .valid = true, .time = base->time, .before = base->heap[shown], .after = look->whole
+        };
+        growth->row = mpr_arena_alloc(&l->arena, accounts->cells * sizeof *growth->row);
+        for (uint32_t i = 0; i < accounts->cells; i++) {
+            const uint64_t before = i < base->cells ? base->cell[i] : 0;
+            if (accounts->cell[i].heap == shown && before != held[i].now)
+                mpr_growth_add(growth, path_of_cell(l, i), before, held[i].now, held[i].estimated);
+        }
+        mpr_growth_end(growth);
+    }
     free(held);
 }
 
@@ -420,14 +413,9 @@ static void look_at_log(struct mpr_top *top, struct mpr_top_log *log,
     } else top->process[top->processes++] = look_at(log->live);
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mpr_live_look *a = *(const struct mpr_live_look *const *)left,
-                               *b = *(const struct mpr_live_look *const *)right;
-    const uint64_t x = a->host_bytes + a->gpu_bytes, y = b->host_bytes + b->gpu_bytes;
-    if (x != y) return x > y ? -1 : 1;
-    return strcmp(a->summary.path, b->summary.path);
-}
+MPR_COMPARE(by_size, const struct mpr_live_look *,
+            mpr_compare((*b)->host_bytes + (*b)->gpu_bytes, (*a)->host_bytes + (*a)->gpu_bytes)
+                ?: strcmp((*a)->summary.path, (*b)->summary.path))
 
 /* Chooses the process that is shown in full: the same one as before, wherever it is by now. */
 static void choose_shown(struct mpr_top *top)
