@@ -266,12 +266,11 @@ int mpr_cmd_top(int argc, char **argv)
                       .interval_ms = INTERVAL_MS,
                       .live = { .by = MPR_GROUP_AUTO } };
     const struct mpr_output *output = &a.common.output;
-    struct mpr_top top;
     int status = MPR_EXIT_FAILURE;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
+    struct mpr_top top = { .options = a.live };
     const bool on_screen =
         !a.count && !output->path && output->renderer == &mpr_render_text && isatty(STDOUT_FILENO);
-    mpr_top_init(&top, &a.live);
     setpriority(PRIO_PROCESS, 0, NICENESS);
     if (find_logs(&a, &top, true)) status = on_screen ? show(&a, &top) : list(&a, &top);
     a.common.logs.failed |= errors.any;

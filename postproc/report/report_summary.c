@@ -178,6 +178,11 @@ struct owned {
     const struct mpr_device_state *asleep; /* has more blocks of PyTorch, without memory; or NULL */
 };
 
+static struct owned owned_at(const struct mpr_heap_peak *h, const char *at)
+{
+    return (struct owned){ h->heap, at, h->row, h->rows, h->peak_bytes, NULL };
+}
+
 /* The blocks on a device that are not asleep. */
 static struct owned awake(unsigned device, const char *at, const struct mpr_device_state *s)
 {
@@ -214,7 +219,7 @@ static struct owned owners_of(const struct mpr_insights *in)
         if (d->peak.valid && d->peak.asleeps && h->heap == mpf_heap_gpu(MPF_HEAP_TORCH, d->index))
             return awake(d->index, "at the peak", &d->peak);
     }
-    return (struct owned){ h->heap, "at the peak", h->row, h->rows, h->peak_bytes, NULL };
+    return owned_at(h, "at the peak");
 }
 
 /* @title: the heap for people, @stack: the heap in flame graphs, or NULL for none. */
@@ -242,8 +247,7 @@ static void owners_at_rss(struct mpr_document *doc, const struct mpr_insights *i
         mpr_frame_compare_paths(peak->row->path, then->row->path) == 0)
         return;
     const char *name = mpr_heap_name(then->heap);
-    const struct owned o = { then->heap, "at the RSS peak", then->row,
-                             then->rows, then->peak_bytes,  NULL };
+    const struct owned o = owned_at(then, "at the RSS peak");
     mpr_doc_fact(doc, "rss_owners_of", mpr_value_text(name));
     owner_table(doc, in, "rss_owners", name, NULL, &o, MORE_OWNERS);
 }
@@ -257,9 +261,7 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
         const struct mpr_heap_peak *h = &log->heap[i];
         if (!h->inside || h->inside != of || !h->rows) continue;
         const char *name = mpr_heap_name(h->heap);
-        const struct owned inside = {
-            h->heap, "at its peak", h->row, h->rows, h->peak_bytes, NULL
-        };
+        const struct owned inside = owned_at(h, "at its peak");
         mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(name));
         owner_table(doc, in, "owners_inside",
                     mpr_arena_format(&doc->arena, "%s, in these arenas,", name), name, &inside,

@@ -68,86 +68,70 @@ static const char *what(struct mpr_document *doc, const struct mpr_change *c)
     }
 }
 
-static bool has_same_blocks(const struct mpr_change *c)
-{
-    const uint64_t more = mpr_sides_larger(c->blocks), fewer = mpr_sides_smaller(c->blocks);
-    return fewer && more - fewer <= more / 50;
-}
+/* The advice for a change of each kind, and the report that shows more. */
+static const struct {
+    const char *advice, *report;
+} kinds[] = {
+    [MPR_CHANGE_BLOCKS] = { "the sizes and the number of blocks of this call site: the bound of a "
+                            "cache, a pool, copies",
+                            "peaks" },
+    [MPR_CHANGE_CACHE] = { "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()", "segments" },
+    [MPR_CHANGE_DEVICE] = { "versions and settings of the libraries that use the device", "peaks" },
+    [MPR_CHANGE_ELEMENT_SIZE] = { "element types (dtype): parameters, and what is computed with "
+                                  "them, have another size",
+                                  "breakdown" },
+    [MPR_CHANGE_GRAPH_POOLS] = { "which graphs are captured, and whether they share a memory pool: "
+                                 "torch.cuda.graph(g, pool=first.pool())",
+                                 "graphs" },
+    [MPR_CHANGE_GROWTH] = { "the owners of these blocks: a list, a cache without a bound, a "
+                            "missing free or .detach(). They keep more with each call",
+                            "leaks" },
+    [MPR_CHANGE_RETENTION] = { "malloc's settings (MALLOC_ARENA_MAX, mallopt), malloc_trim(0) and "
+                               "the number of threads, because malloc may keep freed blocks; or "
+                               "memory that memprof does not record",
+                               "timeline --heap host/heap" },
+    [MPR_CHANGE_ROLE] = { "the call site in both programs", "breakdown" },
+};
 
-static const char *advice_for_role(const struct mpr_change *c)
-{
-    switch (c->role) {
-    case MPR_ROLE_PARAMETERS: return "the models, their element types, and copies of them";
-    case MPR_ROLE_GRADIENTS:
-        return "the trained parameters (requires_grad), and zero_grad(set_to_none=True)";
-    case MPR_ROLE_OPTIMIZER:
-        return "the optimizers, the element type of their state, and how many parameters they train";
-    case MPR_ROLE_ACTIVATIONS:
-        return has_same_blocks(c) ? "the batch, the sequence length and the element type: the "
-                                    "number of blocks is the same, their sizes differ"
-                                  : "activation checkpointing, offloading, torch.no_grad() and the "
-                                    "number of layers: the number of blocks differs";
-    case MPR_ROLE_OUTPUTS:
-        return "the owners of outputs: a list, a cache, a loss without .detach()";
-    case MPR_ROLE_GATHERED: return "which modules are sharded, and reshard_after_forward";
-    case MPR_ROLE_CACHE: return "the bound of the cache, the batch and the sequence length";
-    case MPR_ROLE_INPUTS: return "the batch, and data that is loaded to the device in advance";
-    case MPR_ROLE_GRAPHS: return "which graphs are captured, and whether they share a memory pool";
-    case MPR_ROLE_WORKSPACES:
-        return "versions of the libraries, streams, and CUBLAS_WORKSPACE_CONFIG";
-    case MPR_ROLE_TEMPORARIES:
-        return c->in_optimizer ? "foreach and fused of the optimizers"
-               : has_same_blocks(c)
-                   ? "element types (.float()), the batch and the sequence length: "
-                     "the number of blocks is the same, their sizes differ"
-                   : "element types (.float()), pieces of the batch, and "
-                     "operations in place or fused: the number of blocks differs";
-    default: return "the call site in both programs";
-    }
-}
+/* The same for roles whose blocks have a more precise advice. */
+static const char *const roles[MPR_ROLES] = {
+    [MPR_ROLE_PARAMETERS] = "the models, their element types, and copies of them",
+    [MPR_ROLE_GRADIENTS] =
+        "the trained parameters (requires_grad), and zero_grad(set_to_none=True)",
+    [MPR_ROLE_OPTIMIZER] = "the optimizers, the element type of their state, and how many "
+                           "parameters they train",
+    [MPR_ROLE_ACTIVATIONS] = "activation checkpointing, offloading, torch.no_grad() and the number "
+                             "of layers: the number of blocks differs",
+    [MPR_ROLE_OUTPUTS] = "the owners of outputs: a list, a cache, a loss without .detach()",
+    [MPR_ROLE_GATHERED] = "which modules are sharded, and reshard_after_forward",
+    [MPR_ROLE_CACHE] = "the bound of the cache, the batch and the sequence length",
+    [MPR_ROLE_INPUTS] = "the batch, and data that is loaded to the device in advance",
+    [MPR_ROLE_GRAPHS] = "which graphs are captured, and whether they share a memory pool",
+    [MPR_ROLE_WORKSPACES] = "versions of the libraries, streams, and CUBLAS_WORKSPACE_CONFIG",
+    [MPR_ROLE_TEMPORARIES] = "element types (.float()), pieces of the batch, and operations in "
+                             "place or fused: the number of blocks differs",
+};
 
 const char *mpr_report_change_advice(const struct mpr_change *c)
 {
-    switch (c->kind) {
-    case MPR_CHANGE_BLOCKS:
-        return c->heap == MPF_HEAP_PINNED
-                   ? "offloading, pin_memory and prefetching: memory of the host is pinned"
-                   : "the sizes and the number of blocks of this call site: the bound of a cache, a "
-                     "pool, copies";
-    case MPR_CHANGE_CACHE: return "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()";
-    case MPR_CHANGE_DEVICE:
-        return c->use == MPR_USE_OTHER_PROCESSES ? "the other processes that use this GPU"
-               : c->use == MPR_USE_NCCL
-                   ? "process groups and NCCL's settings"
-                   : "versions and settings of the libraries that use the device";
-    case MPR_CHANGE_ELEMENT_SIZE:
-        return "element types (dtype): parameters, and what is computed with them, have another "
-               "size";
-    case MPR_CHANGE_GRAPH_POOLS:
-        return "which graphs are captured, and whether they share a memory pool: "
-               "torch.cuda.graph(g, pool=first.pool())";
-    case MPR_CHANGE_GROWTH:
-        return "the owners of these blocks: a list, a cache without a bound, a missing free or "
-               ".detach(). They keep more with each call";
-    case MPR_CHANGE_RETENTION:
-        return "malloc's settings (MALLOC_ARENA_MAX, mallopt), malloc_trim(0) and the number of "
-               "threads, because malloc may keep freed blocks; or memory that memprof does not "
-               "record";
-    default: return advice_for_role(c);
-    }
-}
-
-static const char *report(const struct mpr_change *c)
-{
-    switch (c->kind) {
-    case MPR_CHANGE_BLOCKS: return "peaks";
-    case MPR_CHANGE_CACHE: return "segments";
-    case MPR_CHANGE_DEVICE: return "peaks";
-    case MPR_CHANGE_GRAPH_POOLS: return "graphs";
-    case MPR_CHANGE_GROWTH: return "leaks";
-    case MPR_CHANGE_RETENTION: return "timeline --heap host/heap";
-    default: return "breakdown";
-    }
+    const uint64_t more = mpr_sides_larger(c->blocks), fewer = mpr_sides_smaller(c->blocks);
+    const bool same_blocks = fewer && more - fewer <= more / 50;
+    if (c->kind == MPR_CHANGE_BLOCKS && c->heap == MPF_HEAP_PINNED)
+        return "offloading, pin_memory and prefetching: memory of the host is pinned";
+    if (c->kind == MPR_CHANGE_DEVICE && c->use == MPR_USE_OTHER_PROCESSES)
+        return "the other processes that use this GPU";
+    if (c->kind == MPR_CHANGE_DEVICE && c->use == MPR_USE_NCCL)
+        return "process groups and NCCL's settings";
+    if (c->kind != MPR_CHANGE_ROLE) return kinds[c->kind].advice;
+    if (c->role == MPR_ROLE_ACTIVATIONS && same_blocks)
+        return "the batch, the sequence length and the element type: the number of blocks is the "
+               "same, their sizes differ";
+    if (c->role == MPR_ROLE_TEMPORARIES && c->in_optimizer)
+        return "foreach and fused of the optimizers";
+    if (c->role == MPR_ROLE_TEMPORARIES && same_blocks)
+        return "element types (.float()), the batch and the sequence length: the number of blocks "
+               "is the same, their sizes differ";
+    return roles[c->role] ? roles[c->role] : kinds[MPR_CHANGE_ROLE].advice;
 }
 
 /* ---- the line about the peaks */
@@ -216,7 +200,7 @@ MPR_VALUE(more, mpr_change, c, mpr_value_text(c->bytes.now > c->bytes.base ? "ne
 MPR_VALUE(change_bytes, mpr_change, c, mpr_value_amount(MPR_SIGNED, mpr_sides_change(c->bytes)))
 MPR_VALUE(what_changed, mpr_change, c, mpr_value_text(what(doc, c)))
 MPR_VALUE(what_to_compare, mpr_change, c, mpr_value_text(mpr_report_change_advice(c)))
-MPR_VALUE(report_on, mpr_change, c, mpr_value_text(report(c)))
+MPR_VALUE(report_on, mpr_change, c, mpr_value_text(kinds[c->kind].report))
 
 #define OF(member)     MPR_FIELD(mpr_change, member)
 #define OF_OUT(member) MPR_FIELD(mpr_verdict, member)
@@ -316,6 +300,6 @@ void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
     if (!v->changes) return;
     const bool new_has_more = v->change[0].bytes.now > v->change[0].bytes.base;
     const struct mpr_log_peaks *more = &diff->peaks.log[v->run[new_has_more]];
-    mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", report(&v->change[0]),
+    mpr_doc_command(doc, "%*ssee: memprof-report %s %s", HANG, "", kinds[v->change[0].kind].report,
                     mpr_shell_word(&doc->arena, more->summary.path));
 }

@@ -355,11 +355,6 @@ static const struct mpr_live_look *look_at(struct mpr_live *l)
 
 /* ---- all processes */
 
-void mpr_top_init(struct mpr_top *top, const struct mpr_live_options *options)
-{
-    *top = (struct mpr_top){ .options = *options };
-}
-
 void mpr_top_free(struct mpr_top *top)
 {
     for (size_t i = 0; i < top->logs; i++) {

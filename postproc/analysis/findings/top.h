@@ -70,6 +70,7 @@ struct mpr_live_look {
     size_t more_threads; /* other threads with open ranges */
 };
 
+/* The caller sets the options; the other members are zero at first. */
 struct mpr_top {
     struct mpr_live_options options;
     struct mpr_top_log {
@@ -87,7 +88,6 @@ struct mpr_top {
     size_t processes, shown;              /* shown: the one in full */
 };
 
-void mpr_top_init(struct mpr_top *top, const struct mpr_live_options *options);
 /* Follows a log from now on, unless it is followed already.  @even_ended: also if its process has
  * ended.  Returns 0, or -1 with *error filled. */
 int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct mpr_error *error);
