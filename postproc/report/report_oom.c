@@ -53,29 +53,32 @@ static const struct mpr_column record_columns[] = {
 };
 // clang-format on
 
+static const struct record host_record = {
+    .kind = "host",
+    .heap = "host",
+    .thread = "",
+    .library = "",
+    .bytes = UINT64_MAX,
+    .needed = UINT64_MAX,
+    .free = UINT64_MAX,
+    .total = UINT64_MAX,
+    .flushed = UINT64_MAX,
+    .attempts = UINT64_MAX,
+    .error = UINT64_MAX,
+    .count = 1,
+};
+
 /* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
  * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
 static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_event *s,
                                const struct mpr_refused_request *f)
 {
-    const uint64_t unknown = UINT64_MAX;
-    struct record r = { .log = log->summary.path,
-                        .rank = log->summary.process.rank,
-                        .pid = log->summary.process.pid,
-                        .kind = "host",
-                        .outcome = log->host.killed ? "killed" : "at_limit",
-                        .heap = "host",
-                        .thread = "",
-                        .library = "",
-                        .time = log->host.end,
-                        .bytes = unknown,
-                        .needed = unknown,
-                        .free = unknown,
-                        .total = unknown,
-                        .flushed = unknown,
-                        .attempts = unknown,
-                        .error = unknown,
-                        .count = 1 };
+    struct record r = host_record;
+    r.log = log->summary.path;
+    r.rank = log->summary.process.rank;
+    r.pid = log->summary.process.pid;
+    r.outcome = log->host.killed ? "killed" : "at_limit";
+    r.time = log->host.end;
     if (s) {
         r.kind = "device";
         r.outcome = s->hard ? "hard" : "got_over";
@@ -105,7 +108,7 @@ static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_
     } else if (log->host.cgroup.valid) {
         const uint64_t *cgroup = log->host.cgroup.value;
         r.total = cgroup[MPF_CGROUP_LIMIT];
-        if (r.total != unknown && cgroup[MPF_CGROUP_USAGE] <= r.total)
+        if (r.total != MPF_UNKNOWN && cgroup[MPF_CGROUP_USAGE] <= r.total)
             r.free = r.total - cgroup[MPF_CGROUP_USAGE];
     }
     return r;
