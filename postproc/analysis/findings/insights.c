@@ -247,7 +247,7 @@ static void take_evidence(struct mpr_insights_reading *g, const struct mpr_reade
         out->oom.path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
         g->evidence.at_oom[device] = true;
     }
-    mpr_refusals_end(&g->refusals);
+    mpr_refusals_settle(&g->refusals);
     out->refused = mpr_refusals_newest(&g->refusals, &out->arena, reader);
     mpr_segments_fill(&g->segments, reader, oom);
     mpr_prescan_take(&g->look, reader);

@@ -50,7 +50,7 @@ static void see_sample(struct mpr_refusals *refusals, const struct mpr_replay *r
 }
 
 /* A refusal that is of none of the kinds is only counted if there are too many kinds. */
-void mpr_refusals_end(struct mpr_refusals *refusals)
+void mpr_refusals_settle(struct mpr_refusals *refusals)
 {
     const struct mpr_refusal new = refusals->pending.refusal;
     struct mpr_refusal *k = refusals->kind, *end = k + refusals->kinds;
@@ -97,10 +97,10 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
     if (pending->count && allocates(e) && t->number == pending->thread) {
         if (e->size >= pending->largest - pending->largest / ROUNDED_BY)
             refusals->pending = (struct mpr_limited){ 0 };
-        else mpr_refusals_end(refusals);
+        else mpr_refusals_settle(refusals);
     }
     if (!is_out_of_memory(e)) return;
-    mpr_refusals_end(refusals);
+    mpr_refusals_settle(refusals);
     refusals->pending.refusal = (struct mpr_refusal){ .count = 1,
                                                       .largest = mpf_fail_bytes(e->addr, e->size),
                                                       .time = r->now,

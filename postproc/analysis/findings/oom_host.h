@@ -34,7 +34,7 @@ void mpr_refusals_see(struct mpr_refusals *refusals, const struct mpr_replay *r,
 /* Counts the pending request, which has failed.  Call it after the last event, before any other
  * use.
  */
-void mpr_refusals_end(struct mpr_refusals *refusals);
+void mpr_refusals_settle(struct mpr_refusals *refusals);
 struct mpr_refused_request mpr_refusals_newest(const struct mpr_refusals *refusals,
                                                struct mpr_arena *arena,
                                                const struct mpr_reader *reader);

@@ -320,7 +320,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct read
         };
     }
     mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
-    mpr_refusals_end(&reading->refusals);
+    mpr_refusals_settle(&reading->refusals);
     const bool host = mpr_host_look(&log->host, &log->summary, &reader.replay, &reading->refusals);
     log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader)
                                              : (struct mpr_choice){ .by = ooms->by, .source = "" };
