@@ -7,6 +7,12 @@
 #include "module_outliers.h"
 #include "user_frame.h"
 
+/* Returns the largest owner of a role, or NULL if it has no name. */
+static const struct mpr_row *owner_of(const struct mpr_role_share *share)
+{
+    return share->rows && share->row->path.depth ? share->row : NULL;
+}
+
 /* ---- the optimizer's state, gradients */
 
 /* The first step makes the optimizer's state, so memory that sufficed until then need not suffice
@@ -104,7 +110,7 @@ static struct mpr_path path_of_role(const struct mpr_role_share *share)
             depth++;
         path.depth = depth;
     }
-    return path;
+    return path.depth ? path : (struct mpr_path){ NULL, 0 };
 }
 
 /* Gradients that an optimizer's step has used, and that the next forward pass does not need.  The
@@ -118,10 +124,7 @@ static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_
         mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
     mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
-    const struct mpr_path path = gradients->rows && h->idle_bytes >= gradients->bytes / 2
-                                     ? path_of_role(gradients)
-                                     : (struct mpr_path){ NULL, 0 };
-    if (path.depth) f->path = path;
+    if (gradients->rows && h->idle_bytes >= gradients->bytes / 2) f->path = path_of_role(gradients);
 }
 
 /* The gradient of an embedding has all rows of its table, also those that the batch did not use.
@@ -130,7 +133,7 @@ static void embedding_gradient(struct mpr_insights *out, const struct mpr_breakd
 {
     enum { LEAST_SHARE = 4 };
     const struct mpr_role_share *gradients = &h->role[MPR_ROLE_GRADIENTS];
-    const struct mpr_row *row = gradients->rows ? gradients->row : NULL;
+    const struct mpr_row *row = owner_of(gradients);
     bool is_embedding = false;
     for (size_t i = 0; row && i < row->path.depth; i++)
         is_embedding |= strcmp(row->path.frame[i]->name, "Embedding.forward") == 0;
@@ -156,14 +159,14 @@ static void temporaries(struct mpr_insights *out, const struct mpr_evidence *e,
 {
     enum { PLACE_SHARE = 8, ALL_SHARE = 4, STEP_SHARE = 6, DEVICE_SHARE = 200 };
     const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
-    const struct mpr_row *row = share->rows ? &share->row[0] : NULL;
+    const struct mpr_row *row = owner_of(share);
     const struct mpr_breakdown *b = e->breakdown;
     const bool has_passes = b->passes || b->steps;
     const enum mpr_finding_variant pass = !has_passes                      ? MPR_VARIANT_MODULES
                                           : h->phase == MPR_PHASE_FORWARD  ? MPR_VARIANT_FORWARD
                                           : h->phase == MPR_PHASE_BACKWARD ? MPR_VARIANT_BACKWARD
                                                                            : MPR_VARIANT_OPTIMIZER;
-    if (!b->ran || !row || !row->path.depth) return;
+    if (!b->ran || !row) return;
     if (pass == MPR_VARIANT_OPTIMIZER && h->phase != MPR_PHASE_OPTIMIZER) return;
     const uint64_t least =
         pass == MPR_VARIANT_OPTIMIZER ? h->bytes / STEP_SHARE : h->bytes / PLACE_SHARE;
@@ -323,9 +326,8 @@ static void held_data(struct mpr_insights *out, const struct mpr_evidence *e,
                       const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
 {
     enum { LEAST_SHARE = 4, LEAST_BYTES = 4 * MPR_WORTH_BYTES };
-    const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
-    const struct mpr_row *row = share->rows ? share->row : NULL;
-    if (e->at_oom[h->device] || !b->passes || !row || !row->path.depth ||
+    const struct mpr_row *row = owner_of(&h->role[MPR_ROLE_INPUTS]);
+    if (e->at_oom[h->device] || !b->passes || !row ||
         mpr_finding_of(out, MPR_FINDING_GROWTH, h->heap))
         return;
     if (row->bytes >= LEAST_BYTES && row->bytes >= h->bytes / LEAST_SHARE)
@@ -340,11 +342,10 @@ static void held_for_inference(struct mpr_insights *out, const struct mpr_eviden
                                const struct mpr_breakdown *b, const struct mpr_breakdown_heap *h)
 {
     enum { LEAST_BYTES = 4 * MPR_WORTH_BYTES };
-    const struct mpr_role_share *share = &h->role[MPR_ROLE_INPUTS];
-    const struct mpr_row *row = share->rows ? share->row : NULL;
+    const struct mpr_row *row = owner_of(&h->role[MPR_ROLE_INPUTS]);
     const uint64_t total = e->state ? e->state[h->device].total : MPF_UNKNOWN;
-    if (e->at_oom[h->device] || b->passes || b->steps || !row || !row->path.depth ||
-        row->bytes >= total / 2 || row->bytes < LEAST_BYTES || row->bytes < h->bytes / 2 ||
+    if (e->at_oom[h->device] || b->passes || b->steps || !row || row->bytes >= total / 2 ||
+        row->bytes < LEAST_BYTES || row->bytes < h->bytes / 2 ||
         row->bytes / MPR_WORTH_BYTES < row->blocks ||
         !mpr_worth_on_device(e, h->heap, row->bytes, MPR_WORTH_SHARE) ||
         mpr_finding_of(out, MPR_FINDING_GROWTH, h->heap))
@@ -363,8 +364,7 @@ static void held_buffers(struct mpr_insights *out, const struct mpr_evidence *e,
 {
     enum { LEAST_SHARE = 4, LEAST_BYTES = 4 * MPR_WORTH_BYTES, STATE_SHARE = 4 };
     static const char layers[] = "torch/nn/";
-    const struct mpr_role_share *share = &h->role[MPR_ROLE_PARAMETERS];
-    const struct mpr_row *row = share->rows ? share->row : NULL;
+    const struct mpr_row *row = owner_of(&h->role[MPR_ROLE_PARAMETERS]);
     const uint64_t state = h->role[MPR_ROLE_OPTIMIZER].bytes,
                    gradients = h->role[MPR_ROLE_GRADIENTS].bytes;
     if (e->at_oom[h->device] || !row || row->blocks < 2 || !state || row->bytes < LEAST_BYTES ||
