@@ -16,20 +16,13 @@ static const char *const outcome_words[] = {
 
 /* ---- sentences */
 
-/* "1.25 GiB -> 2.55 GiB", or with blocks "1.25 GiB in 30 blocks -> 2.55 GiB in 60" */
-static const char *sides_words(struct mpr_document *doc, struct mpr_sides bytes,
-                               struct mpr_sides blocks, bool estimated)
+/* "1.25 GiB -> 2.55 GiB" */
+static const char *sides_words(struct mpr_document *doc, struct mpr_sides bytes, bool estimated)
 {
     const char *about = estimated ? "~" : "";
-    if (!blocks.base && !blocks.now)
-        return mpr_arena_format(&doc->arena, "%s%s -> %s%s", about, mpr_doc_size(doc, bytes.base),
-                                about, mpr_doc_size(doc, bytes.now));
-    return mpr_arena_format(&doc->arena, "%s in %s -> %s in %s", mpr_doc_size(doc, bytes.base),
-                            mpr_doc_counted(doc, blocks.base, "block", "blocks"),
-                            mpr_doc_size(doc, bytes.now), mpr_doc_count(doc, blocks.now));
+    return mpr_arena_format(&doc->arena, "%s%s -> %s%s", about, mpr_doc_size(doc, bytes.base),
+                            about, mpr_doc_size(doc, bytes.now));
 }
-
-static const struct mpr_sides no_blocks = { 0, 0 };
 
 static const char *growth_words(struct mpr_document *doc, const struct mpr_change *c)
 {
@@ -45,51 +38,31 @@ static const char *growth_words(struct mpr_document *doc, const struct mpr_chang
                             mpr_doc_size(doc, least));
 }
 
-static const char *what(struct mpr_document *doc, const struct mpr_change *c)
-{
-    const char *heap = mpr_heap_name(c->heap),
-               *sides = sides_words(doc, c->bytes, c->blocks, c->estimated);
-    switch (c->kind) {
-    case MPR_CHANGE_BLOCKS: return mpr_arena_format(&doc->arena, "blocks of %s: %s", heap, sides);
-    case MPR_CHANGE_CACHE:
-        return mpr_arena_format(&doc->arena, "memory that PyTorch keeps free: %s", sides);
-    case MPR_CHANGE_DEVICE: return mpr_arena_format(&doc->arena, "%s: %s", c->part, sides);
-    case MPR_CHANGE_ELEMENT_SIZE:
-        return mpr_arena_format(&doc->arena, "the same %s blocks of parameters: %s",
-                                mpr_doc_count(doc, c->blocks.base),
-                                sides_words(doc, c->parameters, no_blocks, false));
-    case MPR_CHANGE_GRAPH_POOLS:
-        return mpr_arena_format(&doc->arena, "memory pools of graphs: %s", sides);
-    case MPR_CHANGE_GROWTH: return growth_words(doc, c);
-    case MPR_CHANGE_RETENTION:
-        return mpr_arena_format(&doc->arena, "anonymous memory that is in no live block: %s",
-                                sides);
-    default: return mpr_arena_format(&doc->arena, "%s: %s", mpr_role_name(c->role), sides);
-    }
-}
-
-/* The advice for a change of each kind, and the report that shows more. */
+/* A change of each kind: its name, unless that depends on the change, the advice, and the report
+ * that shows more. */
 static const struct {
-    const char *advice, *report;
+    const char *advice, *report, *name;
 } kinds[] = {
     [MPR_CHANGE_BLOCKS] = { "the sizes and the number of blocks of this call site: the bound of a "
                             "cache, a pool, copies",
                             "peaks" },
-    [MPR_CHANGE_CACHE] = { "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()", "segments" },
+    [MPR_CHANGE_CACHE] = { "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()", "segments",
+                           "memory that PyTorch keeps free" },
     [MPR_CHANGE_DEVICE] = { "versions and settings of the libraries that use the device", "peaks" },
     [MPR_CHANGE_ELEMENT_SIZE] = { "element types (dtype): parameters, and what is computed with "
                                   "them, have another size",
                                   "breakdown" },
     [MPR_CHANGE_GRAPH_POOLS] = { "which graphs are captured, and whether they share a memory pool: "
                                  "torch.cuda.graph(g, pool=first.pool())",
-                                 "graphs" },
+                                 "graphs", "memory pools of graphs" },
     [MPR_CHANGE_GROWTH] = { "the owners of these blocks: a list, a cache without a bound, a "
                             "missing free or .detach(). They keep more with each call",
                             "leaks" },
     [MPR_CHANGE_RETENTION] = { "malloc's settings (MALLOC_ARENA_MAX, mallopt), malloc_trim(0) and "
                                "the number of threads, because malloc may keep freed blocks; or "
                                "memory that memprof does not record",
-                               "timeline --heap host/heap" },
+                               "timeline --heap host/heap",
+                               "anonymous memory that is in no live block" },
     [MPR_CHANGE_ROLE] = { "the call site in both programs", "breakdown" },
 };
 
@@ -134,6 +107,26 @@ const char *mpr_report_change_advice(const struct mpr_change *c)
     return roles[c->role] ? roles[c->role] : kinds[MPR_CHANGE_ROLE].advice;
 }
 
+static const char *what(struct mpr_document *doc, const struct mpr_change *c)
+{
+    const char *name = kinds[c->kind].name, *sides = sides_words(doc, c->bytes, c->estimated);
+    if (c->kind == MPR_CHANGE_GROWTH) return growth_words(doc, c);
+    if (c->kind == MPR_CHANGE_ELEMENT_SIZE)
+        return mpr_arena_format(&doc->arena, "the same %s blocks of parameters: %s",
+                                mpr_doc_count(doc, c->blocks.base),
+                                sides_words(doc, c->parameters, false));
+    if (c->kind == MPR_CHANGE_DEVICE) name = c->part;
+    if (c->kind == MPR_CHANGE_ROLE) name = mpr_role_name(c->role);
+    if (c->kind == MPR_CHANGE_BLOCKS)
+        name = mpr_arena_format(&doc->arena, "blocks of %s", mpr_heap_name(c->heap));
+    if (c->blocks.base || c->blocks.now)
+        sides =
+            mpr_arena_format(&doc->arena, "%s in %s -> %s in %s", mpr_doc_size(doc, c->bytes.base),
+                             mpr_doc_counted(doc, c->blocks.base, "block", "blocks"),
+                             mpr_doc_size(doc, c->bytes.now), mpr_doc_count(doc, c->blocks.now));
+    return mpr_arena_format(&doc->arena, "%s: %s", name, sides);
+}
+
 /* ---- the line about the peaks */
 
 static const char *percent(struct mpr_document *doc, struct mpr_sides s)
@@ -163,7 +156,7 @@ const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_
 {
     const int64_t change = mpr_sides_change(v->peak);
     const bool at_peak = mpr_instant_is_peak(diff->peaks.log[0].at);
-    const char *sides = sides_words(doc, v->peak, no_blocks, false),
+    const char *sides = sides_words(doc, v->peak, false),
                *apart = mpr_doc_size(doc, (uint64_t)llabs(change)), *share = percent(doc, v->peak);
     if (!v->of) return "no allocations were recorded";
     if (v->outcome == MPR_OUTCOME_NOISE) {
@@ -261,8 +254,7 @@ const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_c
     text = mpr_arena_format(&doc->arena, "%s, %s %s%s%s", text, owner, path,
                             *c->caller ? " <- " : "", c->caller);
     if (!c->place.base && !c->place.now) return text;
-    return mpr_arena_format(&doc->arena, "%s: %s", text,
-                            sides_words(doc, c->place, no_blocks, c->estimated));
+    return mpr_arena_format(&doc->arena, "%s: %s", text, sides_words(doc, c->place, c->estimated));
 }
 
 void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
