@@ -106,7 +106,8 @@ def family(**popen):
     script = os.path.join(site, "script.py")
     with open(script, "w", encoding="ascii") as f:
         f.write(SCRIPT)
-    result = mp.run([sys.executable, script, torch, mp.victim("libfork_features.so"), "libcuda.so.1" if fake else ""],
+    quiet = ("-W", "ignore::DeprecationWarning")    # 3.12 warns of fork in a process with threads
+    result = mp.run([sys.executable, *quiet, script, torch, mp.victim("libfork_features.so"), "libcuda.so.1" if fake else ""],
                     env={"MEMPROF_STACKS": "all", "MEMPROF_QUIET": "1", **env}, **popen)
     mp.equal((result.out, result.err), (b"", b""), "output")
     logs = result.logs.all()

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+int mi_version(void);
 struct heap;
 struct heap *mi_heap_new(void);
 void mi_heap_delete(struct heap *heap), mi_heap_destroy(struct heap *heap);
@@ -56,9 +57,13 @@ static void allocate(void)
     made(mi_new_n(10, 104), 1040);
     made(mi_strdup("ten bytes"), 10);
     made(mi_strndup("ten bytes", 3), 4);
-    p = mi_realpath("/", NULL);
-    made(p, strlen(p) + 1);
-    counters.allocations++; /* mimalloc's realpath copies the C library's result */
+    /* It copies the C library's result. From version 2.1 on it frees that inside the library, where
+     * no hook sees it. */
+    if (mi_version() < 210) {
+        p = mi_realpath("/", NULL);
+        made(p, strlen(p) + 1);
+        counters.allocations++;
+    }
     /* Neither counts as a failed allocation. */
     if (mi_strdup(NULL) || mi_expand(p, 1 << 20)) abort();
 }
