@@ -62,8 +62,8 @@ struct runs {
     struct mpr_timeline *at;
     size_t count;
     bool incomplete;
-    bool with_findings;                    /* of each log, from the same replay as its timeline */
-    struct mpr_insights **insights;        /* by run; NULL if they were not read */
+    bool with_findings;                    /* they come from the same replay as the timelines */
+    struct mpr_insights **insights;        /* by run, or NULL without findings */
     struct mpr_insights_reading **reading; /* by run: begun with the timeline; or NULL */
     struct mpr_processes processes;
     struct mpr_timeline_options options;
