@@ -42,7 +42,8 @@ struct mpr_user_frames {
     size_t givens, given_cap;
     const struct pattern **found; /* by number of a frame that was classified */
     uint32_t count, cap;
-    struct mpr_index number; /* by frame: number + 1 */
+    struct mpr_index number;  /* by frame: number + 1 */
+    struct mpr_arena scratch; /* texts of frames that were classified, freed now and then */
 };
 
 struct mpr_user_frames *mpr_user_frames_new(void)
@@ -53,6 +54,7 @@ struct mpr_user_frames *mpr_user_frames_new(void)
 void mpr_user_frames_free(struct mpr_user_frames *t)
 {
     mpr_index_free(&t->number);
+    mpr_arena_free(&t->scratch);
     free(t->given);
     free(t->found);
     free(t);
@@ -287,13 +289,13 @@ static const struct pattern *classify(const struct mpr_user_frames *t, struct mp
 
 static const struct pattern *class_of(struct mpr_user_frames *t, const struct mpr_frame *frame)
 {
+    enum { KEPT = 256 };
     const uint32_t known = mpr_index_get(&t->number, frame->id);
     if (known) return t->found[known - 1];
-    struct mpr_arena scratch = { 0 };
+    if (t->count % KEPT == 0) mpr_arena_free(&t->scratch);
     MPR_GROW(t->found, t->count, t->cap);
-    t->found[t->count++] = classify(t, &scratch, frame);
+    t->found[t->count++] = classify(t, &t->scratch, frame);
     mpr_index_set(&t->number, frame->id, t->count);
-    mpr_arena_free(&scratch);
     return t->found[t->count - 1];
 }
 
