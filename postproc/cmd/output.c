@@ -70,9 +70,10 @@ static void set_clock(void *value, const struct mpr_given *given)
 
 static void set_format(void *value, const struct mpr_given *given)
 {
+    static const struct mpr_renderer *const in_order[] = { &mpr_render_text, &mpr_render_json,
+                                                           &mpr_render_csv, &mpr_render_folded };
     struct mpr_output *output = value;
-    mpr_option_word(given);
-    output->renderer = mpr_render_find(given->text);
+    output->renderer = in_order[mpr_option_word(given)];
     if (output->renderer == &mpr_render_folded && !output->has_stacks)
         argp_error(given->state,
                    "--%s=folded is not available: this report has neither call stacks nor ranges",

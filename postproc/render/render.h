@@ -23,7 +23,6 @@ struct mpr_style {
 };
 
 struct mpr_renderer {
-    const char *name;
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
     void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
@@ -31,9 +30,6 @@ struct mpr_renderer {
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv,
     mpr_render_folded;
-
-/* Returns the renderer with that name, or NULL. */
-const struct mpr_renderer *mpr_render_find(const char *name);
 
 /* Writes the limits of `check` as test cases in JUnit's XML, which CI services read. */
 void mpr_junit_write(FILE *out, const struct mpr_check *check, const struct mpr_naming *naming);
