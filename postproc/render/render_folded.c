@@ -61,11 +61,6 @@ static void frames(struct line *line, struct mpr_path path)
 
 /* ---- documents */
 
-/* The bytes of a stack now and in the baseline. */
-struct amounts {
-    uint64_t bytes, before;
-};
-
 static const struct mpr_column *column(const struct mpr_table *t, const char *key)
 {
     for (size_t i = 0; key && i < t->columns; i++)
@@ -74,21 +69,12 @@ static const struct mpr_column *column(const struct mpr_table *t, const char *ke
 }
 
 /* Some parts of a device are measured around calls and may be negative: they count as 0. */
-static uint64_t number(const struct mpr_table *t, const char *key, const void *row)
+static uint64_t number(const struct mpr_table *t, const struct mpr_column *c, const void *row)
 {
-    const struct mpr_column *c = column(t, key);
     if (!c) return 0;
     const struct mpr_value v = mpr_table_cell(t, c, row);
     if (v.state != MPR_KNOWN) return 0;
     return v.type == MPR_SIGNED && v.amount < 0 ? 0 : v.number;
-}
-
-static struct mpr_value path_of(const struct mpr_table *t, const void *row)
-{
-    for (size_t i = 0; i < t->columns; i++)
-        if (t->column[i].type == MPR_PATH && t->column[i].key)
-            return mpr_table_cell(t, &t->column[i], row);
-    return mpr_value_absent;
 }
 
 /* Writes the frames above the path of a row. */
@@ -101,39 +87,43 @@ static struct line begin(FILE *out, const struct mpr_table *t, const void *row)
     return line;
 }
 
-static void end(const struct mpr_table *t, const struct line *line, struct amounts amounts)
+/* @before: the bytes in the baseline */
+static void end(FILE *out, const struct mpr_table *t, uint64_t bytes, uint64_t before)
 {
-    if (t->folded.before) fprintf(line->out, " %" PRIu64, amounts.before);
-    fprintf(line->out, " %" PRIu64 "\n", amounts.bytes);
+    if (t->folded.before) fprintf(out, " %" PRIu64, before);
+    fprintf(out, " %" PRIu64 "\n", bytes);
 }
 
 /* The stacks that --top omits become one line, so that the sum stays the same. */
 static void table(FILE *out, const struct mpr_table *t, size_t top)
 {
+    const struct mpr_column *const now = column(t, t->folded.bytes),
+                                   *const base = column(t, t->folded.before), *path = t->column;
     const void *first_omitted = NULL;
     size_t written = 0, omitted = 0;
-    struct amounts sum = { 0, 0 };
+    uint64_t omitted_bytes = 0, omitted_before = 0;
+    while (path < t->column + t->columns && !(path->type == MPR_PATH && path->key)) path++;
+    if (path == t->column + t->columns) return;
     for (size_t i = 0; i < t->rows; i++) {
         const void *row = mpr_table_row(t, i, MPR_IN_CSV);
-        const struct amounts amounts = { number(t, t->folded.bytes, row),
-                                         number(t, t->folded.before, row) };
-        const struct mpr_value path = path_of(t, row);
-        if ((!amounts.bytes && !amounts.before) || path.state != MPR_KNOWN) continue;
+        const uint64_t bytes = number(t, now, row), before = number(t, base, row);
+        const struct mpr_value v = mpr_table_cell(t, path, row);
+        if ((!bytes && !before) || v.state != MPR_KNOWN) continue;
         if (top && written == top) {
             if (!omitted++) first_omitted = row;
-            sum.bytes += amounts.bytes;
-            sum.before += amounts.before;
+            omitted_bytes += bytes;
+            omitted_before += before;
             continue;
         }
         struct line line = begin(out, t, row);
-        frames(&line, path.path);
-        end(t, &line, amounts);
+        frames(&line, v.path);
+        end(out, t, bytes, before);
         written++;
     }
     if (!omitted) return;
-    struct line line = begin(out, t, first_omitted);
+    const struct line line = begin(out, t, first_omitted);
     fprintf(out, "%s(%zu smaller stacks)", line.frames ? ";" : "", omitted);
-    end(t, &line, sum);
+    end(out, t, omitted_bytes, omitted_before);
 }
 
 void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
