@@ -20,10 +20,10 @@ struct mpr_line mpr_naming_line(struct mpr_arena *arena, const struct mpr_naming
     struct mpr_line line = mpr_line_of(row);
     if (!has_paths(by)) return line;
     if (naming->user_frames) {
-        const struct mpr_frame_summary told =
+        const struct mpr_frame_summary summary =
             mpr_user_frames_summary(naming->user_frames, arena, row->path, mpr_group_is_calls(by));
-        line.row.path = told.path;
-        line.caller = told.caller;
+        line.row.path = summary.path;
+        line.caller = summary.caller;
         return line;
     }
     const struct mpr_frame **path = mpr_arena_alloc(arena, row->path.depth * sizeof *path);
@@ -48,8 +48,8 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
     return line;
 }
 
-/* Returns the path by which a thread folds: "worker 3", or "worker" and "12" for "worker12".  A
- * thread without a number in its name does not fold. */
+/* Returns the path by which a thread is grouped: "worker 3", or "worker" and "12" for "worker12". A
+ * thread without a number in its name is not grouped. */
 static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
 {
     enum { DIGITS = 9 };
@@ -73,9 +73,9 @@ static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_fra
     return (struct mpr_path){ path, digits ? 2 : 1 };
 }
 
-/* Threads fold by their names, not by the kernel's numbers.  Each line gets links to its rows, as
- * from mpr_naming_merge. */
-static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+/* Threads are grouped by their names, not by the kernel's numbers.  Each line gets links to its
+ * rows, as from mpr_naming_merge. */
+static size_t group_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 {
     struct mpr_row_link *link = mpr_arena_alloc(arena, lines * sizeof *link);
     struct mpr_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
@@ -105,7 +105,7 @@ static size_t fold_threads(struct mpr_arena *arena, struct mpr_line *line, size_
 size_t mpr_naming_group(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
                         struct mpr_line *line, size_t lines)
 {
-    if (!naming->unfold && by == MPR_GROUP_THREAD) return fold_threads(arena, line, lines);
+    if (!naming->unfold && by == MPR_GROUP_THREAD) return group_threads(arena, line, lines);
     return !naming->unfold && has_paths(by) ? mpr_lines_group(arena, line, lines) : lines;
 }
 
@@ -117,7 +117,7 @@ size_t mpr_naming_group_sides(struct mpr_arena *arena, const struct mpr_naming *
 }
 
 /* Rows without bytes are shortened and merged like the others because they have allocations, but
- * only rows with bytes fold, unless all are without. */
+ * only rows with bytes are grouped, unless all are without. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live)

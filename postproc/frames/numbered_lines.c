@@ -30,8 +30,8 @@ struct item {
     struct place at[PLACES];
 };
 
-/* Lines of one skeleton, and which place folds. */
-struct fold {
+/* Lines of one skeleton, and the place whose numbers are grouped. */
+struct grouping {
     struct mpr_arena *arena;
     struct item *item;
     size_t items, at;
@@ -151,7 +151,7 @@ static void join(struct mpr_arena *arena, struct item *i)
 MPR_COMPARE(by_skeleton, struct item,
             mpr_compare(a->places, b->places) ?: strcmp(a->skeleton, b->skeleton))
 
-static int compare_others(const struct item *a, const struct item *b, const struct fold *f)
+static int compare_others(const struct item *a, const struct item *b, const struct grouping *f)
 {
     for (size_t k = 0; k < a->places; k++) {
         const int order = f->other[k] ? strcmp(a->at[k].exact, b->at[k].exact) : 0;
@@ -160,17 +160,17 @@ static int compare_others(const struct item *a, const struct item *b, const stru
     return 0;
 }
 
-/* Lines that stand out are folded among themselves. */
+/* Outliers are grouped among themselves. */
 static int compare_kinds(const struct item *a, const struct item *b)
 {
     const bool x = a->line.sibling_most != 0, y = b->line.sibling_most != 0;
     return x != y ? (x ? 1 : -1) : 0;
 }
 
-static int by_others(const void *left, const void *right, void *fold)
+static int by_others(const void *left, const void *right, void *grouping)
 {
     const struct item *a = left, *b = right;
-    const struct fold *f = fold;
+    const struct grouping *f = grouping;
     int order = compare_others(a, b, f);
     if (!order) order = compare_kinds(a, b);
     return order ? order : mpr_compare(a->at[f->at].number, b->at[f->at].number);
@@ -186,7 +186,7 @@ struct bucket {
 
 /* Returns the bucket that follows `last`, or the first one if that is NULL, in the order of
  * by_others; its items are 0 at the end. */
-static struct bucket next_bucket(const struct fold *f, const struct bucket *last)
+static struct bucket next_bucket(const struct grouping *f, const struct bucket *last)
 {
     const struct item *from = last ? last->item + last->items : f->item, *to = from,
                       *end = f->item + f->items;
@@ -194,7 +194,7 @@ static struct bucket next_bucket(const struct fold *f, const struct bucket *last
     return (struct bucket){ from, (size_t)(to - from) };
 }
 
-static struct bucket first_bucket(struct fold *f)
+static struct bucket first_bucket(struct grouping *f)
 {
     qsort_r(f->item, f->items, sizeof *f->item, by_others, f);
     return next_bucket(f, NULL);
@@ -219,7 +219,7 @@ static uint64_t usual_bytes(const struct item *item, size_t items)
     return limit;
 }
 
-static size_t lines_left(struct fold *f)
+static size_t lines_left(struct grouping *f)
 {
     size_t lines = 0;
     for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b)) {
@@ -232,7 +232,7 @@ static size_t lines_left(struct fold *f)
 }
 
 /* Merges items that are sorted by number. */
-static struct item merged(struct fold *f, const struct item *item, size_t items)
+static struct item merged(struct grouping *f, const struct item *item, size_t items)
 {
     struct item sum = item[0];
     if (items == 1) return sum;
@@ -250,7 +250,8 @@ static struct item merged(struct fold *f, const struct item *item, size_t items)
 
 /* Merges the usual items and the outliers, which get the range of the others' bytes unless there
  * are only two items: then the smaller one is visible anyway.  Returns 1, or 2 with outliers. */
-static size_t fold_bucket(struct fold *f, const struct item *item, size_t items, struct item *to)
+static size_t group_bucket(struct grouping *f, const struct item *item, size_t items,
+                           struct item *to)
 {
     const uint64_t limit = usual_bytes(item, items);
     struct item *part = mpr_alloc(items, sizeof *part);
@@ -279,8 +280,8 @@ static size_t fold_bucket(struct fold *f, const struct item *item, size_t items,
 
 /* ---- which place */
 
-/* Folds at a place: sets which places always have the same number, and which are others. */
-static void choose(struct fold *f, size_t at, const bool *varying)
+/* Groups at a place: sets which places always have the same number, and which are others. */
+static void choose(struct grouping *f, size_t at, const bool *varying)
 {
     f->at = at;
     for (size_t k = 0; k < f->item->places; k++) {
@@ -291,9 +292,9 @@ static void choose(struct fold *f, size_t at, const bool *varying)
     }
 }
 
-/* Folds at the place that leaves the fewest lines, the innermost of equal ones.  Returns false if
+/* Groups at the place that leaves the fewest lines, the innermost of equal ones.  Returns false if
  * none leaves fewer lines than there are. */
-static bool fold_best(struct fold *f, const bool *folded)
+static bool group_best(struct grouping *f, const bool *grouped)
 {
     bool varying[PLACES] = { false };
     size_t best = PLACES, fewest = f->items;
@@ -301,7 +302,7 @@ static bool fold_best(struct fold *f, const bool *folded)
         for (size_t i = 1; i < f->items && !varying[k]; i++)
             varying[k] = strcmp(f->item[i].at[k].exact, f->item[0].at[k].exact) != 0;
     for (size_t k = f->item->places; k-- > 0;) {
-        if (!varying[k] || folded[k]) continue;
+        if (!varying[k] || grouped[k]) continue;
         choose(f, k, varying);
         const size_t left = lines_left(f);
         if (left > fewest || (left == fewest && !(best < PLACES && f->same[best]))) continue;
@@ -312,29 +313,29 @@ static bool fold_best(struct fold *f, const bool *folded)
     choose(f, best, varying);
     size_t left = 0;
     for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b))
-        left += fold_bucket(f, b.item, b.items, &f->item[left]);
+        left += group_bucket(f, b.item, b.items, &f->item[left]);
     f->items = left;
     return true;
 }
 
-static size_t fold_group(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
+static size_t group_similar(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
 {
     (void)older;
-    struct fold f = { .arena = arena, .item = item, .items = items };
-    bool folded[PLACES] = { false };
-    if (items < 2 || !item->places || !fold_best(&f, folded)) return items;
-    folded[f.at] = true;
-    for (size_t k = 0; k < PLACES; k++) folded[k] |= f.same[k];
-    if (f.items > 1) fold_best(&f, folded);
+    struct grouping f = { .arena = arena, .item = item, .items = items };
+    bool grouped[PLACES] = { false };
+    if (items < 2 || !item->places || !group_best(&f, grouped)) return items;
+    grouped[f.at] = true;
+    for (size_t k = 0; k < PLACES; k++) grouped[k] |= f.same[k];
+    if (f.items > 1) group_best(&f, grouped);
     for (size_t i = 0; i < f.items; i++) join(arena, &f.item[i]);
     return f.items;
 }
 
-/* Folds items of one skeleton in place, and returns how many are left. */
-typedef size_t fold_items(struct mpr_arena *arena, struct item *item, size_t items, size_t older);
+/* Groups items of one skeleton in place, and returns how many are left. */
+typedef size_t group_items(struct mpr_arena *arena, struct item *item, size_t items, size_t older);
 
-static size_t fold_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
-                               fold_items *fold, size_t older)
+static size_t group_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
+                                group_items *group, size_t older)
 {
     struct item *item = mpr_alloc(lines, sizeof *item);
     size_t left = 0;
@@ -345,8 +346,8 @@ static size_t fold_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, s
     qsort(item, lines, sizeof *item, by_skeleton);
     for (size_t i = 0, to; i < lines; i = to) {
         for (to = i + 1; to < lines && by_skeleton(&item[i], &item[to]) == 0;) to++;
-        const size_t group = fold(arena, &item[i], to - i, older);
-        for (size_t k = 0; k < group; k++) line[left++] = item[i + k].line;
+        const size_t kept = group(arena, &item[i], to - i, older);
+        for (size_t k = 0; k < kept; k++) line[left++] = item[i + k].line;
     }
     free(item);
     return left;
@@ -354,14 +355,15 @@ static size_t fold_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, s
 
 size_t mpr_lines_group(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 {
-    const size_t left = fold_by_skeleton(arena, line, lines, fold_group, 0);
+    const size_t left = group_by_skeleton(arena, line, lines, group_similar, 0);
     mpr_lines_sort(line, left, MPR_ORDER_BYTES);
     return left;
 }
 
 /* ---- sides */
 
-static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
+static size_t group_both_sides(struct mpr_arena *arena, struct item *item, size_t items,
+                               size_t older)
 {
     bool has_older = false, has_newer = false;
     for (size_t i = 0; i < items; i++)
@@ -388,5 +390,5 @@ static size_t fold_sides(struct mpr_arena *arena, struct item *item, size_t item
 size_t mpr_lines_group_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
                              size_t older)
 {
-    return fold_by_skeleton(arena, line, lines, fold_sides, older);
+    return group_by_skeleton(arena, line, lines, group_both_sides, older);
 }

@@ -2,23 +2,23 @@
  *
  * numbered_names.h says which numbers may vary.  Several numbers that are always equal count as one
  * ("layer {0..15} > [layers.{same}.mlp]").  If others vary, the number that leaves the fewest lines
- * folds first; a second number folds only if the set of the first is the same in all of its lines:
- * "step {0..3} > layer {0..15}" has all 64 pairs.
+ * is grouped first; a second number is grouped only if the set of the first is the same in all of
+ * its lines: "step {0..3} > layer {0..15}" has all 64 pairs.
  *
- * A line with more than twice the median bytes of the lines that it would fold with is an outlier.
- * It stays a separate line and has the range of its siblings' bytes.  The median of two lines is
- * the smaller one, so both stay. */
+ * A line with more than twice the median bytes of the lines that it would be grouped with is an
+ * outlier. It stays a separate line and has the range of its siblings' bytes.  The median of two
+ * lines is the smaller one, so both stay. */
 #ifndef MPR_NUMBERED_LINES_H
 #define MPR_NUMBERED_LINES_H
 
 #include "arena.h"
 #include "row.h"
 
-/* Folds lines in place, largest first, and returns how many are left.  No two lines may have the
+/* Groups lines in place, largest first, and returns how many are left.  No two lines may have the
  * same text. */
 size_t mpr_lines_group(struct mpr_arena *arena, struct mpr_line *line, size_t lines);
 
-/* Folds lines that only one of two sides has with lines of the other side if they differ only in
+/* Groups lines that only one of two sides has with lines of the other side if they differ only in
  * numbers, whatever their bytes: "step {8,9}".  In place, in no order; a line's first `older` runs
  * are of one side.  Returns how many lines are left. */
 size_t mpr_lines_group_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines,

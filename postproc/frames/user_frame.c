@@ -415,14 +415,14 @@ static const struct mpr_frame *summary_frame(struct mpr_arena *arena, struct mpr
 /* ---- paths */
 
 struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
-                                       const struct mpr_frame_summary *told)
+                                       const struct mpr_frame_summary *summary)
 {
-    const struct mpr_path path = told->path;
-    if (!*told->caller || !path.depth) return path;
+    const struct mpr_path path = summary->path;
+    if (!*summary->caller || !path.depth) return path;
     const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
     memcpy(frame, path.frame, path.depth * sizeof *frame);
     struct mpr_frame last = *frame[path.depth - 1];
-    last.text = mpr_arena_format(arena, "%s <- %s", last.text, told->caller);
+    last.text = mpr_arena_format(arena, "%s <- %s", last.text, summary->caller);
     frame[path.depth - 1] = mpr_frame_new(arena, last);
     return (struct mpr_path){ frame, path.depth };
 }
@@ -439,9 +439,9 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
         while (end > ranges && path.frame[end - 1]->kind != MPR_FRAME_PYTHON) end--;
     if (end == ranges) end = path.depth;
     struct mpr_path s = { path.frame + ranges, end - ranges };
-    struct mpr_frame_summary told = { path, "" };
+    struct mpr_frame_summary summary = { path, "" };
     s.depth = without_allocator(t, s);
-    if (!s.depth) return told;
+    if (!s.depth) return summary;
     const struct mpr_frame **brief = mpr_arena_alloc(arena, (ranges + 2) * sizeof *brief);
     const size_t at = user_frame(t, s);
     const struct mpr_frame *callee = end < path.depth ? path.frame[path.depth - 1] : NULL;
@@ -450,9 +450,9 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
     memcpy(brief, path.frame, ranges * sizeof *brief);
     brief[ranges] = summary_frame(arena, s, at);
     if (callee) brief[ranges + 1] = callee;
-    told.path = (struct mpr_path){ brief, ranges + 1 + (callee != NULL) };
-    if (!ranges && end == path.depth) told.caller = caller_name(t, arena, s, at);
-    return told;
+    summary.path = (struct mpr_path){ brief, ranges + 1 + (callee != NULL) };
+    if (!ranges && end == path.depth) summary.caller = caller_name(t, arena, s, at);
+    return summary;
 }
 
 bool mpr_user_frames_is_own(struct mpr_user_frames *t, struct mpr_arena *arena,

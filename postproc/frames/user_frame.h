@@ -27,7 +27,7 @@ struct mpr_frame_summary {
 
 /* Returns its path with the caller after the last name: "serve (a.c:9) <- main". */
 struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
-                                       const struct mpr_frame_summary *told);
+                                       const struct mpr_frame_summary *summary);
 
 /* calls: all frames count as calls; otherwise ranges before the calls are kept. */
 struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *user_frames,

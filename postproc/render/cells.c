@@ -175,10 +175,10 @@ void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *user_fr
     for (struct mpr_value *v = value; v < value + values; v++) {
         if (v->type != MPR_PATH || v->state != MPR_KNOWN || v->shortened) continue;
         path[paths++] = (struct path){ v->path, v };
-        const struct mpr_frame_summary told =
+        const struct mpr_frame_summary summary =
             mpr_user_frames_summary(user_frames, arena, v->path, mpr_group_is_calls(by));
-        v->path = told.path;
-        v->caller = told.caller;
+        v->path = summary.path;
+        v->caller = summary.caller;
     }
     distinguish_equal(arena, path, paths, by_calls);
     distinguish_equal(arena, path, paths, by_numbers);
