@@ -162,28 +162,6 @@ static void on_push(struct mpr_training *p, const struct mpr_replay *r, const st
     thread->seen = true;
 }
 
-static void on_pop(struct mpr_training *p, const struct mpr_replay *r, const struct mpr_thread *t)
-{
-    struct mpr_training_thread *thread = thread_of(p, t);
-    if (!thread->stepping || mpr_training_context(p, &r->ranges, t->node) & MPR_IN_OPTIMIZER)
-        return;
-    thread->stepping = false;
-    p->now.steps++;
-    enter(p, MPR_PHASE_BETWEEN);
-}
-
-/* The thread has made nodes of autograd.  That is a forward pass, except for nodes up to those that
- * a backward pass ran. */
-static void on_number(struct mpr_training *p, const struct mpr_replay *r,
-                      const struct mpr_thread *t, const struct mpf_event *e)
-{
-    p->records |= e->addr > 0;
-    if (p->now.phase == MPR_PHASE_SETUP || e->addr <= p->ran + 1 || in_backward(p, r, t)) return;
-    p->closure = thread_of(p, t)->stepping;
-    enter(p, MPR_PHASE_FORWARD);
-    p->recorded = p->now.serial;
-}
-
 static void on_block(struct mpr_training *p, const struct mpr_replay *r, const struct mpr_thread *t,
                      const struct mpf_event *e)
 {
@@ -204,8 +182,23 @@ void mpr_training_see(struct mpr_training *p, const struct mpr_replay *r,
     p->now.time = e->time;
     switch (e->op) {
     case MPF_OP_PUSH: on_push(p, r, t, e); break;
-    case MPF_OP_POP: on_pop(p, r, t); break;
-    case MPF_OP_TORCH_NEXT: on_number(p, r, t, e); break;
+    case MPF_OP_POP:
+        if (!thread_of(p, t)->stepping ||
+            mpr_training_context(p, &r->ranges, t->node) & MPR_IN_OPTIMIZER)
+            break;
+        thread_of(p, t)->stepping = false;
+        p->now.steps++;
+        enter(p, MPR_PHASE_BETWEEN);
+        break;
+    case MPF_OP_TORCH_NEXT:
+        /* The thread has made nodes of autograd.  That is a forward pass, except for nodes up to
+         * those that a backward pass ran. */
+        p->records |= e->addr > 0;
+        if (p->now.phase == MPR_PHASE_SETUP || e->addr <= p->ran + 1 || in_backward(p, r, t)) break;
+        p->closure = thread_of(p, t)->stepping;
+        enter(p, MPR_PHASE_FORWARD);
+        p->recorded = p->now.serial;
+        break;
     case MPF_OP_TORCH_NODE:
         if (e->addr > p->ran) p->ran = e->addr;
         break;

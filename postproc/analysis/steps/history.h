@@ -53,9 +53,8 @@ struct mpr_history {
     struct mpr_sampled python; /* now, of all cells of host/python */
 };
 
-/* Observes a replay from before its first event until mpr_history_free. @every, @until: as above;
- * if
- * @every is 0, only mpr_history_take takes instants. */
+/* Observes a replay from before its first event until mpr_history_free.  If @every is 0, only
+ * mpr_history_take takes instants. */
 void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until);
 /* Call it after the last event: takes the instants after the newest change. */
 void mpr_history_end(struct mpr_history *h);
