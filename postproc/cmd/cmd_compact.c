@@ -80,22 +80,6 @@ static const struct mpr_cmdline cmdline = {
 
 /* ---- once */
 
-static void say_compacted(const char *path, const struct mpr_compaction *done)
-{
-    struct mpr_number before, after;
-    if (done->outcome == MPR_COMPACT_OTHER) return;
-    mpr_utf8_write_escaped(stdout, path);
-    switch (done->outcome) {
-    case MPR_COMPACT_LITTLE: puts(": not thinned, because its older part is too small"); break;
-    case MPR_COMPACT_READ: puts(": not thinned, because another process reads it"); break;
-    case MPR_COMPACT_OTHER: break;
-    case MPR_COMPACT_FOLDED:
-        printf(": %s thinned to %s\n", mpr_units_size(&before, done->before),
-               mpr_units_size(&after, done->after));
-        break;
-    }
-}
-
 static const struct mpf_keep *keep_of(const struct args *a)
 {
     return a->keeping.given ? &a->keeping.keep : NULL;
@@ -107,20 +91,21 @@ static int compact(void *args, const char *path, const struct mpr_progress *prog
     const struct args *a = args;
     struct mpr_compaction done;
     struct mpr_recovery recovery;
+    struct mpr_number before, after;
     (void)progress;
     if (mpr_compact(path, keep_of(a), a->run, &done, error) != 0 ||
         (done.ended && mpr_recover(path, false, &recovery, error) != 0))
         return -1;
-    say_compacted(path, &done);
+    if (done.outcome == MPR_COMPACT_OTHER) return 0;
+    mpr_utf8_write_escaped(stdout, path);
+    if (done.outcome == MPR_COMPACT_LITTLE)
+        puts(": not thinned, because its older part is too small");
+    else if (done.outcome == MPR_COMPACT_READ)
+        puts(": not thinned, because another process reads it");
+    else
+        printf(": %s thinned to %s\n", mpr_units_size(&before, done.before),
+               mpr_units_size(&after, done.after));
     return 0;
-}
-
-static void compact_once(struct args *a)
-{
-    struct mpr_logs *logs = &a->common.logs;
-    for (size_t i = 0; i < a->common.operands; i++)
-        logs->failed |= !mpr_paths_add(&logs->paths, a->common.operand[i]);
-    mpr_logs_each(logs, compact, a);
 }
 
 /* ---- as long as the processes run */
@@ -167,21 +152,19 @@ static void compact_followed(struct following *f, struct followed_log *log)
     if (mpr_recover(log->path, false, &recovery, &error) != 0) fail(f, log, &error);
 }
 
-static void add_followed(struct following *f, const char *path)
-{
-    for (size_t i = 0; i < f->logs; i++)
-        if (strcmp(f->log[i].path, path) == 0) return;
-    MPR_GROW(f->log, f->logs, f->cap);
-    f->log[f->logs++] = (struct followed_log){ .path = mpr_text_copy(path) };
-}
-
 /* Looks at the logs that the operands lead to now, and at those that were removed meanwhile. */
 static void look(struct following *f)
 {
     struct mpr_paths paths = { .may_be_missing = true };
     for (size_t i = 0; i < f->args->common.operands; i++)
         mpr_paths_add(&paths, f->args->common.operand[i]);
-    for (size_t i = 0; i < paths.count; i++) add_followed(f, paths.at[i]);
+    for (size_t i = 0; i < paths.count; i++) {
+        size_t known = 0;
+        while (known < f->logs && strcmp(f->log[known].path, paths.at[i]) != 0) known++;
+        if (known < f->logs) continue;
+        MPR_GROW(f->log, f->logs, f->cap);
+        f->log[f->logs++] = (struct followed_log){ .path = mpr_text_copy(paths.at[i]) };
+    }
     mpr_paths_free(&paths);
     for (struct followed_log *log = f->log; log < f->log + f->logs; log++) {
         struct stat st;
@@ -232,9 +215,14 @@ static void follow(struct args *a)
 int mpr_cmd_compact(int argc, char **argv)
 {
     struct args a = { 0 };
+    struct mpr_logs *logs = &a.common.logs;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     if (a.follow.on) follow(&a);
-    else compact_once(&a);
-    if (fflush(stdout) != 0) a.common.logs.failed = true;
+    else {
+        for (size_t i = 0; i < a.common.operands; i++)
+            logs->failed |= !mpr_paths_add(&logs->paths, a.common.operand[i]);
+        mpr_logs_each(logs, compact, &a);
+    }
+    if (fflush(stdout) != 0) logs->failed = true;
     return mpr_args_close(&a.common, MPR_EXIT_FINE);
 }

@@ -166,37 +166,34 @@ static const struct mpr_cmdline symbolize_cmdline = {
     .no_output = true,
 };
 
-static void say_symbolized(const char *log, const struct mpr_symbolized *s)
-{
-    struct mpr_number named, calls, objects, size;
-    mpr_utf8_write_escaped(stdout, log);
-    if (!s->calls) printf(": no native call stacks in this log\n");
-    else if (!s->bytes) printf(": no call has a name, so nothing was stored\n");
-    else
-        printf(".symbols: %s of %s calls, in %s object file%s; %s\n",
-               mpr_units_count(&named, s->named), mpr_units_count(&calls, s->calls),
-               mpr_units_count(&objects, s->objects), s->objects == 1 ? "" : "s",
-               mpr_units_size(&size, s->bytes));
-    for (size_t i = 0; i < s->notes; i++) {
-        fputs("  ", stdout);
-        mpr_utf8_write_escaped(stdout, s->note[i]);
-        putchar('\n');
-    }
-    if (s->left_out)
-        printf("  %s calls were omitted, because the file has no room for them\n",
-               mpr_units_count(&calls, s->left_out));
-}
-
 static int symbolize(void *args, const char *log, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
     struct symbolize_args *a = args;
     struct mpr_arena arena = { 0 };
-    struct mpr_symbolized symbolized;
-    const int status = mpr_symbolize(&symbolized, &arena, log, progress, error);
+    struct mpr_symbolized s;
+    struct mpr_number named, calls, objects, size;
+    const int status = mpr_symbolize(&s, &arena, log, progress, error);
     mpr_bar_clear();
-    a->incomplete |= symbolized.incomplete;
-    if (status == 0 && !a->quiet) say_symbolized(log, &symbolized);
+    a->incomplete |= s.incomplete;
+    if (status == 0 && !a->quiet) {
+        mpr_utf8_write_escaped(stdout, log);
+        if (!s.calls) printf(": no native call stacks in this log\n");
+        else if (!s.bytes) printf(": no call has a name, so nothing was stored\n");
+        else
+            printf(".symbols: %s of %s calls, in %s object file%s; %s\n",
+                   mpr_units_count(&named, s.named), mpr_units_count(&calls, s.calls),
+                   mpr_units_count(&objects, s.objects), s.objects == 1 ? "" : "s",
+                   mpr_units_size(&size, s.bytes));
+        for (size_t i = 0; i < s.notes; i++) {
+            fputs("  ", stdout);
+            mpr_utf8_write_escaped(stdout, s.note[i]);
+            putchar('\n');
+        }
+        if (s.left_out)
+            printf("  %s calls were omitted, because the file has no room for them\n",
+                   mpr_units_count(&calls, s.left_out));
+    }
     mpr_arena_free(&arena);
     return status;
 }

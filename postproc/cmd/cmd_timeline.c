@@ -43,15 +43,6 @@ static const struct mpr_cmdline cmdline = {
     .has_stacks = true,
 };
 
-/* In text, paths that differ in a number become one line before --top counts lines, so all bands
- * are needed.  Flame graphs show all stacks unless --top is given. */
-static size_t max_bands(const struct mpr_output *output)
-{
-    const size_t top = output->style.top ? output->style.top : BANDS;
-    const bool all = output->renderer == &mpr_render_folded && !output->style.top;
-    return output->renderer == &mpr_render_text || all ? SIZE_MAX : top + 1;
-}
-
 static void render(const struct mpr_renderer *renderer, FILE *out, const void *timeline,
                    const struct mpr_style *style)
 {
@@ -70,7 +61,13 @@ static int make(struct mpr_log_report *report)
         mpr_cmd_say("--from=%s is later than --to=%s", a->from, a->to);
         exit(MPR_EXIT_USAGE);
     }
-    t->bands = max_bands(&report->args->output);
+    /* In text, paths that differ in a number become one line before --top counts lines, so all
+     * bands are needed.  Flame graphs show all stacks unless --top is given. */
+    const struct mpr_output *output = &report->args->output;
+    const size_t top = output->style.top ? output->style.top : BANDS;
+    const bool all = output->renderer == &mpr_render_text ||
+                     (output->renderer == &mpr_render_folded && !output->style.top);
+    t->bands = all ? SIZE_MAX : top + 1;
     if (mpr_instant_check_begin(a->from, t->from, report->path, &report->progress,
                                 &report->error) != 0 ||
         mpr_timeline_read(&timeline, report->path, t, &report->progress, &report->error) != 0)

@@ -155,8 +155,18 @@ static volatile sig_atomic_t ended;
 static void on_end(int number) { ended = number; }
 static void on_size(int number) { (void)number; }
 
+static void screen_close(void)
+{
+    if (!screen.open) return;
+    screen.open = false;
+    if (screen.keys) tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
+    fputs(LEAVE, stdout);
+    fflush(stdout);
+    sigprocmask(SIG_SETMASK, &screen.mask, NULL);
+}
+
 /* Signals arrive only while screen_wait waits. */
-static void take_signals(void)
+static void screen_open(void)
 {
     const struct sigaction end = { .sa_handler = on_end }, size = { .sa_handler = on_size };
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -169,35 +179,15 @@ static void take_signals(void)
         sigaddset(&blocked, ends[i]);
     }
     sigprocmask(SIG_BLOCK, &blocked, &screen.mask);
-}
-
-static void take_keys(void)
-{
-    struct termios raw;
     screen.keys = tcgetattr(STDIN_FILENO, &screen.before) == 0;
-    if (!screen.keys) return;
-    raw = screen.before;
-    raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    raw.c_cc[VSUSP] = _POSIX_VDISABLE; /* a stopped process would leave the terminal as it is */
-    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-}
-
-static void screen_close(void)
-{
-    if (!screen.open) return;
-    screen.open = false;
-    if (screen.keys) tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
-    fputs(LEAVE, stdout);
-    fflush(stdout);
-    sigprocmask(SIG_SETMASK, &screen.mask, NULL);
-}
-
-static void screen_open(void)
-{
-    take_signals();
-    take_keys();
+    if (screen.keys) {
+        struct termios raw = screen.before;
+        raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+        raw.c_cc[VMIN] = 1;
+        raw.c_cc[VTIME] = 0;
+        raw.c_cc[VSUSP] = _POSIX_VDISABLE; /* a stopped process would leave the terminal as it is */
+        tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
     screen.open = true;
     atexit(screen_close);
     fputs(ENTER, stdout);

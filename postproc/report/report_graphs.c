@@ -21,7 +21,6 @@ struct burst {
 MPR_VALUE(burst_name, burst, k,
           k->line ? mpr_value_shortened(k->line->row.path, k->line->caller)
                   : mpr_value_text("(built without a capture)"))
-MPR_VALUE(burst_total, burst, k, mpr_value_amount(MPR_SIGNED, mpr_burst_total(&k->b)))
 
 // clang-format off
 static const struct mpr_column burst_columns[] = {
@@ -35,13 +34,13 @@ static const struct mpr_column burst_columns[] = {
       .spare = 2 },
     { .key = "alive_at_end", .type = MPR_COUNT, OF_BURST(alive) },
     { .key = "nodes", .title = "nodes", .type = MPR_COUNT, OF_BURST(nodes), .spare = 1 },
-    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(segment_bytes) },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_BURST(bytes.segments) },
     { .key = "block_bytes", .type = MPR_BYTES, OF_BURST(block_bytes) },
     { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_BURST(executable_bytes), .spare = 4 },
+      OF_BURST(bytes.executable), .spare = 4 },
     { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
-      OF_BURST(launch_bytes), .spare = 3 },
-    { .key = "bytes", .title = "all", .type = MPR_SIGNED, .get = burst_total },
+      OF_BURST(bytes.launch), .spare = 3 },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_BURST(bytes.all) },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(burst, note), .below = true },
 };
 // clang-format on
@@ -92,13 +91,13 @@ static const struct mpr_column size_columns[] = {
     { .key = "size", .title = "size", .type = MPR_COUNT, OF_SIZE(size),
       .unless = MPR_UNKNOWN_AT_MAX, MPR_SHOWN(MPR_TEXT, size_name), .width = 20 },
     { .key = "graphs", .title = "count", .type = MPR_COUNT, OF_SIZE(graphs), .width = 5 },
-    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(segment_bytes),
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_SIZE(bytes.segments),
       .spare = 3 },
     { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_SIZE(executable_bytes), .spare = 2 },
-    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_SIZE(launch_bytes),
+      OF_SIZE(bytes.executable), .spare = 2 },
+    { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_SIZE(bytes.launch),
       .spare = 1 },
-    { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes) },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes.all) },
     { .key = "cumulative_bytes", .title = "so far", .type = MPR_SIGNED, OF_SIZE(cumulative) },
 };
 // clang-format on
@@ -129,7 +128,6 @@ MPR_VALUE(pool, mpr_graph_row, r,
 MPR_VALUE(nodes, mpr_graph_row, r,
           r->instantiated ? mpr_value_number(MPR_COUNT, r->nodes) : mpr_value_unknown)
 
-MPR_VALUE(total, mpr_graph_row, r, mpr_value_amount(MPR_SIGNED, mpr_graph_total(r)))
 MPR_VALUE(gone, mpr_graph_row, r, mpr_value_text(r->alive || !r->instantiated ? "" : "gone"))
 
 // clang-format off
@@ -148,7 +146,7 @@ static const struct mpr_column graph_columns[] = {
     { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_CSV },
     { .key = "nodes", .type = MPR_COUNT, OF_GRAPH(nodes), .only = MPR_IN_CSV },
     { .key = "pool", .type = MPR_NUMBERS, .get = pool, .only = MPR_IN_JSON },
-    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_GRAPH(segment_bytes) },
+    { .key = "segment_bytes", .title = "segments", .type = MPR_BYTES, OF_GRAPH(bytes.segments) },
     { .key = "block_bytes", .type = MPR_BYTES, OF_GRAPH(block_bytes) },
     { .key = "instantiated", .type = MPR_FLAG, OF_GRAPH(instantiated), .only = MPR_IN_JSON },
     { .key = "device", .type = MPR_COUNT, OF_GRAPH(device), .only = MPR_IN_JSON },
@@ -156,20 +154,17 @@ static const struct mpr_column graph_columns[] = {
       MPR_SHOWN(MPR_COUNT, nodes), .only = MPR_IN_JSON | MPR_FOR_PEOPLE, .after = "time_ns",
       .spare = 1 },
     { .key = "executable_bytes", .title = "executable", .type = MPR_SIGNED,
-      OF_GRAPH(executable_bytes), .spare = 3 },
+      OF_GRAPH(bytes.executable), .spare = 3 },
     { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED,
-      OF_GRAPH(launch_bytes), .spare = 2 },
-    { .key = "bytes", .title = "all", .type = MPR_SIGNED, .get = total,
+      OF_GRAPH(bytes.launch), .spare = 2 },
+    { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_GRAPH(bytes.all),
       .only = MPR_IN_JSON | MPR_FOR_PEOPLE },
     { .key = "alive_at_end", .title = "", .type = MPR_FLAG, OF_GRAPH(alive),
       MPR_SHOWN(MPR_TEXT, gone), .beside = true },
 };
 // clang-format on
 
-static int by_total(const void *left, const void *right)
-{
-    return mpr_compare_signed(mpr_graph_total(right), mpr_graph_total(left));
-}
+MPR_COMPARE(by_total, struct mpr_graph_row, mpr_compare_signed(b->bytes.all, a->bytes.all))
 
 void mpr_report_graphs(struct mpr_document *doc, const struct mpr_graphs *graphs)
 {

@@ -82,20 +82,15 @@ static const struct mpr_column header_columns[] = {
 
 /* ---- lines */
 
-static void frames(struct mpr_document *doc, const struct mpr_summary *s)
+static void sizes(struct mpr_document *doc, const struct mpr_info *info)
 {
+    const struct mpr_summary *s = &info->summary;
+    mpr_doc_gap(doc);
     mpr_doc_add_plain(doc, "log      %s in %s, format %u.%u", mpr_doc_size(doc, s->bytes),
                       mpr_doc_counted(doc, s->frames, "frame", "frames"), s->major, s->minor);
     if (s->events)
         mpr_doc_add_plain(doc, ", %.2f bytes an event", (double)s->bytes / (double)s->events);
     mpr_doc_end(doc);
-}
-
-static void sizes(struct mpr_document *doc, const struct mpr_info *info)
-{
-    const struct mpr_summary *s = &info->summary;
-    mpr_doc_gap(doc);
-    frames(doc, s);
     if (s->fold.bytes || s->fold.events)
         mpr_doc_line(doc, "thinned  %s in LOG.fold, %s events removed, granularity %s",
                      mpr_doc_size(doc, s->fold.bytes), mpr_doc_count(doc, s->fold.events),
@@ -114,17 +109,6 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
                      mpr_doc_count(doc, s->inherited_frees));
 }
 
-/* Pools that libraries described to NVTX. */
-static void pools(struct mpr_document *doc, const struct mpr_info *info)
-{
-    if (info->heaps)
-        mpr_doc_rows(doc, heap_columns, info->heap, info->heaps, .key = "nvtx_heaps",
-                     .title = "heaps registered with NVTX", .all = MPR_IN_JSON);
-    if (info->regions)
-        mpr_doc_rows(doc, region_columns, info->region, info->regions, .key = "nvtx_regions",
-                     .title = "their regions by name", .all = MPR_IN_JSON);
-}
-
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
 {
     mpr_report_schema(doc, "memprof.info/1");
@@ -138,7 +122,12 @@ void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)
     mpr_doc_rows(doc, thread_columns, info->thread, info->threads, .key = "threads",
                  .title = mpr_arena_format(&doc->arena, "threads: %zu", info->threads),
                  .all = MPR_IN_JSON);
-    pools(doc, info);
+    if (info->heaps)
+        mpr_doc_rows(doc, heap_columns, info->heap, info->heaps, .key = "nvtx_heaps",
+                     .title = "heaps registered with NVTX", .all = MPR_IN_JSON);
+    if (info->regions)
+        mpr_doc_rows(doc, region_columns, info->region, info->regions, .key = "nvtx_regions",
+                     .title = "their regions by name", .all = MPR_IN_JSON);
     mpr_doc_rows(doc, header_columns, info->header, info->headers, .key = "header",
                  .title = "header", .shape = MPR_LISTS, .all = MPR_EVERYWHERE);
     mpr_doc_csv(doc, count_columns);

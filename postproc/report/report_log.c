@@ -124,21 +124,6 @@ static const struct mpr_column loss_columns[] = {
     { .key = "events", .type = MPR_COUNT, MPR_FIELD(mpr_loss_row, events) },
 };
 
-/* Adds the end of the process from the run's record. */
-static void death(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    static const char *const oom[] = {
-        "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel"
-    };
-    const bool exited = s->fate == MPR_FATE_EXIT || s->exit_status_known;
-    const char *how = exited ? "exit_status" : "signal";
-    if (!exited && s->fate != MPR_FATE_SIGNAL) return;
-    mpr_doc_open(doc, "death");
-    mpr_doc_fact(doc, how, mpr_value_number(MPR_COUNT, (uint64_t)s->fate_status));
-    mpr_doc_fact(doc, "oom", mpr_value_known_text(oom[s->oom], MPR_UNKNOWN));
-    mpr_doc_close(doc);
-}
-
 const char *mpr_report_utc(struct mpr_document *doc, uint64_t ns)
 {
     char day[32];
@@ -149,26 +134,32 @@ const char *mpr_report_utc(struct mpr_document *doc, uint64_t ns)
     return mpr_arena_format(&doc->arena, "%s.%03uZ", day, (unsigned)(ns / 1000000 % 1000));
 }
 
-static void process(struct mpr_document *doc, const struct mpr_process_info *p)
+void mpr_report_log_fields(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    static const char *const oom[] = {
+        "", [MPR_FATE_OOM_CGROUP] = "cgroup", [MPR_FATE_OOM_KERNEL] = "kernel"
+    };
+    const struct mpr_process_info *p = &s->process;
+    const bool exited = s->fate == MPR_FATE_EXIT || s->exit_status_known;
+    mpr_doc_set_epoch(doc, p->start_ns);
+    doc->log = s;
+    mpr_doc_facts(doc, state_columns, s);
+    if (exited || s->fate == MPR_FATE_SIGNAL) {
+        mpr_doc_open(doc, "death");
+        mpr_doc_fact(doc, exited ? "exit_status" : "signal",
+                     mpr_value_number(MPR_COUNT, (uint64_t)s->fate_status));
+        mpr_doc_fact(doc, "oom", mpr_value_known_text(oom[s->oom], MPR_UNKNOWN));
+        mpr_doc_close(doc);
+    }
+    mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
+    if (s->unwrittens)
+        mpr_doc_objects(doc, "unwritten", unwritten_columns, s->unwritten, s->unwrittens);
+    mpr_doc_facts(doc, event_columns, s);
     mpr_doc_open(doc, "process");
     mpr_doc_facts(doc, process_columns, p);
     mpr_doc_fact(doc, "start", mpr_value_known_text(mpr_report_utc(doc, p->start_ns), MPR_UNKNOWN));
     mpr_doc_fact(doc, "parent_log", mpr_value_known_text(p->parent_log, MPR_UNKNOWN));
     mpr_doc_close(doc);
-}
-
-void mpr_report_log_fields(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    mpr_doc_set_epoch(doc, s->process.start_ns);
-    doc->log = s;
-    mpr_doc_facts(doc, state_columns, s);
-    death(doc, s);
-    mpr_doc_fact(doc, "lost_events", mpr_value_number(MPR_COUNT, s->lost_events));
-    if (s->unwrittens)
-        mpr_doc_objects(doc, "unwritten", unwritten_columns, s->unwritten, s->unwrittens);
-    mpr_doc_facts(doc, event_columns, s);
-    process(doc, &s->process);
 }
 
 void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
@@ -224,9 +215,10 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
     return s->end ? mpf_end_name[s->end] : "unknown";
 }
 
-/* Says how the log ends, in a few words. */
-static void ending(struct mpr_document *doc, const struct mpr_summary *s)
+/* Adds a line about the end of the log and of its process. */
+static void state(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    mpr_doc_add_plain(doc, "log: ");
     if (s->copied)
         mpr_doc_add_plain(doc, "INCOMPLETE, a copy: events after it was copied may be missing");
     else if (s->life == MPR_RUNS)
@@ -246,14 +238,11 @@ static void ending(struct mpr_document *doc, const struct mpr_summary *s)
     if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
         mpr_doc_add_plain(doc, "; it is not known whether its process still runs (%s)",
                           s->life_reason);
-}
-
-static void state(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    mpr_doc_add_plain(doc, "log: ");
-    ending(doc, s);
     mpr_doc_line(doc, "; %s, %s lost; %s long", mpr_doc_counted(doc, s->events, "event", "events"),
                  mpr_doc_count(doc, s->lost_events), mpr_doc_duration(doc, s->duration_ns));
+    if (s->fold.until_ns)
+        mpr_doc_line(doc, "log: thinned until %s%s", mpr_doc_time(doc, s->fold.until_ns),
+                     s->fold.events ? ": short-lived blocks before that are only counted" : "");
 }
 
 #define WARNING(doc, ...) (mpr_doc_add(doc, MPR_WARN, "warning: " __VA_ARGS__), mpr_doc_end(doc))
@@ -281,17 +270,9 @@ static void warn_damage(struct mpr_document *doc, const struct mpr_summary *s)
         WARNING(doc, "cut at offset %" PRIu64 "; events after %s are missing", s->cut_offset, good);
 }
 
-/* Says for which time only counts are left. */
-static void folded(struct mpr_document *doc, const struct mpr_summary *s)
+static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
 {
-    if (!s->fold.until_ns) return;
-    mpr_doc_line(doc, "log: thinned until %s%s", mpr_doc_time(doc, s->fold.until_ns),
-                 s->fold.events ? ": short-lived blocks before that are only counted" : "");
-}
-
-static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    static const char *const wrong[] = {
+    static const char *const wrong_fold[] = {
         [MPR_FOLD_MISSING] =
             "is missing, and has the log's beginning; copy it to the folder of the log",
         [MPR_FOLD_OLDER] =
@@ -299,34 +280,23 @@ static void warn_fold(struct mpr_document *doc, const struct mpr_summary *s)
         [MPR_FOLD_FOREIGN] = "belongs to another log or another user, and was not read",
         [MPR_FOLD_DAMAGED] = "is damaged, and was not read",
     };
-    if (wrong[s->fold.state])
-        WARNING(doc, "%s.fold %s", mpr_basename(s->path), wrong[s->fold.state]);
-}
-
-/* Returns the time of the first gap, if frames between the log and its journal are missing. */
-static uint64_t whole_until(const struct mpr_summary *s)
-{
-    return s->missing_frames ? s->good_ns : s->duration_ns;
-}
-
-/* Returns true for LOG.fold without the newest part of the log, which LOG has. */
-static bool is_beginning(const struct mpr_summary *s)
-{
-    return s->fold.until_ns && whole_until(s) <= s->fold.until_ns && s->end == MPF_END_NONE &&
-           (!s->journal || s->missing_frames);
-}
-
-static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
-{
+    /* the first gap, if frames between the log and its journal are missing */
+    const uint64_t until = s->missing_frames ? s->good_ns : s->duration_ns;
+    /* LOG.fold without the newest part of the log, which LOG has */
+    const bool is_beginning = s->fold.until_ns && until <= s->fold.until_ns &&
+                              s->end == MPF_END_NONE && (!s->journal || s->missing_frames);
+    if (wrong_fold[s->fold.state])
+        WARNING(doc, "%s.fold %s", mpr_basename(s->path), wrong_fold[s->fold.state]);
+    warn_damage(doc, s);
     if (!s->has_header && !s->journal_only)
         WARNING(doc, "the header is damaged: process and start time are not known");
     if (s->journal_only)
         WARNING(
             doc,
             "it has only events that were not written to the log yet; give the log, if it exists");
-    else if (is_beginning(s))
+    else if (is_beginning)
         WARNING(doc, "events after %s are missing: this is the beginning of a log that was thinned",
-                mpr_doc_time(doc, whole_until(s)));
+                mpr_doc_time(doc, until));
     else if (s->end == MPF_END_NONE && !s->journal && !s->cut)
         WARNING(doc, "no end and no journal: events shortly before the process ended are missing");
     if (s->copied)
@@ -346,21 +316,16 @@ static void warn_missing(struct mpr_document *doc, const struct mpr_summary *s)
                 plural(s->torn, " was", "s were"));
 }
 
-static void window(struct mpr_document *doc, const struct mpr_recording *r)
-{
-    if (!r->window.count) {
-        WARNING(doc, "no window of MEMPROF_WINDOW=%s was ever open", r->window.text);
-        return;
-    }
-    mpr_doc_line(doc, "MEMPROF_WINDOW=%s: %" PRIu64 " window%s, %s in all, from %s to %s",
-                 r->window.text, r->window.count, plural(r->window.count, "", "s"),
-                 mpr_doc_duration(doc, r->window.ns), mpr_doc_time(doc, r->window.from_ns),
-                 mpr_doc_time(doc, r->window.to_ns));
-}
-
 void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *r)
 {
-    if (*r->window.text) window(doc, r);
+    const uint64_t windows = r->window.count;
+    if (*r->window.text && !windows)
+        WARNING(doc, "no window of MEMPROF_WINDOW=%s was ever open", r->window.text);
+    else if (*r->window.text)
+        mpr_doc_line(doc, "MEMPROF_WINDOW=%s: %" PRIu64 " window%s, %s in all, from %s to %s",
+                     r->window.text, windows, plural(windows, "", "s"),
+                     mpr_doc_duration(doc, r->window.ns), mpr_doc_time(doc, r->window.from_ns),
+                     mpr_doc_time(doc, r->window.to_ns));
     if (r->blocks == MPR_RECORDED_OFF)
         mpr_doc_line(doc, "host blocks were not recorded (MEMPROF_HOST=off)");
     if (r->blocks == MPR_RECORDED_LARGE)
@@ -378,8 +343,22 @@ void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *
         "host/heap: lines are estimated from the sample (+- is one standard error); sums are exact");
 }
 
-static void notes_on_recording(struct mpr_document *doc, const struct mpr_summary *s)
+void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    char zone[64];
+    struct tm tm;
+    const uint64_t start = s->process.start_ns;
+    const time_t seconds = (time_t)(start / 1000000000);
+    mpr_doc_set_epoch(doc, start);
+    mpr_report_title(doc, s);
+    state(doc, s);
+    if (doc->clock && (!start || !localtime_r(&seconds, &tm)))
+        mpr_doc_line(doc, "times: since the process's start, because the start time is not known");
+    else if (doc->clock) {
+        strftime(zone, sizeof zone, "%Y-%m-%d, %Z (%z)", &tm);
+        mpr_doc_line(doc, "times: time of day, %s", zone);
+    }
+    warn_missing(doc, s);
     if (*s->unseen_malloc)
         mpr_doc_line(
             doc,
@@ -392,34 +371,6 @@ static void notes_on_recording(struct mpr_document *doc, const struct mpr_summar
                      " block%s whose free was never seen",
                      s->unmatched_frees, plural(s->unmatched_frees, "", "s"), s->missed_frees,
                      plural(s->missed_frees, "", "s"));
-}
-
-/* The day and the time zone of the following times. */
-static void clock_line(struct mpr_document *doc, uint64_t start)
-{
-    char text[64];
-    struct tm tm;
-    const time_t seconds = (time_t)(start / 1000000000);
-    if (!doc->clock) return;
-    if (!start || !localtime_r(&seconds, &tm)) {
-        mpr_doc_line(doc, "times: since the process's start, because the start time is not known");
-        return;
-    }
-    strftime(text, sizeof text, "%Y-%m-%d, %Z (%z)", &tm);
-    mpr_doc_line(doc, "times: time of day, %s", text);
-}
-
-void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)
-{
-    mpr_doc_set_epoch(doc, s->process.start_ns);
-    mpr_report_title(doc, s);
-    state(doc, s);
-    folded(doc, s);
-    clock_line(doc, s->process.start_ns);
-    warn_fold(doc, s);
-    warn_damage(doc, s);
-    warn_missing(doc, s);
-    notes_on_recording(doc, s);
 }
 
 /* A time that was copied from a report is rounded to ms, so it may be later by half a ms. */

@@ -48,32 +48,30 @@ static const struct mpr_column process_columns[] = {
 };
 // clang-format on
 
-static struct process process_of(struct mpr_document *doc, const struct mpr_live_look *look)
-{
-    const struct mpr_process_info *process = &look->summary.process;
-    const char *title = mpr_process_title(&doc->arena, process);
-    const bool runs = look->summary.life != MPR_ENDED;
-    const char *shown = runs ? title
-                             : mpr_arena_format(&doc->arena, "%s (%s)", title,
-                                                mpr_report_ending(&doc->arena, &look->summary));
-    return (struct process){
-        .look = look,
-        .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, shown),
-        .lead = strcspn(title, " "),
-        .rank = process->rank,
-        .number = mpr_arena_format(&doc->arena, "%" PRIu64, process->pid),
-        .host = runs ? look->host_bytes : 0,
-        .device = runs ? look->gpu_bytes : 0,
-        .rss = runs && look->rss.valid ? mpr_reading_resident_bytes(&look->rss) : MPF_UNKNOWN,
-        .events = look->events_a_second,
-    };
-}
-
 static void processes(struct mpr_document *doc, const struct mpr_top *top)
 {
     struct process *p = mpr_arena_alloc(&doc->arena, top->processes * sizeof *p);
     if (top->processes < 2) return;
-    for (size_t i = 0; i < top->processes; i++) p[i] = process_of(doc, top->process[i]);
+    for (size_t i = 0; i < top->processes; i++) {
+        const struct mpr_live_look *look = top->process[i];
+        const struct mpr_process_info *process = &look->summary.process;
+        const char *title = mpr_process_title(&doc->arena, process), *shown = title;
+        const bool runs = look->summary.life != MPR_ENDED;
+        if (!runs)
+            shown = mpr_arena_format(&doc->arena, "%s (%s)", title,
+                                     mpr_report_ending(&doc->arena, &look->summary));
+        p[i] = (struct process){
+            .look = look,
+            .title = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, shown),
+            .lead = strcspn(title, " "),
+            .rank = process->rank,
+            .number = mpr_arena_format(&doc->arena, "%" PRIu64, process->pid),
+            .host = runs ? look->host_bytes : 0,
+            .device = runs ? look->gpu_bytes : 0,
+            .rss = runs && look->rss.valid ? mpr_reading_resident_bytes(&look->rss) : MPF_UNKNOWN,
+            .events = look->events_a_second,
+        };
+    }
     mpr_doc_rows(doc, process_columns, p, top->processes, .title = "processes",
                  .only = MPR_FOR_PEOPLE, .top = PROCESSES, .total = "all");
 }
@@ -104,13 +102,6 @@ static const struct mpr_column heap_columns[] = {
       .unless = MPR_UNKNOWN_AT_MAX, .spare = 2 },
 };
 // clang-format on
-
-static void heaps(struct mpr_document *doc, const struct mpr_live_look *look, bool in_full)
-{
-    mpr_doc_rows(doc, heap_columns, look->heap, look->heaps, .key = "heaps", .title = "heap",
-                 .only = in_full ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .context = look,
-                 .all = MPR_EVERYWHERE, .estimated = estimated, .flush = true);
-}
 
 static void heading(struct mpr_document *doc, const struct mpr_live_look *look)
 {
@@ -213,7 +204,9 @@ static void process(struct mpr_document *doc, const struct mpr_live_look *look, 
         threads(doc, look);
         mpr_report_accounts(doc, look->device, look->devices, "now", NULL, 0);
     }
-    heaps(doc, look, in_full);
+    mpr_doc_rows(doc, heap_columns, look->heap, look->heaps, .key = "heaps", .title = "heap",
+                 .only = in_full ? MPR_EVERYWHERE : MPR_IN_JSON | MPR_IN_CSV, .context = look,
+                 .all = MPR_EVERYWHERE, .estimated = estimated, .flush = true);
     if (in_full) owners(doc, look);
     mpr_doc_close(doc);
 }

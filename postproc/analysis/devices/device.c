@@ -235,18 +235,24 @@ MPR_COMPARE(by_key, struct mpr_cell, mpr_compare(a->key, b->key))
 const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
                                             const struct mpr_reader *reader,
                                             const struct mpr_gpu_block *block, size_t blocks,
+                                            uint64_t (*bytes)(const struct mpr_gpu_block *),
                                             size_t *rows)
 {
     struct mpr_cell *cell = mpr_alloc(blocks, sizeof *cell);
-    struct mpr_row *row = mpr_arena_alloc(arena, blocks * sizeof *row);
-    *rows = 0;
-    for (size_t i = 0; i < blocks; i++)
-        cell[i] = (struct mpr_cell){ .key = mpr_gpu_key(&reader->replay, &block[i]),
-                                     .heap = block[i].heap,
-                                     .bytes = block[i].size,
-                                     .inherited = block[i].inherited ? block[i].size : 0 };
-    qsort(cell, blocks, sizeof *cell, by_key);
+    size_t cells = 0;
     for (size_t i = 0; i < blocks; i++) {
+        const struct mpr_gpu_block *b = &block[i];
+        const uint64_t counted = bytes(b);
+        if (counted)
+            cell[cells++] = (struct mpr_cell){ .key = mpr_gpu_key(&reader->replay, b),
+                                               .heap = b->heap,
+                                               .bytes = counted,
+                                               .inherited = b->inherited ? counted : 0 };
+    }
+    struct mpr_row *row = mpr_arena_alloc(arena, cells * sizeof *row);
+    qsort(cell, cells, sizeof *cell, by_key);
+    *rows = 0;
+    for (size_t i = 0; i < cells; i++) {
         if (!i || cell[i].key != cell[i - 1].key)
             row[(*rows)++].path = mpr_label_path(arena, reader, &cell[i]);
         struct mpr_row *newest = &row[*rows - 1];
@@ -256,24 +262,6 @@ const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
     }
     free(cell);
     qsort(row, *rows, sizeof *row, mpr_row_by_bytes);
-    return row;
-}
-
-const struct mpr_row *mpr_device_torch_rows(struct mpr_arena *arena,
-                                            const struct mpr_reader *reader,
-                                            const struct mpr_device_snapshot *p,
-                                            uint64_t (*bytes)(const struct mpr_gpu_block *),
-                                            size_t *rows)
-{
-    struct mpr_gpu_block *part = mpr_alloc(p->torches, sizeof *part);
-    size_t parts = 0;
-    for (size_t i = 0; i < p->torches; i++) {
-        if (!bytes(&p->torch[i])) continue;
-        part[parts] = p->torch[i];
-        part[parts++].size = bytes(&p->torch[i]);
-    }
-    const struct mpr_row *row = mpr_device_block_rows(arena, reader, part, parts, rows);
-    free(part);
     return row;
 }
 
@@ -316,8 +304,10 @@ void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena
     if (!out->valid) return;
     fill_comms(out, arena, &reader->replay, p);
     if (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_COMM) return; /* PyTorch's blocks have neither */
-    out->row = mpr_device_torch_rows(arena, reader, p, mpr_gpu_backed, &out->rows);
-    out->asleep = mpr_device_torch_rows(arena, reader, p, asleep_of, &out->asleeps);
+    out->row =
+        mpr_device_block_rows(arena, reader, p->torch, p->torches, mpr_gpu_backed, &out->rows);
+    out->asleep =
+        mpr_device_block_rows(arena, reader, p->torch, p->torches, asleep_of, &out->asleeps);
 }
 
 struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_reader *reader,

@@ -116,15 +116,11 @@ void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *are
 /* Also fills the owners of PyTorch's blocks and the communicators. */
 void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
                            const struct mpr_reader *reader, const struct mpr_device_snapshot *p);
-/* Returns rows by the replay's grouping, largest first, of blocks of PyTorch or of the driver. */
+/* Returns rows by the replay's grouping, largest first, of blocks of PyTorch or of the driver.
+ * @bytes: returns how much of a block counts. */
 const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
                                             const struct mpr_reader *reader,
                                             const struct mpr_gpu_block *block, size_t blocks,
-                                            size_t *rows);
-/* The same for PyTorch's blocks in a snapshot; @bytes returns how much of a block counts. */
-const struct mpr_row *mpr_device_torch_rows(struct mpr_arena *arena,
-                                            const struct mpr_reader *reader,
-                                            const struct mpr_device_snapshot *p,
                                             uint64_t (*bytes)(const struct mpr_gpu_block *),
                                             size_t *rows);
 /* Returns the devices that the process used, by index, each with its account at its peak. */

@@ -13,20 +13,13 @@
 #include "numbered_names.h"
 #include "reader.h"
 
-static int64_t total(uint64_t segment_bytes, int64_t executable_bytes, int64_t launch_bytes)
+static void add_bytes(struct mpr_graph_bytes *to, const struct mpr_graph_bytes *more)
 {
-    return mpr_signed_add(mpr_saturating_signed(segment_bytes),
-                          mpr_signed_add(executable_bytes, launch_bytes));
-}
-
-int64_t mpr_graph_total(const struct mpr_graph_row *row)
-{
-    return total(row->segment_bytes, row->executable_bytes, row->launch_bytes);
-}
-
-int64_t mpr_burst_total(const struct mpr_graph_burst *burst)
-{
-    return total(burst->segment_bytes, burst->executable_bytes, burst->launch_bytes);
+    to->segments += more->segments;
+    to->executable = mpr_signed_add(to->executable, more->executable);
+    to->launch = mpr_signed_add(to->launch, more->launch);
+    to->all = mpr_signed_add(mpr_saturating_signed(to->segments),
+                             mpr_signed_add(to->executable, to->launch));
 }
 
 /* ---- rows */
@@ -51,7 +44,7 @@ static void add_rows(struct mpr_graphs *g, const struct mpr_reader *reader)
                                        .burst = c->burst,
                                        .capture = i + 1,
                                        .pool = { c->pool[0], c->pool[1] },
-                                       .segment_bytes = c->segment_bytes,
+                                       .bytes.segments = c->segment_bytes,
                                        .block_bytes = c->block_bytes,
                                        .device = c->device,
                                        .captured = true };
@@ -70,11 +63,13 @@ static void add_rows(struct mpr_graphs *g, const struct mpr_reader *reader)
         }
         row->instantiated = true;
         row->nodes = graph->nodes;
-        row->executable_bytes = graph->instantiated;
-        row->launch_bytes = graph->launched;
+        row->bytes.executable = graph->instantiated;
+        row->bytes.launch = graph->launched;
         row->device = graph->device;
         row->alive = !graph->gone;
     }
+    for (size_t i = 0; i < g->rows; i++) /* sets the sum */
+        add_bytes(&g->row[i].bytes, &(struct mpr_graph_bytes){ .all = 0 });
 }
 
 MPR_COMPARE(by_time, struct mpr_graph_row,
@@ -104,10 +99,8 @@ static void fill_bursts(struct mpr_graphs *g, size_t captures)
         b->executables += of->instantiated;
         b->alive += of->alive;
         b->nodes += of->nodes;
-        b->segment_bytes += of->segment_bytes;
         b->block_bytes += of->block_bytes;
-        b->executable_bytes = mpr_signed_add(b->executable_bytes, of->executable_bytes);
-        b->launch_bytes = mpr_signed_add(b->launch_bytes, of->launch_bytes);
+        add_bytes(&b->bytes, &of->bytes);
     }
     next = mpr_alloc(g->bursts, sizeof *next);
     for (size_t i = 0; i < g->bursts; row += g->burst[i++].rows) g->burst[i].row = next[i] = row;
@@ -209,14 +202,11 @@ static void fill_sizes(struct mpr_graph_burst *burst, struct mpr_arena *arena)
         }
         struct mpr_graph_size *size = &burst->size[place - 1];
         size->graphs += row->captured;
-        size->segment_bytes += row->segment_bytes;
-        size->executable_bytes = mpr_signed_add(size->executable_bytes, row->executable_bytes);
-        size->launch_bytes = mpr_signed_add(size->launch_bytes, row->launch_bytes);
-        size->bytes = mpr_signed_add(size->bytes, mpr_graph_total(row));
+        add_bytes(&size->bytes, &row->bytes);
     }
     mpr_index_free(&known);
     for (size_t i = 0; i < burst->sizes; i++)
-        burst->size[i].cumulative = sum = mpr_signed_add(sum, burst->size[i].bytes);
+        burst->size[i].cumulative = sum = mpr_signed_add(sum, burst->size[i].bytes.all);
 }
 
 void mpr_graphs_fill(struct mpr_graphs *g, const struct mpr_reader *reader)

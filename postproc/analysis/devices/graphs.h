@@ -16,8 +16,14 @@
 struct mpr_error;
 struct mpr_reader;
 
-/* A capture, or an executable, or both if the executable was made from the capture.  Signed bytes
- * are differences measured around calls. */
+/* The bytes of a graph, or of several.  Signed bytes are differences measured around calls. */
+struct mpr_graph_bytes {
+    uint64_t segments;          /* allocated from the driver during the capture */
+    int64_t executable, launch; /* at its instantiation, and at its first launch */
+    int64_t all;
+};
+
+/* A capture, or an executable, or both if the executable was made from the capture. */
 struct mpr_graph_row {
     struct mpr_path path; /* ranges, outermost first */
     const char *thread;
@@ -26,10 +32,9 @@ struct mpr_graph_row {
     uint64_t burst;       /* from 1, or 0 if built by hand */
     uint64_t capture;     /* from 1, or 0 if built by hand */
     uint64_t pool[2];     /* of PyTorch; zeros if unknown */
-    uint64_t segment_bytes, block_bytes; /* during the capture: allocated from the driver, and by
-                                            PyTorch's users */
+    struct mpr_graph_bytes bytes;
+    uint64_t block_bytes; /* allocated by PyTorch's users during the capture */
     uint64_t nodes;
-    int64_t executable_bytes, launch_bytes; /* at its instantiation, and at its first launch */
     unsigned device;
     bool captured; /* the row has the capture; a second executable of a capture does not */
     bool instantiated, alive; /* alive: when the log ends */
@@ -40,16 +45,16 @@ struct mpr_graph_row {
 /* The graphs of a burst that have the same number in their names. */
 struct mpr_graph_size {
     uint64_t burst, size; /* MPR_GRAPH_NO_SIZE: graphs with other names */
-    uint64_t graphs, segment_bytes;
-    int64_t executable_bytes, launch_bytes, bytes;
+    uint64_t graphs;
+    struct mpr_graph_bytes bytes;
     int64_t cumulative; /* bytes of the sizes up to this one */
 };
 
 struct mpr_graph_burst {
     struct mpr_path path;      /* that of its first capture */
     uint64_t number, from, to; /* ns */
-    uint64_t captures, executables, alive, nodes, segment_bytes, block_bytes;
-    int64_t executable_bytes, launch_bytes;
+    uint64_t captures, executables, alive, nodes, block_bytes;
+    struct mpr_graph_bytes bytes;
     const struct mpr_graph_row *const *row; /* by time */
     size_t rows;
     struct mpr_graph_size *size; /* in the order of their first captures */
@@ -65,10 +70,6 @@ struct mpr_graphs {
     struct mpr_graph_burst *burst; /* by time; graphs that were built by hand are last */
     size_t bursts;
 };
-
-/* Return all bytes of a row or of a burst. */
-int64_t mpr_graph_total(const struct mpr_graph_row *row);
-int64_t mpr_burst_total(const struct mpr_graph_burst *burst);
 
 /* Fills the rows and bursts from a log that was read, in the result's arena. */
 void mpr_graphs_fill(struct mpr_graphs *graphs, const struct mpr_reader *reader);

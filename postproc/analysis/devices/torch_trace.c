@@ -208,31 +208,23 @@ static void drop_memory(struct reading *r, uint64_t addr, uint64_t size, bool ad
     }
 }
 
-/* Adds a piece for a block whose memory was not recorded: the whole pages that it touches from its
- * address on, up to the next piece. */
-static void suppose_memory(struct reading *r, uint64_t addr, uint64_t end)
-{
-    static const struct piece supposed = { .expandable = true, .gone = true };
-    const uint64_t limit = end > UINT64_MAX - PAGE ? end : (end + PAGE - 1) / PAGE * PAGE;
-    uint64_t from = addr - addr % PAGE;
-    const struct mpr_interval *span = piece_after(r, from);
-    while (span && span->end <= addr) {
-        from = span->end;
-        span = piece_after(r, from);
-    }
-    add_piece(r, from, span && span->start < limit ? span->start : limit, &supposed);
-}
-
+/* If the memory of a block was not recorded, adds pieces for it: the whole pages that it touches
+ * from its address on, up to the next piece. */
 static void block_allocated(struct reading *r, uint64_t addr, uint64_t size)
 {
-    const uint64_t end = end_of(addr, size);
+    static const struct piece supposed = { .expandable = true, .gone = true };
+    const uint64_t end = end_of(addr, size),
+                   limit = end > UINT64_MAX - PAGE ? end : (end + PAGE - 1) / PAGE * PAGE;
     const struct mpr_interval *span;
     for (uint64_t at = addr; at < end;) {
         struct mpr_position place = mpr_intervals_after(&r->pieces, at);
         for (; at < end && (span = mpr_intervals_at(&r->pieces, place)) && span->start <= at;
              place = mpr_intervals_next(&r->pieces, place))
             at = span->end;
-        if (at < end) suppose_memory(r, at, end);
+        if (at >= end) break;
+        uint64_t from = at - at % PAGE;
+        while ((span = piece_after(r, from)) && span->end <= at) from = span->end;
+        add_piece(r, from, span && span->start < limit ? span->start : limit, &supposed);
     }
     span = piece_after(r, addr);
     if (span && span->start <= addr) r->piece[span->what].blocks++;

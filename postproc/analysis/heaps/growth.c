@@ -48,18 +48,18 @@ void mpr_growth_end(struct mpr_growth *g)
 
 /* ---- two snapshots of a device */
 
+static uint64_t driver_bytes(const struct mpr_gpu_block *b)
+{
+    return mpf_heap_code(b->heap) == MPF_HEAP_DEVICE ? b->size : 0;
+}
+
 const struct mpr_row *mpr_growth_blocks(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         const struct mpr_device_snapshot *p, bool torch,
                                         size_t *rows)
 {
-    if (torch) return mpr_device_torch_rows(arena, reader, p, mpr_gpu_backed, rows);
-    struct mpr_gpu_block *block = mpr_alloc(p->drivers, sizeof *block);
-    size_t blocks = 0;
-    for (size_t i = 0; i < p->drivers; i++)
-        if (mpf_heap_code(p->driver[i].heap) == MPF_HEAP_DEVICE) block[blocks++] = p->driver[i];
-    const struct mpr_row *row = mpr_device_block_rows(arena, reader, block, blocks, rows);
-    free(block);
-    return row;
+    if (torch)
+        return mpr_device_block_rows(arena, reader, p->torch, p->torches, mpr_gpu_backed, rows);
+    return mpr_device_block_rows(arena, reader, p->driver, p->drivers, driver_bytes, rows);
 }
 
 void mpr_growth_snapshots(struct mpr_growth *out, struct mpr_arena *arena,

@@ -1,5 +1,3 @@
-#include "family.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "numbered_lines.h"
 #include "numbered_names.h"
 #include "outliers.h"
+#include "processes.h"
 
 enum { NUMBERS = 8 };
 

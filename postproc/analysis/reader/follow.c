@@ -56,56 +56,33 @@ void mpr_follow_end(struct mpr_follow *f, const struct mpr_replay *r)
 
 /* ---- all open ranges */
 
-static void open_instance(struct mpr_open_ranges *o, const struct mpr_replay *r,
-                          const struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (t->depth_overflow) return;
-    uint32_t place = o->free - 1;
-    if (o->free) {
-        o->free = o->at[place].older;
-    } else {
-        MPR_GROW(o->at, o->count, o->cap);
-        place = o->count++;
-    }
-    MPR_REACH(o->newest, t->number, o->threads);
-    const uint32_t older = o->newest[t->number];
-    o->at[place] = (struct mpr_open_instance){ .push = r->count[MPF_OP_PUSH],
-                                               .from = e->time,
-                                               .node = t->node,
-                                               .thread = t->number,
-                                               .older = older };
-    if (older) o->at[older - 1].newer = place + 1;
-    o->newest[t->number] = place + 1;
-    mpr_index_set(&o->number, o->at[place].push, place + 1);
-}
-
-static void close_instance(struct mpr_open_ranges *o, uint32_t place, uint64_t to, bool ended)
-{
-    const struct mpr_open_instance gone = o->at[place];
-    if (gone.newer) o->at[gone.newer - 1].older = gone.older;
-    else o->newest[gone.thread] = gone.older;
-    if (gone.older) o->at[gone.older - 1].newer = gone.newer;
-    mpr_index_set(&o->number, gone.push, 0);
-    o->at[place] = (struct mpr_open_instance){ .older = o->free };
-    o->free = place + 1;
-    o->ends(o->arg, &gone, to, ended);
-}
-
 static void close_thread(struct mpr_open_ranges *o, uint64_t thread, uint64_t to, bool ended)
 {
     if (thread >= o->threads) return;
-    while (o->newest[thread]) close_instance(o, o->newest[thread] - 1, to, ended);
+    struct mpr_open_thread *open = &o->thread[thread];
+    while (open->count) o->ends(o->arg, &open->at[--open->count], to, ended);
 }
 
+/* Most often the newest range of a thread ends first. */
 void mpr_open_ranges_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                          const struct mpf_event *e)
 {
     struct mpr_open_ranges *o = arg;
-    if (e->op == MPF_OP_PUSH) open_instance(o, r, t, e);
-    else if (e->op == MPF_OP_THREAD_END) close_thread(o, e->addr, e->time, true);
-    else if (e->op == MPF_OP_POP) {
-        const uint32_t number = t->popped ? mpr_index_get(&o->number, t->popped) : 0;
-        if (number) close_instance(o, number - 1, e->time, true);
+    if (e->op == MPF_OP_THREAD_END) close_thread(o, e->addr, e->time, true);
+    if (e->op != MPF_OP_PUSH && e->op != MPF_OP_POP) return;
+    MPR_REACH(o->thread, t->number, o->threads);
+    struct mpr_open_thread *open = &o->thread[t->number];
+    if (e->op == MPF_OP_PUSH && !t->depth_overflow) {
+        MPR_GROW(open->at, open->count, open->cap);
+        open->at[open->count++] =
+            (struct mpr_open_instance){ r->count[MPF_OP_PUSH], e->time, t->node, t->number };
+    }
+    for (uint32_t i = e->op == MPF_OP_POP && t->popped ? open->count : 0; i-- > 0;) {
+        if (open->at[i].push != t->popped) continue;
+        const struct mpr_open_instance gone = open->at[i];
+        memmove(&open->at[i], &open->at[i + 1], (--open->count - i) * sizeof *open->at);
+        o->ends(o->arg, &gone, e->time, true);
+        break;
     }
 }
 
@@ -116,7 +93,6 @@ void mpr_open_ranges_end(struct mpr_open_ranges *o, const struct mpr_replay *r)
 
 void mpr_open_ranges_free(struct mpr_open_ranges *o)
 {
-    free(o->at);
-    mpr_index_free(&o->number);
-    free(o->newest);
+    for (uint32_t i = 0; i < o->threads; i++) free(o->thread[i].at);
+    free(o->thread);
 }

@@ -44,23 +44,21 @@ void mpr_follow_begin(struct mpr_follow *f, struct mpr_replay *r);
 /* Call it after the last event. */
 void mpr_follow_end(struct mpr_follow *f, const struct mpr_replay *r);
 
-/* ---- all open ranges, without a limit */
+/* ---- all open ranges, as many as replay follows (MPR_STACK_MAX of a thread) */
 
 struct mpr_open_instance {
     uint64_t push, from; /* number of its PUSH in the log; time of it, ns */
     uint32_t node, thread;
-    uint32_t older, newer; /* places of its neighbours on the thread, + 1; in a free place, older is
-                              the next free one */
 };
 
 struct mpr_open_ranges {
     /* @ended: false if the log ends before the instance. */
     void (*ends)(void *arg, const struct mpr_open_instance *instance, uint64_t to, bool ended);
     void *arg;
-    struct mpr_open_instance *at;
-    uint32_t count, cap, free;
-    struct mpr_index number; /* by push: place + 1 */
-    uint32_t *newest;        /* by thread: place + 1 */
+    struct mpr_open_thread {
+        struct mpr_open_instance *at; /* outermost first */
+        uint32_t count, cap;
+    } * thread; /* by number */
     uint32_t threads;
 };
 

@@ -290,17 +290,6 @@ const struct mpr_frame *mpr_label_library_frame(struct mpr_arena *arena, const s
         arena, (struct mpr_frame){ .kind = MPR_FRAME_OBJECT, .name = name, .object = name });
 }
 
-static const struct mpr_frame *comm_frame(struct mpr_arena *arena, const struct mpr_replay *r,
-                                          const struct mpr_cell *cell)
-{
-    if (!cell->key || cell->key > r->gpu.comms.count)
-        return mpr_frame_named(arena, MPR_FRAME_LABEL, "(no communicator)");
-    const uint64_t id = r->gpu.comms.comm[cell->key - 1].id;
-    return mpr_frame_new(arena,
-                         (struct mpr_frame){ .text = mpr_arena_format(arena, "NCCL %#" PRIx64, id),
-                                             .name = "NCCL" });
-}
-
 struct mpr_path mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader,
                                 uint32_t stack)
 {
@@ -466,7 +455,12 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
         break;
     case MPR_GROUP_LIBRARY: *label = mpr_label_library_frame(arena, r, number); break;
     case MPR_GROUP_THREAD: *label = mpr_label_maker_frame(arena, r, number); break;
-    case MPR_GROUP_COMM: *label = comm_frame(arena, r, cell); break;
+    case MPR_GROUP_COMM:
+        text = "(no communicator)";
+        if (!cell->key || cell->key > r->gpu.comms.count) break;
+        text = mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
+        *label = mpr_frame_new(arena, (struct mpr_frame){ .text = text, .name = "NCCL" });
+        break;
     case MPR_GROUP_SIZE:
         text = mpr_counted_totals_is(&r->totals, &r->accounts, cell)
                    ? mpr_arena_text(arena, r->options.rest_name)

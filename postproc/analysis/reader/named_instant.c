@@ -324,35 +324,32 @@ int mpr_no_oom(const char *path, struct mpr_error *error)
                     path);
 }
 
-/* The instant lasts from the sample before the highest value to the one with it or after it. */
-static int of_samples(const struct mpr_reader *reader, bool rss, const char *path,
-                      struct mpr_instant *at, struct mpr_error *error)
+static int of_word(const struct mpr_reader *reader, const char *text, const char *path,
+                   uint8_t heap, struct mpr_instant *at, struct mpr_error *error)
 {
-    struct mpr_arena arena = { 0 };
-    struct mpr_summary s;
-    mpr_reader_summary(reader, path, &arena, &s);
-    const struct mpr_reading_peak peak =
-        mpr_reading_peak(&reader->replay.samples, rss ? MPR_READ_RSS : MPR_READ_CGROUP,
-                         rss ? s.hwm : 0, s.duration_ns);
-    mpr_arena_free(&arena);
-    *at = (struct mpr_instant){ peak.from, peak.to, false };
-    if (peak.bytes != MPF_UNKNOWN) return 0;
-    return mpr_fail(error, "%s: no sample of %s", path,
-                    rss ? "resident memory" : "the charge of a memory cgroup");
-}
-
-static int of_word(const struct mpr_replay *r, const char *text, const char *path, uint8_t heap,
-                   struct mpr_instant *at, struct mpr_error *error)
-{
-    const struct mpr_heap *peak = NULL;
+    const struct mpr_replay *r = &reader->replay;
     const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
+    const struct mpr_heap *largest = NULL;
+    const bool rss = strcmp(text, "rss") == 0;
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_heap *h = &r->accounts.heap[i];
-        if (h->used && (!heap || i == heap) && (!peak || h->peak_bytes > peak->peak_bytes))
-            peak = h;
+        if (h->used && (!heap || i == heap) && (!largest || h->peak_bytes > largest->peak_bytes))
+            largest = h;
     }
-    if (strcmp(text, "end") == 0) *at = MPR_INSTANT_END_OF(r->now);
-    else if (strcmp(text, "peak") == 0) *at = MPR_INSTANT_AT(peak ? peak->peak_time : 0);
+    if (rss || strcmp(text, "cgroup") == 0) {
+        struct mpr_arena arena = { 0 };
+        struct mpr_summary s;
+        mpr_reader_summary(reader, path, &arena, &s);
+        const struct mpr_reading_peak peak = mpr_reading_peak(
+            &r->samples, rss ? MPR_READ_RSS : MPR_READ_CGROUP, rss ? s.hwm : 0, s.duration_ns);
+        mpr_arena_free(&arena);
+        if (peak.bytes == MPF_UNKNOWN)
+            return mpr_fail(error, "%s: no sample of %s", path,
+                            rss ? "resident memory" : "the charge of a memory cgroup");
+        /* from the sample before the highest value to the one with it or after it */
+        *at = (struct mpr_instant){ peak.from, peak.to, false };
+    } else if (strcmp(text, "end") == 0) *at = MPR_INSTANT_END_OF(r->now);
+    else if (strcmp(text, "peak") == 0) *at = MPR_INSTANT_AT(largest ? largest->peak_time : 0);
     else if (oom) *at = MPR_INSTANT_AT(oom->time);
     else return mpr_no_oom(path, error);
     return 0;
@@ -371,11 +368,9 @@ int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
         free_name(&name);
         return status;
     }
-    const bool rss = strcmp(text, "rss") == 0, sampled = rss || strcmp(text, "cgroup") == 0;
-    reader.replay.options.without_blocks = sampled;
+    reader.replay.options.without_blocks = strcmp(text, "rss") == 0 || strcmp(text, "cgroup") == 0;
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    const int status = sampled ? of_samples(&reader, rss, path, at, error)
-                               : of_word(&reader.replay, text, path, heap, at, error);
+    const int status = of_word(&reader, text, path, heap, at, error);
     mpr_reader_close(&reader);
     return status;
 }

@@ -36,28 +36,6 @@ static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_r
 
 /* ---- repeated ranges by node */
 
-static uint32_t look_up(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node,
-                        uint32_t parent)
-{
-    const struct mpr_repeats_text text = name_of(s, r, node);
-    const struct mpr_node *n = &r->ranges.node[node];
-    const char *name = text.unnumbered, *domain = mpr_ranges_domain(&r->ranges, n->domain);
-    const uint64_t hash = mpr_hash(text.hash + parent);
-    MPR_INDEX_EACH(number, &s->number, hash)
-        if (s->repeat[number].parent == parent && strcmp(s->repeat[number].name, name) == 0)
-            return number;
-    s->repeats += !s->repeats; /* 0 is none */
-    MPR_REACH(s->repeat, s->repeats, s->cap);
-    s->repeat[s->repeats] = (struct mpr_repeat){ .name = name,
-                                                 .parent = parent,
-                                                 .depth = n->depth,
-                                                 .rank = !n->domain                     ? 0
-                                                         : strcmp(domain, "torch") == 0 ? 1
-                                                                                        : 2 };
-    mpr_index_add(&s->number, hash, s->repeats);
-    return s->repeats++;
-}
-
 /* Iterates from the outermost unknown node inwards, because a path may be deep. */
 uint32_t mpr_repeats_of(struct mpr_repeats *s, const struct mpr_replay *r, uint32_t node)
 {
@@ -65,8 +43,27 @@ uint32_t mpr_repeats_of(struct mpr_repeats *s, const struct mpr_replay *r, uint3
     MPR_REACH(s->of_node, node, s->nodes);
     for (uint32_t n = node; n && !s->of_node[n]; n = r->ranges.node[n].parent) path[depth++] = n;
     while (depth--) {
-        const uint32_t parent = r->ranges.node[path[depth]].parent;
-        s->of_node[path[depth]] = look_up(s, r, path[depth], parent ? s->of_node[parent] : 0);
+        const struct mpr_node *n = &r->ranges.node[path[depth]];
+        const struct mpr_repeats_text text = name_of(s, r, path[depth]);
+        const uint32_t parent = n->parent ? s->of_node[n->parent] : 0;
+        const uint64_t hash = mpr_hash(text.hash + parent);
+        uint32_t *of = &s->of_node[path[depth]];
+        MPR_INDEX_EACH(number, &s->number, hash)
+            if (s->repeat[number].parent == parent &&
+                strcmp(s->repeat[number].name, text.unnumbered) == 0)
+                *of = number;
+        if (*of) continue;
+        const char *domain = mpr_ranges_domain(&r->ranges, n->domain);
+        if (!s->repeats) s->repeats = 1; /* 0 is none */
+        *of = s->repeats++;
+        MPR_REACH(s->repeat, *of, s->cap);
+        s->repeat[*of] = (struct mpr_repeat){ .name = text.unnumbered,
+                                              .parent = parent,
+                                              .depth = n->depth,
+                                              .rank = !n->domain                     ? 0
+                                                      : strcmp(domain, "torch") == 0 ? 1
+                                                                                     : 2 };
+        mpr_index_add(&s->number, hash, *of);
     }
     return s->of_node[node];
 }
@@ -199,26 +196,22 @@ uint32_t mpr_named_ranges_which(void *named, const struct mpr_replay *r, uint32_
     return n->which[node];
 }
 
-/* Returns true if the text is the name without its domain, or without the part after '#': for
- * "torch:Optimizer.step#AdamW.step" that is "Optimizer.step#AdamW.step" or "Optimizer.step". */
-static bool is_short_for(const char *text, const char *name)
-{
-    const size_t length = strlen(text);
-    const char *colon = strchr(name, ':'), *from = colon ? colon + 1 : name;
-    if (!length) return false;
-    if (strncmp(name, text, length) == 0) from = name;
-    return strncmp(from, text, length) == 0 && (!from[length] || from[length] == '#');
-}
-
+/* Returns a similar name, or one that is the text with a domain, or with a part after '#': for
+ * "Optimizer.step" that is "torch:Optimizer.step#AdamW.step". */
 static const char *near(const struct mpr_repeats *s, const char *text)
 {
+    const size_t length = strlen(text);
     struct mpr_nearest nearest = { .text = text };
     for (uint32_t i = 0; i < s->names; i++) {
         mpr_nearest_try(&nearest, s->name[i].unnumbered);
         mpr_nearest_try(&nearest, s->name[i].label);
     }
-    for (uint32_t i = 0; !nearest.word && i < s->names; i++)
-        if (is_short_for(text, s->name[i].unnumbered)) nearest.word = s->name[i].unnumbered;
+    for (uint32_t i = 0; length && !nearest.word && i < s->names; i++) {
+        const char *name = s->name[i].unnumbered, *colon = strchr(name, ':'),
+                   *from = !colon || strncmp(name, text, length) == 0 ? name : colon + 1;
+        if (strncmp(from, text, length) == 0 && (!from[length] || from[length] == '#'))
+            nearest.word = name;
+    }
     return nearest.word;
 }
 

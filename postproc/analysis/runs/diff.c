@@ -246,8 +246,7 @@ static void add_run(struct mpr_diff *diff, size_t run)
     if (!g->rows) return;
     struct mpr_diff_run *r =
         begin(diff, account_of(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE), run, g->rows);
-    for (size_t i = 0; i < g->rows; i++)
-        add(r, g->row[i].path, mpr_graph_total(&g->row[i]), false, 0);
+    for (size_t i = 0; i < g->rows; i++) add(r, g->row[i].path, g->row[i].bytes.all, false, 0);
 }
 
 /* ---- sides */

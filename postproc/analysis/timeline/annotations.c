@@ -229,8 +229,8 @@ static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
                 .thread = row->maker,
                 .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, row->device),
                 .text = "",
-                .graph = { row->instantiated, row->nodes, row->segment_bytes, row->executable_bytes,
-                           row->launch_bytes, mpr_graph_total(row) },
+                .graph = { row->instantiated, row->nodes, row->bytes.segments,
+                           row->bytes.executable, row->bytes.launch, row->bytes.all },
             };
             continue;
         }

@@ -424,18 +424,6 @@ static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_
     }
 }
 
-/* Returns how many changes are of the bands' own bytes.  Estimates hardly ever change without
- * these.
- */
-static size_t own_changes(const struct making *m)
-{
-    size_t count = 0;
-    if (m->numbers == 1) return m->series.changes;
-    for (size_t i = 0; i < m->series.changes; i++)
-        count += m->series.change[i].group < m->out->bands;
-    return count;
-}
-
 static void fill_spans(struct making *m, const struct mpr_series *s,
                        const struct mpr_timeline_options *o)
 {
@@ -447,8 +435,14 @@ static void fill_spans(struct making *m, const struct mpr_series *s,
         mpr_series_free(cells);
         *cells = bands;
     }
-    while (own_changes(m) > o->changes && m->series.buckets > 1)
+    while (m->series.buckets > 1) {
+        /* the bands' own bytes: estimates hardly ever change without these */
+        size_t own = m->numbers == 1 ? m->series.changes : 0;
+        for (size_t i = 0; m->numbers > 1 && i < m->series.changes; i++)
+            own += m->series.change[i].group < m->out->bands;
+        if (own <= o->changes) break;
         mpr_series_widen(&m->series, 1, to, m->touched);
+    }
     const struct mpr_band_series series = { &m->series, m->excerpt, m->excerpts, m->out->bands,
                                             m->numbers };
     mpr_spans_fill(&series, m->arena, m->out);

@@ -77,27 +77,23 @@ static void report_sample(struct reading *r, enum mpr_reading_source source)
     r->sink->sample(r->sink->arg, source, &reading);
 }
 
-static void report_gpu(struct reading *r, const struct mpf_event *e)
-{
-    struct mpr_content_gpu sample = { .device = e->addr, .time_ns = e->time };
-    memset(sample.value, 0xff, sizeof sample.value);
-    if (e->size)
-        memcpy(sample.value, e->data,
-               e->size < sizeof sample.value ? e->size : sizeof sample.value);
-    r->sink->gpu(r->sink->arg, &sample);
-}
-
 static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
     struct reading *r = arg;
+    struct mpr_content_gpu gpu = { .device = e->addr, .time_ns = e->time };
     mpr_open_ranges_see(&r->open, replay, t, e);
     if (!is_within(r, e->time, e->time)) return;
     switch (e->op) {
     case MPF_OP_SAMPLE_RSS: report_sample(r, MPR_READ_RSS); break;
     case MPF_OP_SAMPLE_CGROUP: report_sample(r, MPR_READ_CGROUP); break;
     case MPF_OP_SAMPLE_JEMALLOC: report_sample(r, MPR_READ_JEMALLOC); break;
-    case MPF_OP_SAMPLE_GPU: report_gpu(r, e); break;
+    case MPF_OP_SAMPLE_GPU:
+        memset(gpu.value, 0xff, sizeof gpu.value);
+        if (e->size)
+            memcpy(gpu.value, e->data, e->size < sizeof gpu.value ? e->size : sizeof gpu.value);
+        r->sink->gpu(r->sink->arg, &gpu);
+        break;
     default: break;
     }
 }
@@ -336,12 +332,9 @@ static void see_turn(void *arg, const struct mpr_replay *replay, const struct mp
     if (r->closed) return;
     if (!r->begun && e->time >= r->options->from_ns) {
         r->begun = true;
-        for (uint32_t i = 0; i < open->threads; i++) {
-            uint32_t place = open->newest[i];
-            while (place && open->at[place - 1].older) place = open->at[place - 1].older;
-            for (; place; place = open->at[place - 1].newer)
-                report_turn(r, &open->at[place - 1], true, r->options->from_ns);
-        }
+        for (uint32_t i = 0; i < open->threads; i++)
+            for (uint32_t k = 0; k < open->thread[i].count; k++)
+                report_turn(r, &open->thread[i].at[k], true, r->options->from_ns);
     }
     if (e->time > r->options->until_ns) {
         mpr_open_ranges_end(open, replay);
@@ -350,7 +343,8 @@ static void see_turn(void *arg, const struct mpr_replay *replay, const struct mp
     }
     mpr_open_ranges_see(open, replay, t, e);
     if (e->op != MPF_OP_PUSH || t->depth_overflow) return;
-    const struct mpr_open_instance *i = &open->at[open->newest[t->number] - 1];
+    const struct mpr_open_thread *of = &open->thread[t->number];
+    const struct mpr_open_instance *i = &of->at[of->count - 1];
     /* only the outermost instance of the step counts */
     if (r->options->step && !r->step_of.count &&
         mpr_named_ranges_which(&r->named, replay, i->node) == 1)

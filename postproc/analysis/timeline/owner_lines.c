@@ -141,9 +141,11 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
     free(row_of);
 }
 
-static void fill_rows(struct mpr_owner_lines *l, struct view *v)
+/* Names the owners, and makes lines of them. */
+static void make_lines(struct mpr_owner_lines *l, struct view *v)
 {
     const struct mpr_replay *r = &l->reader->replay;
+    size_t all;
     v->row = mpr_arena_alloc(l->arena, v->rows * sizeof *v->row);
     for (size_t i = 0; i < v->rows; i++) {
         const struct mpr_holder *owner = &v->owner[i];
@@ -163,13 +165,6 @@ static void fill_rows(struct mpr_owner_lines *l, struct view *v)
             row->path = mpr_frame_alone(name);
         }
     }
-}
-
-/* ---- lines */
-
-static void make_lines(struct mpr_owner_lines *l, struct view *v)
-{
-    size_t all;
     v->line = mpr_naming_lines(l->arena, l->naming, v->by, v->row, v->rows, &all, &v->live);
     v->lines =
         v->live + mpr_naming_group(l->arena, l->naming, v->by, v->line + v->live, all - v->live);
@@ -214,7 +209,6 @@ struct mpr_owner_lines *mpr_owner_lines_make(struct mpr_timeline *t, struct mpr_
         if (sampled) mpr_projection_end(&p.projection, r);
         free(p.totals);
         free(p.added);
-        fill_rows(l, v);
         make_lines(l, v);
     }
     return l;

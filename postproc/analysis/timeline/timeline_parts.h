@@ -10,7 +10,7 @@
 #include "repeats.h"
 #include "timeline.h"
 
-/* ---- numbering.c: ranges, call stacks and frames that a result mentions get the result's numbers.
+/* ---- timeline.c: ranges, call stacks and frames that a result mentions get the result's numbers.
  * Each is named once. */
 
 struct mpr_numbering {
