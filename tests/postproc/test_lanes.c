@@ -40,8 +40,7 @@ static int begin(void **state)
     mpr_replay_init(&reader.replay, &options);
     reader.names = mpr_names_new(NULL, NULL);
     repeats = mpr_repeats_watch(&reader.replay);
-    lanes = mpr_lanes_new(BOXES);
-    mpr_lanes_watch(lanes, repeats, &reader.replay);
+    lanes = mpr_lanes_watch(BOXES, repeats, &reader.replay);
     event(1, MPF_OP_NAME, NAME, "range");
     return 0;
 }

@@ -341,19 +341,12 @@ struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_re
 const char *const mpr_account_kind[] = { MPR_ACCOUNT_KINDS(X) };
 #undef X
 
-/* The account of one device at one instant. */
-struct entry {
-    struct mpr_account_instant instant;
-    const struct mpr_device_part *part;
-    size_t parts;
-};
-
 /* The accounts of one device while they are collected. */
 struct collection {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
     uint64_t from, to;
-    struct entry *entry;
+    struct mpr_account_instant *instant;
     size_t count, cap;
 };
 
@@ -363,11 +356,11 @@ static void collect(struct collection *c, enum mpr_account_kind kind, uint64_t s
     struct mpr_device_state s;
     if (!p->valid || p->time < c->from || p->time > c->to) return;
     mpr_device_fill_account(&s, c->arena, c->reader, p);
-    MPR_GROW(c->entry, c->count, c->cap);
+    MPR_GROW(c->instant, c->count, c->cap);
     const bool measured = s.used != MPF_UNKNOWN;
-    c->entry[c->count++] = (struct entry){
-        { kind, since, s.time, measured ? s.used : s.tracked, measured }, s.part, s.parts
-    };
+    c->instant[c->count++] =
+        (struct mpr_account_instant){ kind,     since,  s.time, measured ? s.used : s.tracked,
+                                      measured, s.part, s.parts };
 }
 
 static void collect_all(struct collection *c, unsigned device, struct mpr_segments_series *kept)
@@ -394,9 +387,8 @@ static void collect_all(struct collection *c, unsigned device, struct mpr_segmen
 }
 
 /* At the same time an out-of-memory event precedes a peak, and a peak a spread instant. */
-MPR_COMPARE(by_time, struct entry,
-            mpr_compare(a->instant.time, b->instant.time)
-                ?: mpr_compare(b->instant.kind, a->instant.kind))
+MPR_COMPARE(by_time, struct mpr_account_instant,
+            mpr_compare(a->time, b->time) ?: mpr_compare(b->kind, a->kind))
 
 struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
                                                const struct mpr_reader *reader, uint64_t from,
@@ -415,25 +407,26 @@ struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
                                             .uuid = mpr_arena_text(arena, d->uuid),
                                             .total = d->total };
         collect_all(&c, i, kept);
-        if (c.count) qsort(c.entry, c.count, sizeof *c.entry, by_time);
-        out->instant = mpr_arena_alloc(arena, c.count * sizeof *out->instant);
-        for (; out->instants < c.count; out->instants++)
-            out->instant[out->instants] = c.entry[out->instants].instant;
+        const size_t bytes = c.count * sizeof *c.instant;
+        if (c.count) qsort(c.instant, c.count, sizeof *c.instant, by_time);
+        out->instant = mpr_arena_alloc(arena, bytes);
+        if (c.count) memcpy(out->instant, c.instant, bytes);
+        out->instants = c.count;
         out->part = mpr_arena_alloc(arena, MPR_USES * sizeof *out->part);
         for (enum mpr_use use = 0; use < MPR_USES; use++) {
             struct mpr_account_part *of_use = &out->part[out->parts];
             *of_use = (struct mpr_account_part){ .bytes = mpr_arena_alloc(
                                                      arena, c.count * sizeof *of_use->bytes) };
             for (size_t k = 0; k < c.count; k++)
-                for (size_t at = 0; at < c.entry[k].parts; at++) {
-                    const struct mpr_device_part *part = &c.entry[k].part[at];
+                for (size_t at = 0; at < c.instant[k].parts; at++) {
+                    const struct mpr_device_part *part = &c.instant[k].part[at];
                     if (part->use != use || !part->bytes) continue;
                     if (!of_use->key) of_use->key = part->key, of_use->name = part->name;
                     of_use->bytes[k] = part->bytes;
                 }
             out->parts += of_use->key != NULL;
         }
-        free(c.entry);
+        free(c.instant);
         if (out->parts) (*devices)++;
     }
     return account;

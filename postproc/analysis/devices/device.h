@@ -142,6 +142,8 @@ struct mpr_account_instant {
     uint64_t since, time; /* nothing changed from `since` (after its events) to `time` */
     uint64_t used;        /* bytes: the sum of the parts */
     bool measured;        /* false if `used` is only what was tracked */
+    const struct mpr_device_part *part; /* the account; a device's account has the same by part */
+    size_t parts;
 };
 
 struct mpr_account_part {

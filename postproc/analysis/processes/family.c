@@ -58,8 +58,17 @@ static void add_program(struct mpr_family_line *l, const struct mpr_process *p, 
     l->lived_ns += p->summary.duration_ns;
 }
 
+/* Returns the entry's title with other texts in the places of its numbers. */
+static const char *title_with(const struct family *f, const struct entry *e,
+                              const char *const *text)
+{
+    const struct mpr_frame *title = mpr_frame_named(f->arena, MPR_FRAME_LABEL, e->line.title);
+    return mpr_numbers_replace(f->arena, title, e->number, text, e->numbers)->text;
+}
+
 static void make_entries(struct family *f)
 {
+    static const char *const mark[NUMBERS] = { "\1", "\1", "\1", "\1", "\1", "\1", "\1", "\1" };
     f->entry = mpr_alloc(f->all->count, sizeof *f->entry);
     f->entry_of = mpr_alloc(f->all->count, sizeof *f->entry_of);
     for (size_t i = 0; i < f->all->count; i++) {
@@ -80,15 +89,8 @@ static void make_entries(struct family *f)
     for (size_t i = 0; i < f->entries; i++) {
         struct entry *e = &f->entry[i];
         e->line.title = *e->line.last->title ? e->line.last->title : "unknown program";
-        const char *title = e->line.title, *text = "";
-        size_t at = 0;
-        e->numbers = mpr_numbers_in_name(title, e->number, NUMBERS);
-        for (size_t k = 0; k < e->numbers; k++) {
-            const int length = (int)(e->number[k].from - at);
-            text = mpr_arena_format(f->arena, "%s%.*s\1", text, length, title + at);
-            at = e->number[k].to;
-        }
-        e->skeleton = mpr_arena_format(f->arena, "%s%s", text, title + at);
+        e->numbers = mpr_numbers_in_name(e->line.title, e->number, NUMBERS);
+        e->skeleton = title_with(f, e, mark);
     }
 }
 
@@ -206,15 +208,10 @@ static const char *numbers_at(const struct family *f, const struct set *s, size_
 static const char *title_of(const struct family *f, const struct set *s)
 {
     const struct entry *e = &f->entry[s->entry[0]];
-    const char *from = e->skeleton, *text = "";
+    const char *set[NUMBERS];
     if (s->entries == 1) return e->line.title;
-    for (size_t place = 0; place < e->numbers; place++) {
-        const size_t length = strcspn(from, "\1");
-        text = mpr_arena_format(f->arena, "%s%.*s%s", text, (int)length, from,
-                                numbers_at(f, s, place));
-        from += length + 1;
-    }
-    return mpr_arena_format(f->arena, "%s%s", text, from);
+    for (size_t place = 0; place < e->numbers; place++) set[place] = numbers_at(f, s, place);
+    return title_with(f, e, set);
 }
 
 static struct mpr_family_line line_of(const struct family *f, const struct set *s)

@@ -4,8 +4,8 @@
  * If cells are known by call stacks, or if only a sample is recorded, sampled blocks count for all
  * blocks that they represent (estimates.h). The cell of blocks without a stack or record, the rest,
  * has that much less. */
-#ifndef MPR_HELD_H
-#define MPR_HELD_H
+#ifndef MPR_CELL_TOTALS_H
+#define MPR_CELL_TOTALS_H
 
 #include "replay.h"
 

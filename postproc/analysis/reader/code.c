@@ -1,6 +1,7 @@
 #include "code.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "labels.h"
@@ -14,7 +15,6 @@ void mpr_code_free(struct mpr_code *code)
     free(code->stack);
     free(code->of_node);
     free(code->of_native);
-    free(code->call);
     *code = (struct mpr_code){ .frames = 0 };
 }
 
@@ -61,44 +61,41 @@ uint32_t mpr_code_of_node(struct mpr_code *code, const struct mpr_reader *reader
 
 /* ---- native calls */
 
-static struct mpr_code_calls calls_at(struct mpr_code *code, const struct mpr_reader *reader,
-                                      uint32_t node)
-{
-    const struct mpr_sites *sites = &reader->replay.sites;
-    const struct mpr_stack_node *n = &sites->stacks.node[node];
-    size_t count;
-    const struct mpr_frame *const *call =
-        mpr_names_at(reader->names, &code->arena, sites, node, &count);
-    const uint64_t key = (uintptr_t)call; /* the address has one array */
-    const uint32_t known = mpr_index_get(&code->call_at, key);
-    if (known) return code->call[known - 1];
-    MPR_GROW(code->call, code->calls, code->call_cap);
-    struct mpr_code_calls *calls = &code->call[code->calls++];
-    *calls = (struct mpr_code_calls){ code->frames, (uint32_t)count };
-    mpr_index_set(&code->call_at, key, code->calls);
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t number = add_frame(code, call[i]);
-        struct mpr_code_frame *frame = &code->frame[number];
-        frame->address = mpr_stack_is_cut(n) ? 0 : n->pc;
-        frame->module = n->module;
-        frame->inlined = i + 1 < count;
-    }
-    return *calls;
-}
-
+/* A return address has several calls if some are inlined. */
 uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader,
                           struct mpr_site at)
 {
-    const struct mpr_stack_node *tree = reader->replay.sites.stacks.node;
+    const struct mpr_sites *sites = &reader->replay.sites;
+    const struct mpr_stack_node *tree = sites->stacks.node;
     if (at.python) return mpr_code_of_node(code, reader, at.python);
     MPR_REACH(code->of_native, at.stack, code->natives);
     if (!at.stack || code->of_native[at.stack]) return code->of_native[at.stack];
-    size_t frames = 0;
-    for (uint32_t n = at.stack; n; n = tree[n].parent) frames += calls_at(code, reader, n).count;
-    uint32_t *frame = mpr_arena_alloc(&code->arena, frames * sizeof *frame), *next = frame;
+    uint32_t *frame = NULL;
+    size_t frames = 0, cap = 0;
     for (uint32_t n = at.stack; n; n = tree[n].parent) {
-        const struct mpr_code_calls calls = calls_at(code, reader, n);
-        for (uint32_t i = 0; i < calls.count; i++) *next++ = calls.first + i;
+        size_t count;
+        const struct mpr_frame *const *call =
+            mpr_names_at(reader->names, &code->arena, sites, n, &count);
+        const uint64_t key = (uintptr_t)call; /* the address has one array */
+        uint32_t first = mpr_index_get(&code->call_at, key);
+        if (!first) {
+            first = code->frames + 1;
+            mpr_index_set(&code->call_at, key, first);
+            for (size_t i = 0; i < count; i++) {
+                const uint32_t number = add_frame(code, call[i]);
+                struct mpr_code_frame *new = &code->frame[number];
+                new->address = mpr_stack_is_cut(&tree[n]) ? 0 : tree[n].pc;
+                new->module = tree[n].module;
+                new->inlined = i + 1 < count;
+            }
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            MPR_GROW(frame, frames, cap);
+            frame[frames++] = first - 1 + i;
+        }
     }
-    return code->of_native[at.stack] = add_stack(code, frame, frames);
+    uint32_t *kept = mpr_arena_alloc(&code->arena, frames * sizeof *kept);
+    memcpy(kept, frame, frames * sizeof *kept);
+    free(frame);
+    return code->of_native[at.stack] = add_stack(code, kept, frames);
 }

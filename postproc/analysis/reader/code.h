@@ -39,11 +39,7 @@ struct mpr_code {
     struct mpr_index frame_at;     /* frame + 1, by name and domain of the ranges */
     uint32_t *of_node, *of_native; /* stacks, by node */
     uint32_t nodes, natives;
-    struct mpr_code_calls {
-        uint32_t first, count; /* frames */
-    } * call;
-    uint32_t calls, call_cap;
-    struct mpr_index call_at; /* by the array of frames that an address has: place + 1 */
+    struct mpr_index call_at; /* by the array of frames that an address has: the first one + 1 */
 };
 
 void mpr_code_free(struct mpr_code *code);

@@ -1,6 +1,6 @@
 /* Finds the parent process of each log among several logs.  Private to this layer. */
-#ifndef MPR_KIN_H
-#define MPR_KIN_H
+#ifndef MPR_PROCESS_TREE_H
+#define MPR_PROCESS_TREE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -40,13 +40,6 @@ struct mpr_annotations {
     struct track *track[MPR_TRACKS];
 };
 
-struct mpr_annotations *mpr_annotations_new(void)
-{
-    struct mpr_annotations *a = mpr_alloc(1, sizeof *a);
-    a->instance = mpr_alloc(INSTANCES, sizeof *a->instance);
-    return a;
-}
-
 void mpr_annotations_free(struct mpr_annotations *a)
 {
     if (!a) return;
@@ -152,8 +145,8 @@ static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, 
     t->point[t->points++] = (struct mpr_track_point){ time, value };
 }
 
-void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                         const struct mpf_event *e)
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
 {
     struct mpr_annotations *a = arg;
     struct mark *mark;
@@ -203,6 +196,14 @@ void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr
         break;
     default: break;
     }
+}
+
+struct mpr_annotations *mpr_annotations_watch(struct mpr_replay *r)
+{
+    struct mpr_annotations *a = mpr_alloc(1, sizeof *a);
+    a->instance = mpr_alloc(INSTANCES, sizeof *a->instance);
+    mpr_watch_begin(r, (struct mpr_watch){ see, a });
+    return a;
 }
 
 /* ---- the result */

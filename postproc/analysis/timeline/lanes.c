@@ -159,14 +159,6 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     mpr_range_heaps_end(&l->taken, r, (size_t)f->number);
 }
 
-struct mpr_lanes *mpr_lanes_new(size_t limit)
-{
-    struct mpr_lanes *l = mpr_alloc(1, sizeof *l);
-    l->limit = limit;
-    l->box = mpr_alloc(limit, sizeof *l->box);
-    return l;
-}
-
 void mpr_lanes_free(struct mpr_lanes *l)
 {
     if (!l) return;
@@ -176,15 +168,19 @@ void mpr_lanes_free(struct mpr_lanes *l)
     free(l);
 }
 
-void mpr_lanes_watch(struct mpr_lanes *l, struct mpr_repeats *repeats, struct mpr_replay *r)
+struct mpr_lanes *mpr_lanes_watch(size_t limit, struct mpr_repeats *repeats, struct mpr_replay *r)
 {
-    l->repeats = repeats;
-    l->follow = (struct mpr_follow){
-        .what = what, .before = before, .begins = begins, .ends = ends, .arg = l
+    struct mpr_lanes *l = mpr_alloc(1, sizeof *l);
+    *l = (struct mpr_lanes){
+        .limit = limit,
+        .box = mpr_alloc(limit, sizeof *l->box),
+        .repeats = repeats,
+        .taken.rises = &l->rises,
+        .follow = { .what = what, .before = before, .begins = begins, .ends = ends, .arg = l }
     };
     mpr_heap_rises_watch(&l->rises, r);
-    l->taken.rises = &l->rises;
     mpr_follow_begin(&l->follow, r);
+    return l;
 }
 
 void mpr_lanes_end(struct mpr_lanes *l, const struct mpr_replay *r)

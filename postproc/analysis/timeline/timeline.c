@@ -212,11 +212,9 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
         o->excerpts->estimates = e;
         r->large = o->large = mpr_large_new(&r->accounts);
         r->alloc_free = o->flows = mpr_alloc_free_matrix_new();
-        o->annotations = mpr_annotations_new();
-        mpr_watch_begin(r, (struct mpr_watch){ mpr_annotations_see, o->annotations });
+        o->annotations = mpr_annotations_watch(r);
         reader->repeats = mpr_repeats_watch(r);
-        o->lanes = mpr_lanes_new(options->boxes);
-        mpr_lanes_watch(o->lanes, reader->repeats, r);
+        o->lanes = mpr_lanes_watch(options->boxes, reader->repeats, r);
     }
     return o;
 }

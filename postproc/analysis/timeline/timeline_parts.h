@@ -101,11 +101,9 @@ void mpr_owner_lines_fill(const struct mpr_owner_lines *lines, struct mpr_number
 
 struct mpr_annotations;
 
-struct mpr_annotations *mpr_annotations_new(void);
+/* Makes it a watch of a replay before the first event. */
+struct mpr_annotations *mpr_annotations_watch(struct mpr_replay *r);
 void mpr_annotations_free(struct mpr_annotations *a); /* may be NULL */
-/* A watch for events that are not allocations; @arg is the mpr_annotations. */
-void mpr_annotations_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                         const struct mpf_event *e);
 /* Fills marks, instances and tracks of the timeline. */
 void mpr_annotations_fill(const struct mpr_annotations *a, struct mpr_numbering *n,
                           struct mpr_timeline *out);
@@ -123,12 +121,10 @@ enum { MPR_LANES_DEPTH = 4 };
 
 struct mpr_lanes;
 
-/* @limit: boxes at most. */
-struct mpr_lanes *mpr_lanes_new(size_t limit);
+/* Makes lanes with at most @limit boxes an additional watch of a replay before the first event. The
+ * repeats must be a watch already. */
+struct mpr_lanes *mpr_lanes_watch(size_t limit, struct mpr_repeats *repeats, struct mpr_replay *r);
 void mpr_lanes_free(struct mpr_lanes *lanes); /* may be NULL */
-/* Makes it an additional watch of a replay before the first event.  The repeats must be a watch
- * already. */
-void mpr_lanes_watch(struct mpr_lanes *lanes, struct mpr_repeats *repeats, struct mpr_replay *r);
 /* Call it after the last event. */
 void mpr_lanes_end(struct mpr_lanes *lanes, const struct mpr_replay *r);
 /* Fills the boxes, and for each heap of the timeline what they took. */
