@@ -172,19 +172,19 @@ void mpr_processes_finish(struct mpr_processes *all)
 {
     if (!all->count) return;
     const struct mpr_summary **log = mpr_alloc(all->count, sizeof *log);
-    struct mpr_process_tree *kin = mpr_alloc(all->count, sizeof *kin);
+    struct mpr_process_tree *tree = mpr_alloc(all->count, sizeof *tree);
     qsort(all->at, all->count, sizeof *all->at, by_start);
     for (size_t i = 0; i < all->count; i++) log[i] = &all->at[i].summary;
-    mpr_process_tree_find(log, all->count, kin);
+    mpr_process_tree_find(log, all->count, tree);
     for (size_t i = 0; i < all->count; i++) {
-        all->at[i].parent = kin[i].parent;
-        all->at[i].above = kin[i].above;
-        all->at[i].image_of = kin[i].image_of;
-        if (kin[i].image_of != MPR_NO_PROCESS) all->at[kin[i].image_of].executed = i;
+        all->at[i].parent = tree[i].parent;
+        all->at[i].above = tree[i].above;
+        all->at[i].image_of = tree[i].image_of;
+        if (tree[i].image_of != MPR_NO_PROCESS) all->at[tree[i].image_of].executed = i;
     }
     find_runs(all);
     free(log);
-    free(kin);
+    free(tree);
 }
 
 struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struct mpr_arena *arena,

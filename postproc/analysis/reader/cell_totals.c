@@ -23,7 +23,7 @@ static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
     to->estimated = true;
 }
 
-static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32_t cell,
+static void add(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint32_t cell,
                 const struct mpr_estimate_scale *scale, struct unseen *all)
 {
     const struct mpr_estimates *e = &r->estimates;
@@ -42,15 +42,15 @@ static void add(struct mpr_cell_totals *held, const struct mpr_replay *r, uint32
     more.variance =
         mpr_estimates_scaled_variance(&scale->sum, (double)at_peak.bytes, at_peak.variance,
                                       mpr_estimates_sampling(e, r->accounts.cell[cell].heap)->mean);
-    plus(held, &more);
+    plus(totals, &more);
     plus(&all->sum, &more);
     const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;
-    if (of->own_peak > held->own_peak) held->own_peak = of->own_peak;
-    if (held->then > held->own_peak) held->own_peak = held->then;
-    if (mpr_instant_is_peak(r->options.at) && held->own_peak > whole) held->own_peak = whole;
+    if (of->own_peak > totals->own_peak) totals->own_peak = of->own_peak;
+    if (totals->then > totals->own_peak) totals->own_peak = totals->then;
+    if (mpr_instant_is_peak(r->options.at) && totals->own_peak > whole) totals->own_peak = whole;
 }
 
-static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)
+static void weigh(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint8_t heap)
 {
     const struct mpr_estimates *e = &r->estimates;
     const struct mpr_cell nobody = { .heap = heap }, *rest = NULL;
@@ -63,9 +63,9 @@ static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint
     struct unseen all = { .sum = { 0 } };
     for (uint32_t i = 0; i < r->accounts.cells && i < e->cells; i++)
         if (r->accounts.cell[i].heap == heap && e->cell[i].samples)
-            add(&held[i], r, i, &scale, &all);
+            add(&totals[i], r, i, &scale, &all);
     if (!rest) return;
-    struct mpr_cell_totals *left = &held[rest - r->accounts.cell];
+    struct mpr_cell_totals *left = &totals[rest - r->accounts.cell];
     left->now = mpr_saturating_sub(left->now, all.sum.now);
     left->now_blocks = mpr_saturating_sub(left->now_blocks, all.sum.now_blocks);
     left->allocations = mpr_saturating_sub(left->allocations, all.sum.allocations);
@@ -78,12 +78,12 @@ static void weigh(struct mpr_cell_totals *held, const struct mpr_replay *r, uint
     left->own_peak = left->then; /* a lower bound */
 }
 
-static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8_t heap)
+static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint8_t heap)
 {
     struct mpr_rounding_errors rest = { 0 };
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
-        struct mpr_cell_totals *of = &held[i];
+        struct mpr_cell_totals *of = &totals[i];
         if (cell->heap != heap) continue;
         *of = (struct mpr_cell_totals){
             .then = mpr_accounts_bytes_at_peak(&r->accounts, cell),
@@ -104,19 +104,19 @@ static void fill(struct mpr_cell_totals *held, const struct mpr_replay *r, uint8
         of->variance.own = mpr_estimates_at_peak(&r->estimates, &r->accounts, i).variance;
         of->estimated = true;
     }
-    if (mpr_replay_extrapolates(r, heap)) weigh(held, r, heap);
+    if (mpr_replay_extrapolates(r, heap)) weigh(totals, r, heap);
 }
 
 struct mpr_cell_totals *mpr_cell_totals_heap(const struct mpr_replay *r, uint8_t heap)
 {
-    struct mpr_cell_totals *held = mpr_alloc(r->accounts.cells, sizeof *held);
-    fill(held, r, heap);
-    return held;
+    struct mpr_cell_totals *totals = mpr_alloc(r->accounts.cells, sizeof *totals);
+    fill(totals, r, heap);
+    return totals;
 }
 
 struct mpr_cell_totals *mpr_cell_totals_host(const struct mpr_replay *r)
 {
-    struct mpr_cell_totals *held = mpr_alloc(r->accounts.cells, sizeof *held);
-    for (uint8_t heap = MPF_HEAP_HOST; heap <= MPF_HEAP_SHM; heap++) fill(held, r, heap);
-    return held;
+    struct mpr_cell_totals *totals = mpr_alloc(r->accounts.cells, sizeof *totals);
+    for (uint8_t heap = MPF_HEAP_HOST; heap <= MPF_HEAP_SHM; heap++) fill(totals, r, heap);
+    return totals;
 }

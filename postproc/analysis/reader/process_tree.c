@@ -64,14 +64,14 @@ static size_t numbered(const struct known *k, const struct mpr_summary *s, uint6
 
 /* If the parent left no log, the newest log of the one process that the user started on that host
  * in that run is above, unless it had ended before. */
-static struct mpr_process_tree kin_of(const struct known *k, const struct mpr_summary *s,
-                                      const struct mpr_process_tree *kin)
+static struct mpr_process_tree tree_of(const struct known *k, const struct mpr_summary *s,
+                                       const struct mpr_process_tree *tree)
 {
-    const struct mpr_process_info *who = &s->process;
-    const size_t before = numbered(k, s, who->pid);
+    const struct mpr_process_info *process = &s->process;
+    const size_t before = numbered(k, s, process->pid);
     if (before != MPR_NO_PROCESS && k->log[before]->end == MPF_END_EXEC)
-        return (struct mpr_process_tree){ kin[before].parent, kin[before].above, before };
-    const size_t parent = *who->parent_log ? named(k, s) : numbered(k, s, who->ppid);
+        return (struct mpr_process_tree){ tree[before].parent, tree[before].above, before };
+    const size_t parent = *process->parent_log ? named(k, s) : numbered(k, s, process->ppid);
     const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
     const uint32_t number = lost ? mpr_index_get(&k->roots, place_key(s)) : 0;
     const struct mpr_summary *root = number && number != SEVERAL ? k->log[number - 1] : NULL;
@@ -82,7 +82,7 @@ static struct mpr_process_tree kin_of(const struct known *k, const struct mpr_su
 }
 
 void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
-                           struct mpr_process_tree *kin)
+                           struct mpr_process_tree *tree)
 {
     struct known k = { .log = log };
     size_t *order = mpr_alloc(logs, sizeof *order);
@@ -91,8 +91,8 @@ void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
     for (size_t i = 0; i < logs; i++) {
         const struct mpr_summary *s = log[order[i]];
         const uint32_t number = (uint32_t)order[i] + 1;
-        struct mpr_process_tree *of = &kin[order[i]];
-        *of = kin_of(&k, s, kin);
+        struct mpr_process_tree *of = &tree[order[i]];
+        *of = tree_of(&k, s, tree);
         if (s->recording.root) {
             /* a program that a root executes is the same process, so it is also a root */
             const uint32_t known = mpr_index_get(&k.roots, place_key(s));

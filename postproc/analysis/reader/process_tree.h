@@ -20,8 +20,8 @@ struct mpr_process_tree {
 
 /* Orders logs by the start of their process, so that a parent precedes its children. */
 int mpr_process_tree_order(const struct mpr_summary *a, const struct mpr_summary *b);
-/* Fills kin[i] for log[i], in any order.  False claims of logs cannot make a circle. */
+/* Fills tree[i] for log[i], in any order.  False claims of logs cannot make a circle. */
 void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
-                           struct mpr_process_tree *kin);
+                           struct mpr_process_tree *tree);
 
 #endif

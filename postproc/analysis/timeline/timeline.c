@@ -8,7 +8,6 @@
 #include "amount.h"
 #include "gpu.h"
 #include "labels.h"
-#include "steps.h"
 #include "timeline_parts.h"
 
 /* Changes of a heap that are kept while the log is read.  Bands need fewer. */
@@ -168,7 +167,6 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     mpr_lanes_fill(o->lanes, &n, t);
     fill_gpu(t, &n);
     for (size_t i = 0; i < t->heaps; i++) mpr_places_number(&n, &t->heap[i]);
-    t->compared = mpr_repeats_outermost_name_with(s, &t->arena, MPR_STEPS_LEAST);
     if (outermost)
         t->repeat = (struct mpr_timeline_repeat){ .name = mpr_repeats_name(s, &t->arena, outermost),
                                                   .instances = s->repeat[outermost].instances,

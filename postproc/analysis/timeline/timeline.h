@@ -333,7 +333,6 @@ struct mpr_timeline {
     struct mpr_segments at_oom;      /* when memory ran out; has no device if it did not */
     struct mpr_segments_series then; /* at other instants */
     struct mpr_timeline_oom oom;
-    const char *compared; /* the range whose instances insights compares, or NULL */
     struct mpr_timeline_repeat repeat;
     uint64_t *held_until; /* by capture - 1: the time until which a graph held its allocations, ns;
                              UINT64_MAX: to the end */
