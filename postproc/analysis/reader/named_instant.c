@@ -166,72 +166,71 @@ enum { LITERAL = 1, LISTED = 3 }; /* the range with the literal name; limit of l
 
 struct search {
     struct mpr_named_ranges named; /* "step:12", and "step" */
-    struct mpr_follow follow;
-    struct instance_name wanted;
+    const struct instance_name *wanted;
     uint64_t seen;
     uint64_t literal[LISTED], literals; /* numbers of the first instances with the literal name, and
                                            the count of all */
     uint64_t push;                      /* the PUSH of the instance that was found, or 0 */
+    uint32_t thread;                    /* its thread */
     uint64_t begin_ns, end_ns;
-    bool found_literal, followed; /* followed: its end will be seen */
+    bool found_literal, is_open;
+    /* Marks of the program with that name. */
+    struct {
+        uint64_t seen, literals; /* those with the range's name, and with the literal name */
+        uint64_t ns, literal_ns; /* the requested one, and the first with the literal name */
+        bool found;
+    } mark;
 };
 
-/* Marks of the program whose name is requested. */
-struct marks {
-    const struct instance_name *wanted;
-    uint64_t seen, literals; /* marks whose name is the range's, and marks with the literal name */
-    uint64_t ns, literal_ns; /* times of the requested one, and of the first with the literal name
-                              */
-    bool found;
-};
-
-static void see_mark(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                     const struct mpf_event *e)
+static void see_mark(struct search *s, const struct mpr_replay *r, const struct mpf_event *e)
 {
-    struct marks *m = arg;
-    (void)t;
-    if (e->op != MPF_OP_MARK) return;
     struct mpr_arena arena = { 0 };
     const char *name =
         mpr_label_name(&arena, r, (uint32_t)e->addr, (uint32_t)((uint64_t)e->addr >> 32));
-    if (strcmp(name, m->wanted->literal) == 0 && !m->literals++) m->literal_ns = e->time;
-    if (strcmp(name, m->wanted->range) == 0 && ++m->seen == m->wanted->number) {
-        m->found = true;
-        m->ns = e->time;
+    if (strcmp(name, s->wanted->literal) == 0 && !s->mark.literals++) s->mark.literal_ns = e->time;
+    if (strcmp(name, s->wanted->range) == 0 && ++s->mark.seen == s->wanted->number) {
+        s->mark.found = true;
+        s->mark.ns = e->time;
     }
     mpr_arena_free(&arena);
 }
 
 /* A range that the program itself calls "step:12" precedes the twelfth one.  If a name and a number
  * are requested, the instance must have both. */
-static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+static void see_push(struct search *s, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
-    struct search *s = arg;
-    const struct instance_name *w = &s->wanted;
-    const bool literal = f->what == LITERAL;
-    (void)r;
-    f->number = ++s->seen;
-    if (literal && s->literals++ < LISTED) s->literal[s->literals - 1] = f->number;
-    const bool numbered = f->number == w->number,
-               found = w->called ? literal && (numbered || (!w->number && !s->push))
-                                 : !s->found_literal && (literal || numbered);
-    if (!found) return;
+    const struct instance_name *w = s->wanted;
+    const uint32_t which = t->depth_overflow ? 0 : mpr_named_ranges_which(&s->named, r, t->node);
+    if (!which) return;
+    const bool literal = which == LITERAL, numbered = ++s->seen == w->number;
+    if (literal && s->literals++ < LISTED) s->literal[s->literals - 1] = s->seen;
+    if (w->called ? !literal || (!numbered && (w->number || s->push))
+                  : s->found_literal || (!literal && !numbered))
+        return;
     s->found_literal = literal;
-    s->push = f->push;
-    s->followed = !mpr_follow_is_full(&s->follow);
-    s->begin_ns = f->begin_ns;
+    s->push = r->count[MPF_OP_PUSH];
+    s->thread = t->number;
+    s->begin_ns = e->time;
+    s->is_open = true;
 }
 
-static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                const struct mpf_event *e)
 {
     struct search *s = arg;
-    (void)ended;
-    if (f->push == s->push) s->end_ns = r->now;
+    if (e->op == MPF_OP_MARK) see_mark(s, r, e);
+    else if (e->op == MPF_OP_PUSH) see_push(s, r, t, e);
+    else if (s->is_open && ((e->op == MPF_OP_POP && t->popped == s->push) ||
+                            (e->op == MPF_OP_THREAD_END && e->addr == s->thread))) {
+        s->is_open = false;
+        s->end_ns = r->now;
+    }
 }
 
 static int not_found(const struct search *s, const char *path, struct mpr_error *error)
 {
-    const struct instance_name *w = &s->wanted;
+    const struct instance_name *w = s->wanted;
     if (s->seen && !w->called)
         return mpr_fail(error, "%s: no instance %" PRIu64 " of range %s: %" PRIu64 " found", path,
                         w->number, w->range, s->seen);
@@ -249,7 +248,7 @@ static int not_found(const struct search *s, const char *path, struct mpr_error 
 static int result(const struct search *s, const char *path, struct mpr_instant *at,
                   struct mpr_error *error)
 {
-    const struct instance_name *w = &s->wanted;
+    const struct instance_name *w = s->wanted;
     if (!s->push) return not_found(s, path, error);
     if (!w->number && s->literals > 1) {
         struct mpr_arena arena = { 0 };
@@ -268,48 +267,38 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
         mpr_arena_free(&arena);
         return -1;
     }
-    if (w->end && !s->followed)
-        return mpr_fail(
-            error, "%s: the end of %s is unknown, because %d other ranges were open when it began",
-            path, w->literal, MPR_FOLLOW_MAX);
     *at = MPR_INSTANT_END_OF(w->end ? s->end_ns : s->begin_ns);
     return 0;
 }
 
 /* Returns the state after a mark. A mark that the program itself calls "load:2" precedes the second
  * mark "load". */
-static int result_of_marks(const struct marks *m, const char *path, struct mpr_instant *at,
+static int result_of_marks(const struct search *s, const char *path, struct mpr_instant *at,
                            struct mpr_error *error)
 {
-    const struct instance_name *w = m->wanted;
-    *at = MPR_INSTANT_END_OF(m->literals ? m->literal_ns : m->ns);
-    if (m->literals == 1 || (!m->literals && m->found)) return 0;
-    if (m->literals)
+    const struct instance_name *w = s->wanted;
+    const uint64_t literals = s->mark.literals;
+    *at = MPR_INSTANT_END_OF(literals ? s->mark.literal_ns : s->mark.ns);
+    if (literals == 1 || (!literals && s->mark.found)) return 0;
+    if (literals)
         return mpr_fail(error, "%s: %" PRIu64 " marks are called %s; give %s:1 for the first one",
-                        path, m->literals, w->literal, w->literal);
+                        path, literals, w->literal, w->literal);
     return mpr_fail(error, "%s: no mark %" PRIu64 " with the name %s: %" PRIu64 " found", path,
-                    w->number, w->range, m->seen);
+                    w->number, w->range, s->mark.seen);
 }
 
 static int find_instance(struct mpr_reader *reader, const char *path,
                          const struct instance_name *wanted, const struct mpr_progress *progress,
                          struct mpr_instant *at, struct mpr_error *error)
 {
-    struct search s = { .wanted = *wanted };
+    struct search s = { .wanted = wanted };
     mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
-    s.follow = (struct mpr_follow){ .what = mpr_named_ranges_which,
-                                    .ranges = &s.named,
-                                    .begins = begins,
-                                    .ends = ends,
-                                    .arg = &s };
-    mpr_follow_begin(&s.follow, &reader->replay);
-    struct marks marks = { .wanted = wanted };
-    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see_mark, &marks });
+    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, &s });
     int status = mpr_reader_replay(reader, path, progress, error);
     if (status == 0) {
-        mpr_follow_end(&s.follow, &reader->replay);
-        const bool marked = !s.push && !s.seen && (marks.seen || marks.literals);
-        status = marked ? result_of_marks(&marks, path, at, error) : result(&s, path, at, error);
+        if (s.is_open) s.end_ns = reader->replay.now;
+        const bool marked = !s.push && !s.seen && (s.mark.seen || s.mark.literals);
+        status = marked ? result_of_marks(&s, path, at, error) : result(&s, path, at, error);
         mpr_reader_close(reader);
     }
     mpr_named_ranges_free(&s.named);
