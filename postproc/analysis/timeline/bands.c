@@ -1,7 +1,8 @@
-/* Cells of one key and call stack are a unit.  Each unit belongs to a band.  A series of bands has
- * the sums of their units: for each bucket, the new sums of those bands whose cells changed.
+/* The owners of a heap are its cells: no two have the same key and call stacks.  Each belongs to a
+ * band.  A series of bands has the sums of their cells: for each bucket, the new sums of those
+ * bands whose cells changed.
  *
- * In a heap with estimates these are three sums (levels.h), and a band's units have the same facts,
+ * In a heap with estimates these are three sums (levels.h), and a band's cells have the same facts,
  * so that the page can scale the estimates in each grouping. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@
 
 #define NO_BAND UINT32_MAX
 
-struct unit {
+struct owner {
     uint64_t bytes, largest;
-    uint32_t cell, library, native, python, band;
+    uint32_t cell, library, native, python;
     uint32_t facts; /* as of a band */
 };
 
@@ -26,14 +27,13 @@ struct making {
     const struct mpr_reader *reader;
     const struct mpr_replay *r; /* the reader's */
     struct mpr_heap_timeline *out;
-    bool all;                              /* by MPR_GROUP_ALL: small units share bands */
-    size_t limit;                          /* of bands; those of all other units come in addition */
+    bool all;     /* by MPR_GROUP_ALL: small owners share bands */
+    size_t limit; /* of bands; those of all other owners come in addition */
     const struct mpr_estimates *estimates; /* or NULL */
     uint32_t numbers;                      /* per cell in a series (levels.h) */
-    struct unit *unit, **rank;             /* rank: units that held anything, largest first */
-    uint32_t units, ranks;
-    uint32_t *unit_of;                 /* by cell */
-    struct mpr_index unit_index;       /* by hash of key, native and python: unit + 1 */
+    struct owner *owner, **rank; /* by cell; rank: owners that held anything, largest first */
+    uint32_t ranks;
+    uint32_t *band_of;                 /* by cell */
     uint64_t *cell_bytes, *band_bytes; /* by group of the series */
     size_t *touched;          /* by group of bands: index of its change in the open bucket, + 1 */
     struct mpr_series series; /* of bands */
@@ -41,36 +41,7 @@ struct making {
     size_t excerpts;
 };
 
-/* ---- units */
-
-static uint32_t find_unit(struct making *m, uint32_t index)
-{
-    const struct mpr_cell *cell = &m->r->accounts.cell[index];
-    const struct mpr_site site = mpr_sites_of(&m->r->sites, cell->site);
-    const uint64_t hash = mpr_hash(cell->key) + ((uint64_t)site.python << 32 | site.stack);
-    MPR_INDEX_EACH(number, &m->unit_index, hash) {
-        const struct unit *u = &m->unit[number - 1];
-        if (m->r->accounts.cell[u->cell].key == cell->key && u->native == site.stack &&
-            u->python == site.python)
-            return number - 1;
-    }
-    const uint32_t library = mpr_sites_library(&m->r->sites, site.stack);
-    uint32_t facts = (uint32_t)mpr_counted_totals_is(&m->r->totals, &m->r->accounts, cell)
-                     << MPR_BAND_COUNTED;
-    if (m->out->sample_mean)
-        facts |= (uint32_t)(mpr_composite_key_unpack(cell->key).node != 0) << MPR_BAND_IN_RANGE |
-                 (uint32_t)(site.python != 0) << MPR_BAND_HAS_PYTHON |
-                 (uint32_t)(site.stack != 0) << MPR_BAND_HAS_NATIVE |
-                 (uint32_t)(library != 0) << MPR_BAND_HAS_LIBRARY |
-                 (uint32_t)mpr_estimates_is_sampled(&m->r->estimates, index) << MPR_BAND_SAMPLED;
-    m->unit[m->units] = (struct unit){ .cell = index,
-                                       .library = library,
-                                       .native = site.stack,
-                                       .python = site.python,
-                                       .facts = facts };
-    mpr_index_add(&m->unit_index, hash, ++m->units);
-    return m->units - 1;
-}
+/* ---- owners */
 
 MPR_COMPARE(by_from, struct mpr_excerpt_series, mpr_compare(a->from, b->from))
 
@@ -93,126 +64,148 @@ static void clear_cells(struct making *m)
     memset(m->cell_bytes, 0, m->r->accounts.cells * m->numbers * sizeof *m->cell_bytes);
 }
 
-/* Finds the largest size of each unit in the series, with what its samples represent. */
-static void weigh_units(struct making *m, const struct mpr_series *s)
+/* Finds the largest size of each owner in the series, with what its samples represent. */
+static void weigh_owners(struct making *m, const struct mpr_series *s)
 {
     clear_cells(m);
-    for (uint32_t i = 0; i < m->units; i++) m->unit[i].bytes = 0;
+    for (uint32_t i = 0; i < m->r->accounts.cells; i++) m->owner[i].bytes = 0;
     for (size_t i = 0; i < s->changes; i++) {
         const struct mpr_signed_difference *c = &s->change[i];
         if (c->group % m->numbers == MPR_LEVELS_VARIANCE) continue;
-        struct unit *u = &m->unit[m->unit_of[c->group / m->numbers]];
-        u->bytes += c->bytes - m->cell_bytes[c->group];
+        struct owner *owner = &m->owner[c->group / m->numbers];
+        owner->bytes += c->bytes - m->cell_bytes[c->group];
         m->cell_bytes[c->group] = c->bytes;
-        if (u->bytes > u->largest) u->largest = u->bytes;
+        if (owner->bytes > owner->largest) owner->largest = owner->bytes;
     }
 }
 
-MPR_COMPARE(by_largest, struct unit *,
+MPR_COMPARE(by_largest, struct owner *,
             mpr_compare((*b)->largest, (*a)->largest) ?: mpr_compare((*a)->cell, (*b)->cell))
 
-static void rank_units(struct making *m, const struct mpr_series *s, uint8_t heap)
+static void rank_owners(struct making *m, const struct mpr_series *s, uint8_t heap)
 {
-    for (uint32_t i = 0; i < m->r->accounts.cells; i++)
-        if (m->r->accounts.cell[i].heap == heap) m->unit_of[i] = find_unit(m, i);
-    weigh_units(m, s);
-    for (size_t i = 0; i < m->excerpts; i++) weigh_units(m, &m->excerpt[i].series);
-    for (uint32_t i = 0; i < m->units; i++)
-        if (m->unit[i].largest) m->rank[m->ranks++] = &m->unit[i];
+    const struct mpr_replay *r = m->r;
+    for (uint32_t i = 0; i < r->accounts.cells; i++) {
+        const struct mpr_cell *cell = &r->accounts.cell[i];
+        if (cell->heap != heap) continue;
+        const struct mpr_site site = mpr_sites_of(&r->sites, cell->site);
+        const uint32_t library = mpr_sites_library(&r->sites, site.stack);
+        uint32_t facts = (uint32_t)mpr_counted_totals_is(&r->totals, &r->accounts, cell)
+                         << MPR_BAND_COUNTED;
+        if (m->out->sample_mean)
+            facts |= (uint32_t)(mpr_composite_key_unpack(cell->key).node != 0)
+                         << MPR_BAND_IN_RANGE |
+                     (uint32_t)(site.python != 0) << MPR_BAND_HAS_PYTHON |
+                     (uint32_t)(site.stack != 0) << MPR_BAND_HAS_NATIVE |
+                     (uint32_t)(library != 0) << MPR_BAND_HAS_LIBRARY |
+                     (uint32_t)mpr_estimates_is_sampled(&r->estimates, i) << MPR_BAND_SAMPLED;
+        m->owner[i] = (struct owner){ .cell = i,
+                                      .library = library,
+                                      .native = site.stack,
+                                      .python = site.python,
+                                      .facts = facts };
+    }
+    weigh_owners(m, s);
+    for (size_t i = 0; i < m->excerpts; i++) weigh_owners(m, &m->excerpt[i].series);
+    for (uint32_t i = 0; i < r->accounts.cells; i++)
+        if (m->owner[i].largest) m->rank[m->ranks++] = &m->owner[i];
     if (m->ranks) qsort(m->rank, m->ranks, sizeof *m->rank, by_largest);
 }
 
 /* ---- bands */
 
-/* Returns a band of that kind with everything that is known of the unit's blocks. */
+/* Returns a band of that kind with everything that is known of the owner's blocks. */
 static struct mpr_band block_of(const struct making *m, enum mpr_band_kind kind,
-                                const struct unit *u)
+                                const struct owner *owner)
 {
-    const struct mpr_cell *c = &m->r->accounts.cell[u->cell];
+    const struct mpr_cell *c = &m->r->accounts.cell[owner->cell];
     const struct mpr_composite_key all =
         m->all ? mpr_composite_key_unpack(c->key) : (struct mpr_composite_key){ 0 };
     return (struct mpr_band){ .kind = kind,
                               .node = all.node,
                               .thread = all.thread,
                               .class = all.class,
-                              .library = u->library,
-                              .native = u->native,
-                              .python = u->python,
+                              .library = owner->library,
+                              .native = owner->native,
+                              .python = owner->python,
                               .at_least = mpr_label_at_least(m->r, c),
-                              .facts = u->facts };
+                              .facts = owner->facts };
 }
 
 /* Units that share a band have the same facts, apart from samples. */
-static bool is_alike(const struct mpr_band *band, const struct unit *u)
+static bool is_alike(const struct mpr_band *band, const struct owner *owner)
 {
-    return !((band->facts ^ u->facts) & ~(UINT32_C(1) << MPR_BAND_SAMPLED));
+    return !((band->facts ^ owner->facts) & ~(UINT32_C(1) << MPR_BAND_SAMPLED));
 }
 
-static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct unit *u)
+static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct owner *owner)
 {
     struct mpr_band *band = &m->out->band[m->out->bands];
-    *band = block_of(m, kind, u);
+    *band = block_of(m, kind, owner);
     if (kind != MPR_BAND_ONE && kind != MPR_BAND_FOLD) band->native = 0;
     if (kind != MPR_BAND_ONE && band->node) band->python = 0;
     if (kind != MPR_BAND_OTHER)
-        band->path = mpr_label_path(m->arena, m->reader, &m->r->accounts.cell[u->cell]);
+        band->path = mpr_label_path(m->arena, m->reader, &m->r->accounts.cell[owner->cell]);
     return (uint32_t)m->out->bands++;
 }
 
-/* Returns the band for small units of the same range (or Python stack) and library, or NO_BAND. */
-static uint32_t small_band(struct making *m, const struct unit *u)
+/* Returns the band for small owners of the same range (or Python stack) and library, or NO_BAND. */
+static uint32_t small_band(struct making *m, const struct owner *owner)
 {
-    const uint32_t node = mpr_composite_key_unpack(m->r->accounts.cell[u->cell].key).node,
-                   python = node ? 0 : u->python;
+    const uint32_t node = mpr_composite_key_unpack(m->r->accounts.cell[owner->cell].key).node,
+                   python = node ? 0 : owner->python;
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
-        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == u->library &&
-            band->python == python && is_alike(band, u))
+        if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == owner->library &&
+            band->python == python && is_alike(band, owner))
             return i;
     }
-    return m->out->bands < m->limit * 7 / 8 ? add_band(m, MPR_BAND_SMALL, u) : NO_BAND;
+    return m->out->bands < m->limit * 7 / 8 ? add_band(m, MPR_BAND_SMALL, owner) : NO_BAND;
 }
 
-/* Returns the band for units that are rows of the same line, or NO_BAND.  The last band is kept for
- * all other units. */
-static uint32_t line_band(struct making *m, const struct unit *u)
+/* Returns the band for owners that are rows of the same line, or NO_BAND.  The last band is kept
+ * for all other owners. */
+static uint32_t line_band(struct making *m, const struct owner *owner)
 {
     const struct mpr_owner_lines *lines = m->out->lines;
-    const struct mpr_band block = block_of(m, MPR_BAND_FOLD, u);
+    const struct mpr_band block = block_of(m, MPR_BAND_FOLD, owner);
     const uint32_t by_auto = mpr_owner_lines_find(lines, MPR_VIEW_AUTO, &block),
                    by_range = mpr_owner_lines_find(lines, MPR_VIEW_RANGE, &block);
     if (mpr_owner_lines_rows(lines, MPR_VIEW_AUTO, by_auto) < 2) return NO_BAND;
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
-        if (band->kind == MPR_BAND_FOLD && band->library == block.library && is_alike(band, u) &&
-            mpr_owner_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
+        if (band->kind == MPR_BAND_FOLD && band->library == block.library &&
+            is_alike(band, owner) && mpr_owner_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
             mpr_owner_lines_find(lines, MPR_VIEW_RANGE, band) == by_range)
             return i;
     }
-    return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, u) : NO_BAND;
+    return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, owner) : NO_BAND;
 }
 
-/* Puts the unit into a band that it shares: at last into that of all other units with its facts. */
-static void share_band(struct making *m, struct unit *u)
+/* Puts the owner into a band that it shares: at last into that of all other owners with its facts.
+ */
+static void share_band(struct making *m, const struct owner *owner)
 {
-    u->band = m->all ? small_band(m, u) : NO_BAND;
-    if (u->band == NO_BAND && m->all) u->band = line_band(m, u);
-    for (uint32_t i = (uint32_t)m->out->bands; u->band == NO_BAND && i-- > 0;)
-        if (m->out->band[i].kind == MPR_BAND_OTHER && is_alike(&m->out->band[i], u)) u->band = i;
-    if (u->band == NO_BAND) u->band = add_band(m, MPR_BAND_OTHER, u);
-    m->out->band[u->band].facts |= u->facts;
+    uint32_t band = m->all ? small_band(m, owner) : NO_BAND;
+    if (band == NO_BAND && m->all) band = line_band(m, owner);
+    for (uint32_t i = (uint32_t)m->out->bands; band == NO_BAND && i-- > 0;)
+        if (m->out->band[i].kind == MPR_BAND_OTHER && is_alike(&m->out->band[i], owner)) band = i;
+    if (band == NO_BAND) band = add_band(m, MPR_BAND_OTHER, owner);
+    m->out->band[band].facts |= owner->facts;
+    m->band_of[owner->cell] = band;
 }
 
-static void choose_bands(struct making *m)
+static void choose_bands(struct making *m, uint8_t heap)
 {
     const size_t alone = m->all ? m->limit * 5 / 8 : m->limit - 1;
     for (size_t i = 0; i < m->ranks; i++) {
-        if (i < alone) m->rank[i]->band = add_band(m, MPR_BAND_ONE, m->rank[i]);
+        if (i < alone) m->band_of[m->rank[i]->cell] = add_band(m, MPR_BAND_ONE, m->rank[i]);
         else share_band(m, m->rank[i]);
     }
-    /* flows also have the units whose blocks were not live at any bucket's maximum */
-    for (uint32_t i = 0; m->r->alloc_free && i < m->units; i++)
-        if (!m->unit[i].largest) share_band(m, &m->unit[i]);
+    /* flows also have the owners whose blocks were not live at any bucket's maximum */
+    for (uint32_t i = 0; m->r->alloc_free && i < m->r->accounts.cells; i++)
+        if (m->r->accounts.cell[i].heap == heap && !m->owner[i].largest)
+            share_band(m, &m->owner[i]);
 }
 
 /* ---- pieces: on the page a band may be only a part of its label's bytes, because others of that
@@ -305,8 +298,9 @@ static void fill_pieces(const struct making *m, enum mpr_group best)
 {
     struct mpr_index set = { 0 };
     for (size_t i = 0; i < m->ranks; i++) {
-        const struct unit *u = m->rank[i];
-        const struct mpr_band block = block_of(m, m->out->band[u->band].kind, u);
+        const struct owner *owner = m->rank[i];
+        const struct mpr_band block =
+            block_of(m, m->out->band[m->band_of[owner->cell]].kind, owner);
         if (block.kind != MPR_BAND_ONE) hide_labels(m, &set, best, &block);
     }
     for (size_t i = 0; set.count && i < m->out->bands; i++) {
@@ -340,7 +334,7 @@ static void add_place(struct mpr_peak_place *to, const struct mpr_peak_place *mo
     to->variance += more->variance;
 }
 
-/* Places are the sums of units that differ only in thread and size. */
+/* Places are the sums of owners that differ only in thread and size. */
 static void fill_places(struct making *m, uint8_t heap, size_t limit)
 {
     const struct mpr_accounts *accounts = &m->r->accounts;
@@ -351,12 +345,12 @@ static void fill_places(struct making *m, uint8_t heap, size_t limit)
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
         if (cell->heap != heap) continue;
-        const struct unit *u = &m->unit[m->unit_of[i]];
+        const struct owner *owner = &m->owner[i];
         struct mpr_peak_place *place = &all[cells++];
         *place = (struct mpr_peak_place){ .node = mpr_composite_key_unpack(cell->key).node,
-                                          .python = u->python,
-                                          .native = u->python ? 0 : u->native,
-                                          .facts = u->facts,
+                                          .python = owner->python,
+                                          .native = owner->python ? 0 : owner->native,
+                                          .facts = owner->facts,
                                           .bytes = mpr_accounts_bytes_at_peak(accounts, cell) };
         if (!out->sample_mean) continue;
         const struct mpr_estimate_state more = mpr_estimates_at_peak(e, accounts, i);
@@ -408,7 +402,7 @@ static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_
         const size_t first = out->changes;
         for (; at < s->bucket[i].end; at++) {
             const uint32_t from = s->change[at].group, number = from % m->numbers,
-                           band = m->unit[m->unit_of[from / m->numbers]].band,
+                           band = m->band_of[from / m->numbers],
                            group = band + number * (uint32_t)bands;
             struct mpr_band *of = &m->out->band[band];
             m->band_bytes[group] += s->change[at].bytes - m->cell_bytes[from];
@@ -466,33 +460,28 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
                         .numbers = levels->options.estimates ? MPR_LEVELS_NUMBERS : 1 };
     if (m.estimates && mpr_estimates_heap_is_sampled(m.estimates, &r->accounts, heap))
         out->sample_mean = (uint64_t)mpr_estimates_sampling(m.estimates, heap)->mean;
-    /* without shared bands, at most one for each unit, and one for the remainder */
+    /* without shared bands, at most one for each owner, and one for the remainder */
     if (!all && cells + 1 < m.limit) m.limit = cells + 1;
-    m.unit = mpr_alloc(cells, sizeof *m.unit);
+    m.owner = mpr_alloc(cells, sizeof *m.owner);
     m.rank = mpr_alloc(cells, sizeof *m.rank);
-    m.unit_of = mpr_alloc(cells, sizeof *m.unit_of);
+    m.band_of = mpr_alloc(cells, sizeof *m.band_of);
     m.cell_bytes = mpr_alloc(cells * m.numbers, sizeof *m.cell_bytes);
     out->band = mpr_arena_alloc(&t->arena, (m.limit + (1 << MPR_BAND_SAMPLED)) * sizeof *out->band);
     /* excerpts add nothing if every change has a bucket */
     if (r->accounts.excerpts && (s->shift || s->changes > o->changes))
         make_excerpts(&m, r->accounts.excerpts, heap);
-    rank_units(&m, s, heap);
-    choose_bands(&m);
+    rank_owners(&m, s, heap);
+    choose_bands(&m, heap);
     m.band_bytes = mpr_alloc(out->bands * m.numbers, sizeof *m.band_bytes);
     m.touched = mpr_alloc(out->bands * m.numbers, sizeof *m.touched);
     if (all) fill_pieces(&m, t->best.by);
     if (all && o->places) fill_places(&m, heap, o->places);
     fill_spans(&m, s, o);
-    if (r->alloc_free && r->alloc_free->heap[heap]) {
-        uint32_t *band_of = m.unit_of;
-        for (size_t i = 0; i < cells; i++)
-            if (r->accounts.cell[i].heap == heap) band_of[i] = m.unit[m.unit_of[i]].band;
-        mpr_band_flows_fill(t, r->alloc_free->heap[heap], band_of, out);
-    }
-    mpr_index_free(&m.unit_index);
-    free(m.unit);
+    if (r->alloc_free && r->alloc_free->heap[heap])
+        mpr_band_flows_fill(t, r->alloc_free->heap[heap], m.band_of, out);
+    free(m.owner);
     free(m.rank);
-    free(m.unit_of);
+    free(m.band_of);
     free(m.cell_bytes);
     free(m.band_bytes);
     free(m.touched);
