@@ -92,11 +92,9 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
     }
 
 static const struct mpr_column peak_fields[] = {
-    OF_PEAK("bytes", MPR_BYTES, bytes),
-    OF_PEAK("from_ns", MPR_TIME, from),
-    OF_PEAK("to_ns", MPR_TIME, to),
-    OF_PEAK("before_bytes", MPR_BYTES, before.bytes),
-    OF_PEAK("after_bytes", MPR_BYTES, after.bytes),
+    OF_PEAK("bytes", MPR_BYTES, bytes),       OF_PEAK("from_ns", MPR_TIME, from),
+    OF_PEAK("to_ns", MPR_TIME, to),           OF_PEAK("before_bytes", MPR_BYTES, before),
+    OF_PEAK("after_bytes", MPR_BYTES, after),
 };
 
 void mpr_report_reading_peak(struct mpr_document *doc, const char *key,
@@ -128,11 +126,11 @@ static const char *time_and_bytes(struct mpr_document *doc, uint64_t time, uint6
 
 const char *mpr_report_reached(struct mpr_document *doc, const struct mpr_reading_peak *p)
 {
-    const char *after = time_and_bytes(doc, p->to, p->after.bytes);
+    const char *after = time_and_bytes(doc, p->to, p->after);
     if (p->from == p->to) return mpr_arena_format(&doc->arena, "at %s", mpr_doc_time(doc, p->to));
     if (!p->from) return mpr_arena_format(&doc->arena, "before %s", after);
     return mpr_arena_format(&doc->arena, "between %s and %s",
-                            time_and_bytes(doc, p->from, p->before.bytes), after);
+                            time_and_bytes(doc, p->from, p->before), after);
 }
 
 bool mpr_report_rss_peak(struct mpr_document *doc, const struct mpr_log_peaks *log)

@@ -60,23 +60,17 @@ struct mpr_reading mpr_reading_at_peak(const struct mpr_sample_track *track, uin
 
 /* ---- the highest value */
 
-static struct mpr_reading_bytes bytes_of(enum mpr_reading_source source,
-                                         const struct mpr_sample *sample)
-{
-    return (struct mpr_reading_bytes){ mpr_sample_bytes((enum mpr_source)source, sample),
-                                       sample->time };
-}
-
 struct mpr_reading_peak mpr_reading_peak(const struct mpr_samples *samples,
                                          enum mpr_reading_source source, uint64_t told,
                                          uint64_t end)
 {
-    const struct mpr_sample_track *track = &samples->source[source];
+    const enum mpr_source of = (enum mpr_source)source;
+    const struct mpr_sample_track *track = &samples->source[of];
     const struct mpr_sample_high *high = &track->high;
     struct mpr_reading_peak peak = { .bytes = high->bytes,
                                      .to = high->after.time,
-                                     .before = bytes_of(source, &high->before),
-                                     .after = bytes_of(source, &high->after) };
+                                     .before = mpr_sample_bytes(of, &high->before),
+                                     .after = mpr_sample_bytes(of, &high->after) };
     if (high->before.valid) peak.from = mpr_reading_held_until(&high->before, high->after.time);
     if (high->bytes != MPF_UNKNOWN && high->sampled) peak.from = peak.to;
     if (!told || (peak.bytes != MPF_UNKNOWN && told <= peak.bytes)) return peak;
@@ -84,10 +78,9 @@ struct mpr_reading_peak mpr_reading_peak(const struct mpr_samples *samples,
         peak.bytes = told;
         return peak;
     }
-    peak = (struct mpr_reading_peak){ .bytes = told,
-                                      .to = end,
-                                      .before = bytes_of(source, &track->now),
-                                      .after = { MPF_UNKNOWN, 0 } };
+    peak = (struct mpr_reading_peak){
+        .bytes = told, .to = end, .before = mpr_sample_bytes(of, &track->now), .after = MPF_UNKNOWN
+    };
     if (track->now.valid) peak.from = mpr_reading_held_until(&track->now, end);
     return peak;
 }

@@ -33,11 +33,9 @@ uint64_t mpr_reading_rss_high(const struct mpr_samples *samples, uint64_t at_end
 struct mpr_reading_peak {
     uint64_t bytes;    /* MPF_UNKNOWN without samples */
     uint64_t from, to; /* ns: it was reached in this time; equal if a sample has about this value */
-    /* The samples around it. Their bytes are MPF_UNKNOWN without a sample. If from and to are
-     * equal, the second sample has the highest value. */
-    struct mpr_reading_bytes {
-        uint64_t bytes, time;
-    } before, after;
+    /* Bytes of the samples around it, MPF_UNKNOWN without a sample. If from and to are equal, the
+     * second sample has the highest value. */
+    uint64_t before, after;
 };
 /* Writing the end of a log takes some memory, so an increase by this share after the last sample is
  * not a later peak. */

@@ -223,7 +223,7 @@ struct mpr_line_part {
 /* A line of the reports, unless it is the whole path of one row. */
 struct mpr_view_line {
     struct mpr_short_path told;
-    uint64_t rows, bytes, blocks, allocations, error; /* at the peak, as of a holder */
+    uint64_t rows, bytes, blocks, error; /* at the peak, as of a holder */
     bool about;
     uint64_t sibling_least, sibling_most;
     bool open;       /* some of its bytes are in bands without its label */
@@ -246,7 +246,7 @@ struct mpr_band_flow {
 
 struct mpr_heap_timeline {
     uint8_t heap;
-    uint64_t peak_bytes, peak_time, peak_blocks, end_bytes, end_blocks;
+    uint64_t peak_bytes, peak_time, peak_blocks, end_bytes;
     uint64_t allocations, frees, failures;
     uint8_t inside;        /* the heap that includes these bytes, or MPF_HEAP_NONE */
     bool is_approximate;   /* some of its blocks were only counted from time to time */
