@@ -97,6 +97,7 @@ struct mpr_failure_state {
     struct mpr_reading rss; /* the newest sample at that time */
     struct mpr_failure_device *device;
     size_t devices;
+    uint64_t bytes; /* of the host and all devices */
 };
 
 /* A device at that instant, and the bytes that the processes hold of it. */
@@ -114,6 +115,8 @@ struct mpr_ooms_log {
     size_t undetailed; /* older events, without the blocks that were live (MPR_OOM_SNAPSHOTS) */
     const struct mpr_device *device; /* for headings, by index */
     struct mpr_host_oom host;
+    uint64_t failed; /* the first OOM event or the kill, CLOCK_REALTIME ns; UINT64_MAX: neither */
+    bool failed_on_device;
     struct mpr_failure_state at_failure;
     size_t run;    /* the number of its run: the newest that failed is 0, and is compared */
     bool executed; /* its process executed another program that has a log */

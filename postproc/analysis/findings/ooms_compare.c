@@ -17,35 +17,21 @@
 
 /* ---- order of failures */
 
-static uint64_t first_hard(const struct mpr_ooms_log *log)
+static void find_failure(struct mpr_ooms_log *log)
 {
-    for (size_t i = 0; i < log->stories; i++)
-        if (log->story[i].hard) return log->story[i].real_time;
-    return UINT64_MAX;
-}
-
-/* Returns the first OOM event or the kill, CLOCK_REALTIME ns; UINT64_MAX if there is neither. */
-static uint64_t first_failure(const struct mpr_ooms_log *log)
-{
-    const uint64_t start = log->summary.process.start_ns, hard = first_hard(log),
-                   killed = log->host.killed && start ? start + log->host.end : UINT64_MAX;
-    return hard < killed ? hard : killed;
-}
-
-static uint64_t bytes_at_failure(const struct mpr_failure_state *t)
-{
-    uint64_t sum = t->host;
-    for (size_t i = 0; i < t->devices; i++)
-        sum +=
-            t->device[i].tracked > t->device[i].torch ? t->device[i].tracked : t->device[i].torch;
-    return sum;
+    const uint64_t start = log->summary.process.start_ns;
+    size_t i = 0;
+    while (i < log->stories && !log->story[i].hard) i++;
+    log->failed = log->host.killed && start ? start + log->host.end : UINT64_MAX;
+    log->failed_on_device = i < log->stories && log->story[i].real_time <= log->failed;
+    if (log->failed_on_device) log->failed = log->story[i].real_time;
 }
 
 /* Logs of processes that did not fail come last, the largest first. */
 MPR_COMPARE(by_failure, struct mpr_ooms_log,
             mpr_compare(a->run, b->run)
-                ?: mpr_compare(first_failure(a), first_failure(b))
-                ?: mpr_compare(bytes_at_failure(&b->at_failure), bytes_at_failure(&a->at_failure))
+                ?: mpr_compare(a->failed, b->failed)
+                ?: mpr_compare(b->at_failure.bytes, a->at_failure.bytes)
                 ?: strcmp(a->summary.path, b->summary.path))
 
 struct run {
@@ -74,7 +60,7 @@ static void number_runs(struct mpr_ooms *ooms)
         const struct mpr_ooms_log *log = &ooms->log[i];
         struct run *of = find_run(run, &ooms->runs, mpr_summary_run(&log->summary));
         if (log->summary.process.start_ns < of->start) of->start = log->summary.process.start_ns;
-        of->failed |= first_failure(log) != UINT64_MAX;
+        of->failed |= log->failed != UINT64_MAX;
     }
     qsort(run, ooms->runs, sizeof *run, by_run);
     for (size_t i = 0; i < ooms->logs; i++) {
@@ -160,7 +146,9 @@ static void fill_state(struct mpr_failure_state *out, struct mpr_arena *arena,
                                          .total = p->total,
                                          .tracked = p->tracked,
                                          .torch = torch };
+        out->bytes += p->tracked > torch ? p->tracked : torch;
     }
+    out->bytes += out->host;
 }
 
 /* Reads the log of a process that was alive at the first failure.  A process that was killed has no
@@ -335,15 +323,16 @@ static void explain(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 void mpr_ooms_finish(struct mpr_ooms *ooms, const struct mpr_progress *progress)
 {
     struct entries e = { 0 };
+    for (size_t i = 0; i < ooms->logs; i++) find_failure(&ooms->log[i]);
     if (ooms->logs) number_runs(ooms);
     count_processes(ooms);
     if (ooms->logs) qsort(ooms->log, ooms->logs, sizeof *ooms->log, by_failure);
     for (size_t i = 0; i < ooms->compared_logs; i++)
-        ooms->failed += first_failure(&ooms->log[i]) != UINT64_MAX;
+        ooms->failed += ooms->log[i].failed != UINT64_MAX;
     ooms->compared = ooms->processes > 1 && ooms->failed;
     if (ooms->compared) {
-        ooms->first_failure = first_failure(&ooms->log[0]);
-        ooms->device_failure = first_hard(&ooms->log[0]) == ooms->first_failure;
+        ooms->first_failure = ooms->log[0].failed;
+        ooms->device_failure = ooms->log[0].failed_on_device;
         for (size_t i = 0; i < ooms->compared_logs; i++) read_state(ooms, i, &e, progress);
         sum_devices(ooms);
         compare_with_peers(ooms, &e);
