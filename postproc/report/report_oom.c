@@ -13,12 +13,11 @@
 /* ---- records: each event of a device, in CSV also each group of refusals of host memory, and each
  * process that was killed for host memory or is at its limit */
 
-/* Unknown numbers are UINT64_MAX. */
+/* Unknown numbers are MPF_UNKNOWN. */
 struct record {
-    const char *log, *rank, *kind, *outcome, *heap, *thread, *library;
-    struct mpr_path path, python;
-    uint64_t pid, time, bytes, needed, free, total, flushed, attempts, error, count;
-    bool hard, capturing;
+    const char *log, *rank, *kind, *outcome, *heap;
+    uint64_t pid, attempts, error, count;
+    struct mpr_oom_event event; /* of host memory: its time, thread, path and bytes */
 };
 
 #define OF(member)    MPR_FIELD(record, member)
@@ -31,85 +30,70 @@ static const struct mpr_column record_columns[] = {
     { .key = "rank", .type = MPR_TEXT, OF(rank), .only = MPR_IN_CSV },
     { .key = "kind", .type = MPR_TEXT, OF(kind), .only = MPR_IN_CSV },
     { .key = "outcome", .type = MPR_TEXT, OF(outcome), .only = MPR_IN_CSV },
-    { .key = "hard", .type = MPR_FLAG, OF(hard), .only = MPR_IN_JSON },
-    { .key = "time_ns", .type = MPR_TIME, KNOWN(time) },
+    { .key = "hard", .type = MPR_FLAG, OF(event.hard), .only = MPR_IN_JSON },
+    { .key = "time_ns", .type = MPR_TIME, KNOWN(event.time) },
     { .key = "heap", .type = MPR_TEXT, OF(heap) },
-    { .key = "thread", .type = MPR_TEXT, OF(thread) },
-    { .key = "library", .type = MPR_TEXT, OF(library) },
-    { .key = "path", MPR_PATH_FIELD(record, path), .only = MPR_IN_JSON },
-    { .key = "python", MPR_PATH_FIELD(record, python), .only = MPR_IN_JSON },
-    { .key = "path", MPR_PATH_FIELD(record, path), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_CSV },
-    { .key = "python", MPR_PATH_FIELD(record, python), .unless = MPR_ABSENT_AT_0,
+    { .key = "thread", .type = MPR_TEXT, OF(event.thread) },
+    { .key = "library", .type = MPR_TEXT, OF(event.library) },
+    { .key = "path", MPR_PATH_FIELD(record, event.path), .only = MPR_IN_JSON },
+    { .key = "python", MPR_PATH_FIELD(record, event.python), .only = MPR_IN_JSON },
+    { .key = "path", MPR_PATH_FIELD(record, event.path), .unless = MPR_ABSENT_AT_0, .only = MPR_IN_CSV },
+    { .key = "python", MPR_PATH_FIELD(record, event.python), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_CSV },
-    { .key = "bytes", .type = MPR_BYTES, KNOWN(bytes) },
-    { .key = "needed_bytes", .type = MPR_BYTES, KNOWN(needed) },
-    { .key = "free_bytes", .type = MPR_BYTES, KNOWN(free) },
-    { .key = "total_bytes", .type = MPR_BYTES, KNOWN(total) },
-    { .key = "flushed_bytes", .type = MPR_BYTES, KNOWN(flushed) },
+    { .key = "bytes", .type = MPR_BYTES, KNOWN(event.bytes) },
+    { .key = "needed_bytes", .type = MPR_BYTES, KNOWN(event.needed) },
+    { .key = "free_bytes", .type = MPR_BYTES, KNOWN(event.free) },
+    { .key = "total_bytes", .type = MPR_BYTES, KNOWN(event.total) },
+    { .key = "flushed_bytes", .type = MPR_BYTES, KNOWN(event.flushed) },
     { .key = "driver_refusals", .type = MPR_COUNT, KNOWN(attempts) },
-    { .key = "capturing", .type = MPR_FLAG, OF(capturing), .only = MPR_IN_JSON },
+    { .key = "capturing", .type = MPR_FLAG, OF(event.capturing), .only = MPR_IN_JSON },
     { .key = "errno", .type = MPR_COUNT, KNOWN(error), .only = MPR_IN_CSV },
     { .key = "count", .type = MPR_COUNT, KNOWN(count), .only = MPR_IN_CSV },
 };
 // clang-format on
-
-static const struct record host_record = {
-    .kind = "host",
-    .heap = "host",
-    .thread = "",
-    .library = "",
-    .bytes = UINT64_MAX,
-    .needed = UINT64_MAX,
-    .free = UINT64_MAX,
-    .total = UINT64_MAX,
-    .flushed = UINT64_MAX,
-    .attempts = UINT64_MAX,
-    .error = UINT64_MAX,
-    .count = 1,
-};
 
 /* Returns the record of an event of a device, of a refusal, or of the end of the process, whose
  * free bytes are those of the cgroup.  @s, @f: NULL for the others. */
 static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_oom_event *s,
                                const struct mpr_refused_request *f)
 {
-    struct record r = host_record;
-    r.log = log->summary.path;
-    r.rank = log->summary.process.rank;
-    r.pid = log->summary.process.pid;
-    r.outcome = log->host.killed ? "killed" : "at_limit";
-    r.time = log->host.end;
+    struct record r = { .log = log->summary.path,
+                        .rank = log->summary.process.rank,
+                        .pid = log->summary.process.pid,
+                        .kind = "host",
+                        .outcome = log->host.killed ? "killed" : "at_limit",
+                        .heap = "host",
+                        .attempts = MPF_UNKNOWN,
+                        .error = MPF_UNKNOWN,
+                        .count = 1,
+                        .event = { .time = log->host.end,
+                                   .thread = "",
+                                   .library = "",
+                                   .bytes = MPF_UNKNOWN,
+                                   .needed = MPF_UNKNOWN,
+                                   .free = MPF_UNKNOWN,
+                                   .total = MPF_UNKNOWN,
+                                   .flushed = MPF_UNKNOWN } };
     if (s) {
         r.kind = "device";
         r.outcome = s->hard ? "hard" : "got_over";
         r.heap = mpr_heap_name(s->heap);
-        r.thread = s->thread;
-        r.library = s->library;
-        r.path = s->path;
-        r.python = s->python;
-        r.time = s->time;
-        r.bytes = s->bytes;
-        r.needed = s->needed;
-        r.free = s->free;
-        r.total = s->total;
-        r.flushed = s->flushed;
         r.attempts = s->attempts;
-        r.hard = s->hard;
-        r.capturing = s->capturing;
+        r.event = *s;
     } else if (f) {
         r.outcome = "refused";
         r.heap = mpr_heap_name(f->heap);
-        r.thread = f->thread;
-        r.path = f->path;
-        r.time = f->time;
-        r.bytes = f->bytes;
         r.error = f->error;
         r.count = f->count;
+        r.event.thread = f->thread;
+        r.event.path = f->path;
+        r.event.time = f->time;
+        r.event.bytes = f->bytes;
     } else if (log->host.cgroup.valid) {
         const uint64_t *cgroup = log->host.cgroup.value;
-        r.total = cgroup[MPF_CGROUP_LIMIT];
-        if (r.total != MPF_UNKNOWN && cgroup[MPF_CGROUP_USAGE] <= r.total)
-            r.free = r.total - cgroup[MPF_CGROUP_USAGE];
+        r.event.total = cgroup[MPF_CGROUP_LIMIT];
+        if (r.event.total != MPF_UNKNOWN && cgroup[MPF_CGROUP_USAGE] <= r.event.total)
+            r.event.free = r.event.total - cgroup[MPF_CGROUP_USAGE];
     }
     return r;
 }

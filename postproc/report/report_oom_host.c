@@ -56,25 +56,23 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_oom *s)
                      mpr_doc_size(doc, own_files), mpr_doc_size(doc, usage));
 }
 
-static void rss(struct mpr_document *doc, const struct mpr_host_oom *s)
-{
-    if (!s->rss.valid) return;
-    mpr_doc_add_plain(doc, "  RSS     %s", mpr_doc_size(doc, mpr_reading_resident_bytes(&s->rss)));
-    sampled_at(doc, s, &s->rss);
-    known(doc, "anonymous", value(&s->rss, MPF_RSS_ANON));
-    known(doc, "file", value(&s->rss, MPF_RSS_FILE));
-    known(doc, "shared", value(&s->rss, MPF_RSS_SHMEM));
-    known(doc, "Private_Dirty", value(&s->rss, MPF_RSS_PRIVATE_DIRTY));
-    mpr_report_smaps_time(doc, &s->rss);
-    known(doc, "swap", value(&s->rss, MPF_RSS_SWAP));
-    mpr_doc_end(doc);
-    mpr_doc_line(doc, "  live    %s of host memory", mpr_doc_size(doc, s->growth.after));
-}
-
-static void limits(struct mpr_document *doc, const struct mpr_host_oom *s)
+static void rss_and_limits(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     const uint64_t addresses = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_AS),
                    data = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_DATA);
+    if (s->rss.valid) {
+        mpr_doc_add_plain(doc, "  RSS     %s",
+                          mpr_doc_size(doc, mpr_reading_resident_bytes(&s->rss)));
+        sampled_at(doc, s, &s->rss);
+        known(doc, "anonymous", value(&s->rss, MPF_RSS_ANON));
+        known(doc, "file", value(&s->rss, MPF_RSS_FILE));
+        known(doc, "shared", value(&s->rss, MPF_RSS_SHMEM));
+        known(doc, "Private_Dirty", value(&s->rss, MPF_RSS_PRIVATE_DIRTY));
+        mpr_report_smaps_time(doc, &s->rss);
+        known(doc, "swap", value(&s->rss, MPF_RSS_SWAP));
+        mpr_doc_end(doc);
+        mpr_doc_line(doc, "  live    %s of host memory", mpr_doc_size(doc, s->growth.after));
+    }
     if (addresses == MPF_UNKNOWN && data == MPF_UNKNOWN) return;
     mpr_doc_add_plain(doc, "  limits");
     known(doc, "RLIMIT_AS", addresses);
@@ -200,8 +198,7 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     if (shown) {
         heading(doc, log);
         cgroup(doc, s);
-        rss(doc, s);
-        limits(doc, s);
+        rss_and_limits(doc, s);
         growth(doc, s, log->choice.by);
     }
     refusals(doc, s);
