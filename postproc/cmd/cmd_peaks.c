@@ -170,10 +170,11 @@ static int show_all(struct args *a)
 
 /* ---- a tree of call stacks */
 
-static void render(const struct mpr_renderer *renderer, FILE *out, const void *tree,
-                   const struct mpr_style *style)
+static void draw(const struct mpr_renderer *text, FILE *out, const void *tree,
+                 const struct mpr_style *style)
 {
-    renderer->stacks(out, tree, style);
+    (void)text;
+    mpr_stacks_text(out, tree, style);
 }
 
 static int make_tree(struct mpr_log_report *report)
@@ -189,9 +190,14 @@ static int make_tree(struct mpr_log_report *report)
         mpr_calltree_read(&tree, report->path, &tree_options, &report->progress, &report->error) !=
             0)
         return -1;
-    mpr_bar_clear();
-    report->status =
-        mpr_output_report(&report->args->output, render, &tree, tree.summary.incomplete);
+    const bool incomplete = tree.summary.incomplete;
+    if (report->args->output.renderer == &mpr_render_text) {
+        mpr_bar_clear();
+        report->status = mpr_output_report(&report->args->output, draw, &tree, incomplete);
+    } else {
+        mpr_report_tree(mpr_log_report_begin(report), &tree);
+        mpr_log_report_end(report, incomplete);
+    }
     mpr_calltree_free(&tree);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Renderers: each writes documents, timelines and call trees in one format.  Output errors stay in
- * the stream. */
+/* Renderers: each writes documents and timelines in one format.  Output errors stay in the stream.
+ */
 #ifndef MPR_RENDER_H
 #define MPR_RENDER_H
 
@@ -25,7 +25,6 @@ struct mpr_style {
 struct mpr_renderer {
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
-    void (*stacks)(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 };
 
 extern const struct mpr_renderer mpr_render_text, mpr_render_json, mpr_render_csv,
@@ -38,6 +37,8 @@ void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct m
 void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
+/* Draws a tree of call stacks, which is a document in other formats (mpr_report_tree). */
+void mpr_stacks_text(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 
 /* Writes UTF-8 text in ASCII, for a terminal without UTF-8.  Characters of charts and ellipses are
  * replaced by others of the same width, and the rest appears as \u{NNNN}. */

@@ -1,4 +1,4 @@
-/* Documents, call trees and timelines as CSV (RFC 4180, one header line): exact numbers; a path's
+/* Documents and timelines as CSV (RFC 4180, one header line): exact numbers; a path's
  * elements are joined by " > ". */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -111,27 +111,6 @@ void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_
         for (size_t k = 0; k < shown; k++)
             record(out, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));
     }
-}
-
-/* ---- call trees: a record for each stack */
-
-static void stack_record(void *out, const struct mpr_calltree *t, struct mpr_path path,
-                         uint64_t bytes, uint64_t blocks)
-{
-    text_field(out, t->summary.path);
-    fprintf(out, ",%" PRIu64 ",%s,%" PRIu64 ",", t->summary.process.pid, mpr_heap_name(t->heap),
-            t->time);
-    if (path.depth) path_field(out, path);
-    else text_field(out, t->options.python ? "(no Python call stack)" : "(no call stack)");
-    fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d\n", bytes, blocks, t->samples != 0);
-}
-
-void mpr_stacks_csv(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
-{
-    fputs("log,pid,heap,time_ns,stack,bytes,blocks,estimated\n", out);
-    mpr_stacks_each(t, style->top, stack_record, out);
-    if (t->heap && t->unknown_bytes)
-        stack_record(out, t, (struct mpr_path){ NULL, 0 }, t->unknown_bytes, t->unknown_blocks);
 }
 
 /* ---- timelines: a record for each span and each band with bytes at the span's maximum */

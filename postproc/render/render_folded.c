@@ -158,24 +158,3 @@ void mpr_timeline_folded(FILE *out, const struct mpr_timeline *t, const struct m
     (void)style;
     for (size_t i = 0; i < t->heaps; i++) heap(out, &t->heap[i]);
 }
-
-/* ---- call trees, of one heap: main is the first frame */
-
-static void stack(void *out, const struct mpr_calltree *t, struct mpr_path path, uint64_t bytes,
-                  uint64_t blocks)
-{
-    struct line line = { .out = out };
-    (void)t, (void)blocks;
-    frames(&line, path);
-    fprintf(out, " %" PRIu64 "\n", bytes);
-}
-
-void mpr_stacks_folded(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
-{
-    const struct mpr_omitted omitted = mpr_stacks_each(t, style->top, stack, out);
-    if (omitted.stacks)
-        fprintf(out, "(%zu smaller stacks) %" PRIu64 "\n", omitted.stacks, omitted.bytes);
-    if (t->unknown_bytes)
-        fprintf(out, "(no %scall stack) %" PRIu64 "\n", t->options.python ? "Python " : "",
-                t->unknown_bytes);
-}

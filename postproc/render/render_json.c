@@ -1,4 +1,4 @@
-/* Documents, call trees and timelines as JSON.  Keys are a contract: memprof-report(1) lists them,
+/* Documents and timelines as JSON.  Keys are a contract: memprof-report(1) lists them,
  * and a change of meaning changes the schema's number. */
 #include <stdlib.h>
 
@@ -119,56 +119,6 @@ void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr
     document(&j, doc, style->top);
     mpr_json_close(&j, '}');
     if (doc->json_ends_blank) fputc('\n', out);
-}
-
-/* ---- call trees */
-
-/* The parent of a call is its position among the calls that --top shows. */
-static void calls(struct mpr_json *j, const struct mpr_calltree *t, size_t top)
-{
-    bool *is_shown = mpr_stacks_shown(t, top);
-    size_t *position = mpr_alloc(t->calls, sizeof *position), shown = 0;
-    mpr_json_open(j, "calls", '[');
-    for (size_t i = 0; i < t->calls; i++) {
-        const struct mpr_call *c = &t->call[i];
-        if (!is_shown[i]) continue;
-        position[i] = shown++;
-        mpr_json_open(j, NULL, '{');
-        mpr_json_text(j, "name", c->frame->text);
-        if (c->parent == i) mpr_json_null(j, "parent");
-        else mpr_json_number(j, "parent", position[c->parent]);
-        mpr_json_number(j, "bytes", c->bytes);
-        mpr_json_number(j, "blocks", c->blocks);
-        mpr_json_number(j, "own_bytes", c->own_bytes);
-        mpr_json_number(j, "own_blocks", c->own_blocks);
-        mpr_json_close(j, '}');
-    }
-    mpr_json_close(j, ']');
-    mpr_json_number(j, "omitted_calls", t->calls - shown);
-    free(position);
-    free(is_shown);
-}
-
-void mpr_stacks_json(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
-{
-    struct mpr_json j = { .out = out, .first = true };
-    mpr_json_open(&j, NULL, '{');
-    mpr_json_text(&j, "schema", "memprof.stacks/1");
-    mpr_json_log(&j, &t->summary, t->options.at);
-    mpr_json_text(&j, "by", t->options.python ? "python" : "stack");
-    mpr_json_flag(&j, "bottom_up", t->options.bottom_up);
-    if (t->heap) mpr_json_text(&j, "heap", mpr_heap_name(t->heap));
-    else mpr_json_null(&j, "heap");
-    if (t->inside) mpr_json_text(&j, "inside", mpr_heap_name(t->inside));
-    mpr_json_number(&j, "time_ns", t->time);
-    mpr_json_number(&j, "bytes", t->bytes);
-    mpr_json_number(&j, "blocks", t->blocks);
-    mpr_json_number(&j, "unknown_bytes", t->unknown_bytes);
-    mpr_json_number(&j, "unknown_blocks", t->unknown_blocks);
-    if (t->samples) mpr_json_number(&j, "estimated_from_samples", t->samples);
-    calls(&j, t, style->top);
-    mpr_json_texts(&j, "notes", t->note, t->notes);
-    mpr_json_close(&j, '}');
 }
 
 /* ---- timelines: entry i of every array belongs to span i */

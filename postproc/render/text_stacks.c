@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "calltree.h"
 #include "cut.h"
 #include "formats.h"
 #include "reports.h"
@@ -38,7 +39,7 @@ static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
     const int room = width > FIGURES + 2 * MIN_NAME ? width - FIGURES : 2 * MIN_NAME;
     int indent = (int)depth * 2;
     if (width && indent > room / 2) indent = room / 2;
-    if (mpr_stacks_continues(t, i)) fprintf(out, "%*s", FIGURES, "");
+    if (mpr_report_tree_continues(t, i)) fprintf(out, "%*s", FIGURES, "");
     else figures(out, t, t->call[i].bytes, t->call[i].blocks);
     fprintf(out, "%*s", indent, "");
     if (width) {
@@ -78,14 +79,14 @@ static const struct mpr_frame **names_of(const struct mpr_calltree *t, struct mp
 
 static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style *style)
 {
-    bool *shown = mpr_stacks_shown(t, style->top ? style->top : MPR_TOP);
+    bool *shown = mpr_report_tree_shown(t, style->top ? style->top : MPR_TOP);
     unsigned *depth = mpr_alloc(t->calls, sizeof *depth);
     struct mpr_arena arena = { 0 };
     const struct mpr_frame **name = names_of(t, &arena);
     size_t omitted = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent;
-        depth[i] = parent == i ? 0 : depth[parent] + !mpr_stacks_continues(t, i);
+        depth[i] = parent == i ? 0 : depth[parent] + !mpr_report_tree_continues(t, i);
         if (shown[i]) call_line(out, t, i, name[i], depth[i], style->width);
         else omitted++;
     }

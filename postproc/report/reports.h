@@ -8,6 +8,7 @@
 
 struct mpr_breakdown;
 struct mpr_breakdown_heap;
+struct mpr_calltree;
 struct mpr_choice;
 struct mpr_check;
 struct mpr_check_row;
@@ -56,6 +57,13 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *ranks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
+/* A tree of call stacks for programs; people see mpr_stacks_text. */
+void mpr_report_tree(struct mpr_document *doc, const struct mpr_calltree *tree);
+/* Returns for each call whether it is one of the `top` largest (0: all are shown).  A call above a
+ * shown one is also shown because it is at least as large.  The caller frees the array. */
+bool *mpr_report_tree_shown(const struct mpr_calltree *tree, size_t top);
+/* Returns true if a call has the same bytes as the call above it, so that it does not show them. */
+bool mpr_report_tree_continues(const struct mpr_calltree *tree, size_t call);
 /* @ranks: the job of the log, with which the summary begins, or NULL */
 void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *insights,
                         const struct mpr_ranks *ranks);
