@@ -53,6 +53,10 @@ try   cmd:pkg-config     pkg-config                                 programs tha
 try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci, and the plugin of memprof_report
 try   path:/usr/lib/python3/dist-packages/pandas  python3-pandas   memprof_report's tables
 try   path:/usr/lib/python3/dist-packages/IPython python3-ipython  its magic
+try   path:/usr/lib/python3/dist-packages/matplotlib python3-matplotlib  plots of the notebook in examples
+try   path:/usr/lib/python3/dist-packages/nbconvert python3-nbconvert  runs that notebook
+try   path:/usr/lib/python3/dist-packages/ipykernel python3-ipykernel  the same
+try   path:/usr/share/python-wheels python3-venv                    a virtual environment for the wheel
 try   cmd:lintian        lintian                                    checks of the package
 try   cmd:debootstrap    debootstrap                                root file systems for installing packages
 try   cmd:protoc         protobuf-compiler                           checks of traces for Perfetto

@@ -12,7 +12,9 @@
 
 #include <string.h>
 
+#include "core/records.h"
 #include "core/state.h"
+#include "core/survey.h"
 #include "mpf/event.h"
 
 uint32_t mp_measures;
@@ -670,6 +672,24 @@ struct mp_measured_span mp_measure_span(unsigned number)
     const struct measurement *const m = measurement_of(number);
     if (!m) return (struct mp_measured_span){ .incomplete = true };
     return (struct mp_measured_span){ m->from, m->until, lost_events() - m->lost, m->incomplete };
+}
+
+static bool adds_up_to(uint64_t counted, uint64_t more, uint64_t limit)
+{
+    return counted <= limit && more <= limit - counted;
+}
+
+/* A peak is at most that of the events which were taken, and the bytes that all others allocate. */
+bool mp_measure_is_below(unsigned number, uint64_t host, uint64_t gpu)
+{
+    const struct measurement *const m = measurement_of(number);
+    const uint32_t threads = mp_threads_ever();
+    uint64_t more = 0;
+    if (!m || m->incomplete || lost_events() != m->lost) return false;
+    for (uint32_t i = 0; i < threads; i++) more += mp_survey_allocated(mp_thread_at(i), m->from);
+    for (unsigned i = 0; i < MP_MEASURED_ROWS; i++)
+        if (!adds_up_to(m->row[i].peak, more, mpf_heap_is_gpu(i) ? gpu : host)) return false;
+    return true;
 }
 
 /* Blocks that only this measurement counted stay in the table without one until they are freed, or

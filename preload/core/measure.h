@@ -57,6 +57,9 @@ struct mp_measured_span {
     bool incomplete;      /* there was no memory to count some memory */
 };
 struct mp_measured_span mp_measure_span(unsigned number);
+/* Returns true if the peaks of the host's memory and of each heap of the GPUs cannot be above these
+ * bytes, as far as is known without taking events. */
+bool mp_measure_is_below(unsigned number, uint64_t host, uint64_t gpu);
 void mp_measure_end(unsigned number);
 
 /* Counts the events of a frame. */

@@ -131,6 +131,35 @@ uint64_t mp_survey(struct mp_thread *t, uint64_t upto, bool at_end)
     return upto;
 }
 
+static bool allocates(unsigned op)
+{
+    return op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END || op == MPF_OP_MAP ||
+           op == MPF_OP_PROTECT_RW || op == MPF_OP_REMAP_TO || op == MPF_OP_HANDLE_NEW;
+}
+
+/* Looks at the newest events first, up to one that is older. */
+static uint64_t allocated_in(uint32_t chunk, uint32_t end, uint64_t from)
+{
+    const struct mpf_chunk *c = mp_chunk_at(chunk);
+    const uint32_t first = mp_meta_at(chunk)->pending;
+    uint64_t bytes = 0;
+    for (uint32_t i = end; i > first; i--) {
+        const struct mpf_slot *s = &c->slot[i - 1];
+        if (!committed(c, i - 1) || mpf_slot_op(s->head) == MPF_OP_CONT) continue;
+        if (s->time < from) break;
+        if (allocates(mpf_slot_op(s->head))) bytes += mpf_slot_size(s->head);
+    }
+    return bytes;
+}
+
+uint64_t mp_survey_allocated(const struct mp_thread *t, uint64_t from)
+{
+    uint64_t bytes = 0;
+    for (uint32_t link = __atomic_load_n(&t->first, __ATOMIC_ACQUIRE), next; link; link = next)
+        bytes += allocated_in(link - 1, reserved(t, link - 1, &next), from);
+    return bytes;
+}
+
 bool mp_survey_drained(const struct mp_thread *t)
 {
     return t->first && t->first == t->last &&

@@ -173,6 +173,24 @@ EXPORT int memprof_measure_read(int number, struct memprof_measured *rows, int r
     return result;
 }
 
+static int is_below(int number, uint64_t host, uint64_t gpu)
+{
+    if (!is_recorded()) return MEMPROF_NOT_RECORDED;
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    const int result =
+        exists(number) ? mp_measure_is_below((unsigned)number, host, gpu) : MEMPROF_NO_MEASUREMENT;
+    mp_unlock(&mp_process->epoch_lock, signals);
+    return result;
+}
+
+EXPORT int memprof_measure_is_below(int number, uint64_t host, uint64_t gpu)
+{
+    const int saved = errno;
+    const int result = is_below(number, host, gpu);
+    errno = saved;
+    return result;
+}
+
 static int end(int number)
 {
     if (!is_recorded()) return MEMPROF_NOT_RECORDED;

@@ -10,6 +10,7 @@ from .program import MemprofError, MemprofWarning
 from .pytest_plugin import LEAKS, MEMORY
 
 UNITS = {unit: 1 << 10 * power for power, unit in enumerate(" KMGTP")}
+UNLIMITED = (1 << 64) - 1
 OBJECT = 512        # bytes of the largest object in an arena of Python's allocator
 MAPPINGS = ("host/mmap", "host/shm")
 LINES = 20          # of a failure, at most
@@ -167,20 +168,18 @@ class Check:
 
     def __init__(self, item, limits):
         self.item, self.limits = item, limits
-        self.objects = self.count_objects()
+        self.objects = sys.getallocatedblocks()
         self.measurement = measurement.Measurement()
-
-    def count_objects(self):
-        if not self.limits.leaks:
-            return 0
-        gc.collect()
-        return sys.getallocatedblocks()
 
     def stop(self):
         self.measurement.stop()
 
     def end(self):
         self.measurement.end()
+
+    def is_below(self, limit):
+        """Returns True if the test cannot have exceeded the limit. This costs much less than the exact figures."""
+        return self.measurement.is_below(*(UNLIMITED if one is None else one for one in (limit.host, limit.gpu)))
 
     def read(self):
         """Returns the figures, or None after a warning if they are not exact."""
@@ -192,7 +191,7 @@ class Check:
 
     def memory(self):
         """Returns the text of the failure, or None."""
-        if not self.limits.memory:
+        if not self.limits.memory or self.is_below(self.limits.memory):
             return None
         heaps = self.read() or {}
         found = excesses(heaps, self.limits.memory, lambda heap, measured: measured.peak_bytes)
@@ -201,9 +200,10 @@ class Check:
     def leaks(self):
         """Returns the text of the failure, or None. Called after the teardown. Arenas stay mapped while one small object is left in
         them, so they count at most as much as the objects that were added can have."""
-        if not self.limits.leaks:
+        if not self.limits.leaks or self.is_below(self.limits.leaks):
             return None
-        objects = max(0, self.count_objects() - self.objects)
+        gc.collect()
+        objects = max(0, sys.getallocatedblocks() - self.objects)
         heaps = self.read() or {}
         arenas = heaps["host/arenas"].live_bytes if "host/arenas" in heaps else 0
         unused = max(0, arenas - objects * OBJECT)

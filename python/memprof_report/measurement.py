@@ -3,6 +3,7 @@
 The figures are those of the log, to the byte. They cover all threads of the process."""
 import collections
 import ctypes
+import functools
 import os
 
 from .program import MemprofError
@@ -26,10 +27,14 @@ class Row(ctypes.Structure):
     _fields_ = [("heap", ctypes.c_char * 16), *((name, ctypes.c_uint64) for name in Measured._fields)]
 
 
+Rows = Row * ROWS
+
+
 class Undecided(MemprofError):
     """Raised if a measurement has no exact figures."""
 
 
+@functools.lru_cache(maxsize=None)
 def functions():
     """Returns the library that records this process, with its functions for measurements."""
     found = library() if recorded() else None
@@ -60,11 +65,15 @@ class Measurement:
     def read(self):
         """Returns {heap: Measured}: "host" for all memory of the host, and each heap with an allocation. The sum and host/heap
         are missing if only some blocks of malloc are recorded."""
-        rows, lost = (Row * ROWS)(), ctypes.c_uint64()
+        rows, lost = Rows(), ctypes.c_uint64()
         count = checked(self.library.memprof_measure_read(self.number, rows, ROWS, ctypes.byref(lost)))
         if lost.value:
             raise Undecided(f"{lost.value} events were lost")
         return {row.heap.decode(): Measured(*(getattr(row, name) for name in Measured._fields)) for row in rows[:count]}
+
+    def is_below(self, host, gpu):
+        """Returns True if no peak of the host's memory or of a GPU's heap exceeds these bytes. False: `read` knows more."""
+        return checked(self.library.memprof_measure_is_below(self.number, ctypes.c_uint64(host), ctypes.c_uint64(gpu))) == 1
 
     def end(self):
         self.library.memprof_measure_end(self.number)

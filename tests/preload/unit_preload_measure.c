@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "core/encoder.h"
 #include "core/epoch.h"
+#include "core/loss.h"
 #include "core/measure.h"
 #include "core/record.h"
 #include "recording.h"
@@ -228,6 +230,48 @@ static void two_measurements(void)
     if (begin()) _exit(6);
 }
 
+static void expect_below(int check, unsigned number, uint64_t host, uint64_t gpu, bool below)
+{
+    const uint64_t signals = mp_lock(&mp_process->epoch_lock);
+    const bool is_below = mp_measure_is_below(number, host, gpu);
+    mp_unlock(&mp_process->epoch_lock, signals);
+    if (is_below != below) _exit(check);
+}
+
+static void *allocate_in_thread(void *arg)
+{
+    allocate(HOST, 3, 50);
+    return arg;
+}
+
+/* A limit that cannot be exceeded is known without taking events. Frees do not count there. */
+static void limits(void)
+{
+    pthread_t thread;
+    allocate(HOST, 1, 5000);
+    const unsigned m = begin();
+    mp_encoder_stop(); /* so that no event is taken meanwhile */
+    expect_below(1, m, 0, 0, true);
+    allocate(HOST, 2, 100);
+    release(HOST, 2);
+    allocate(HOST, 2, 20);
+    expect_below(2, m, 120, UINT64_MAX, true);
+    expect_below(3, m, 119, UINT64_MAX, false);
+    expect_below(4, m, UINT64_MAX, 119, false);
+    pthread_create(&thread, NULL, allocate_in_thread, NULL);
+    pthread_join(thread, NULL);
+    expect_below(5, m, 170, UINT64_MAX, true);
+    expect_below(6, m, 169, UINT64_MAX, false);
+    expect(7, m, HOST, 100, 70);
+    expect_below(8, m, 100, 0, true); /* now they do */
+    expect_below(9, m, 99, 0, false);
+    for (uint64_t i = 0; i < 3 * MPF_CHUNK_SLOTS; i++) allocate(HOST, 10 + i, 1);
+    expect_below(10, m, 100 + 3 * MPF_CHUNK_SLOTS, UINT64_MAX, true);
+    expect_below(11, m, 99 + 3 * MPF_CHUNK_SLOTS, UINT64_MAX, false);
+    mp_loss(MPF_LOSS_TORN, 1);
+    expect_below(12, m, UINT64_MAX, UINT64_MAX, false);
+}
+
 /* Many blocks of random sizes, of which a random half is freed, compared with sums. */
 static void many_blocks(void)
 {
@@ -287,6 +331,11 @@ TEST(blocks_of_devices_are_separate_from_those_of_the_host, blocks_of_devices)
 TEST(physical_memory_counts_until_its_last_mapping_is_gone, physical_memory)
 TEST(segments_of_pytorch_are_not_other_memory_of_the_driver, segments)
 TEST(parts_of_mappings_count_while_they_are_writable, mappings)
+static void limits_are_known_without_taking_events(void **state)
+{
+    (void)state;
+    recorded_with_losses(limits);
+}
 TEST(measurements_at_the_same_time_are_independent, two_measurements)
 TEST(sums_of_many_random_blocks_are_exact, many_blocks)
 TEST(blocks_freed_by_another_thread_are_gone, another_thread)
@@ -300,6 +349,7 @@ int main(void)
         cmocka_unit_test(physical_memory_counts_until_its_last_mapping_is_gone),
         cmocka_unit_test(segments_of_pytorch_are_not_other_memory_of_the_driver),
         cmocka_unit_test(parts_of_mappings_count_while_they_are_writable),
+        cmocka_unit_test(limits_are_known_without_taking_events),
         cmocka_unit_test(measurements_at_the_same_time_are_independent),
         cmocka_unit_test(sums_of_many_random_blocks_are_exact),
         cmocka_unit_test(blocks_freed_by_another_thread_are_gone),

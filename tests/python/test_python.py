@@ -344,6 +344,70 @@ def test_range_refuses_functions_that_are_suspended():
             raise AssertionError(f"{function} was decorated")
 
 
+def documented(comment):
+    """Returns the code of docs/python.md that begins with this comment."""
+    with open(os.path.join(SOURCE, "docs/python.md"), encoding="utf-8") as file:
+        text = file.read()
+    block = text[text.index(f"    # {comment}"):]
+    return textwrap.dedent(re.match(r"(?:(?: {4}.*)?\n)+?(?=\S|    # [A-Za-z]+: )", block + "\nend")[0])
+
+
+TRAINERS = """
+    import os
+    import sys
+    import types
+
+    class Callback:
+        pass
+
+    for name in ("lightning", "lightning.pytorch", "transformers"):
+        sys.modules[name] = types.ModuleType(name)
+    sys.modules["lightning"].pytorch = sys.modules["lightning.pytorch"]
+    sys.modules["lightning.pytorch"].Callback = sys.modules["transformers"].TrainerCallback = Callback
+    os.environ.update(RANK="3", LOCAL_RANK="1")
+    kept = []
+
+    def train(step):
+        kept.append(bytearray(1 << 20))
+"""
+CALLS = {
+    "Lightning": """
+callback = Steps()
+for step in range(5):
+    callback.on_train_batch_start(None, None)
+    train(step)
+    callback.on_train_batch_end(None, None)
+callback.on_train_epoch_end(types.SimpleNamespace(current_epoch=0), None)
+""",
+    "Transformers": """
+callback = Steps()
+for step in range(5):
+    callback.on_step_begin(None, None, None, model=None)
+    train(step)
+    callback.on_step_end(None, None, None, model=None)
+callback.on_save(None, types.SimpleNamespace(global_step=0), None)
+""",
+    "torchrun": """
+for step in range(5):
+    train_step(step)
+""",
+}
+
+
+def test_documented_callbacks_of_trainers_make_steps():
+    for trainer, calls in CALLS.items():
+        log, out = recorded(textwrap.dedent(TRAINERS) + documented(f"{trainer}: ") + calls)
+        steps = open_log(log.path).steps(range="step", heap="host/heap")
+        mp.equal(len(steps), 5, f"{trainer}: steps")
+        for step in steps:
+            mp.within(step["kept_bytes"], 1 << 20, (1 << 20) + 8192, f"{trainer}: bytes that a step kept")
+        if trainer == "torchrun":
+            mp.equal(out.splitlines(), [f"rank 3, step {step}: 0 MiB" for step in range(5)], "output")
+        else:
+            mark = {"Lightning": "epoch 0", "Transformers": "checkpoint 0"}[trainer]
+            mp.check(open_log(log.path).heaps(at=f"{mark}:1", heap="host/heap")[0]["peak_bytes"] >= 5 << 20, f"{trainer}: bytes at the mark")
+
+
 # ---- measurements
 
 MEASURED = """
