@@ -3,9 +3,9 @@
 
 #include "cmd.h"
 #include "leaks.h"
+#include "lifetimes.h"
 #include "reports.h"
 #include "steps.h"
-#include "temporary.h"
 
 /* ---- leaks */
 

@@ -1,8 +1,8 @@
 /* Blocks that were freed soon, by the code that allocated them. */
+#include "lifetimes.h"
 #include "mpf/event.h"
 #include "report_rows.h"
 #include "reports.h"
-#include "temporary.h"
 #include "units.h"
 
 /* The recorded time of a free may be that of an event up to this much earlier. */

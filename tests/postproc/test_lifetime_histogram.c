@@ -6,9 +6,8 @@
 
 #include <cmocka.h>
 
-#include "leaks.h"
 #include "lifetime_histogram.h"
-#include "temporary.h"
+#include "lifetimes.h"
 
 enum { CELL = 3, OTHER = 7 };
 

@@ -8,34 +8,10 @@
 #ifndef MPR_LEAKS_H
 #define MPR_LEAKS_H
 
-#include "peaks.h"
+#include "lifetimes.h"
 #include "site_growth.h"
 
-struct mpr_lifetime_histogram;
 struct mpr_prescan;
-struct mpr_projection;
-
-/* The times at which blocks that lived at an instant were allocated: exact, block by block. */
-struct mpr_ages {
-    uint64_t *made; /* ns since the process's start, the oldest block's first */
-    size_t blocks;  /* 0: no blocks, or memory that is counted by pages */
-};
-/* The blocks of @cell are in element @of of a list of ages. */
-struct mpr_ages_cell {
-    uint32_t cell, of;
-};
-/* Fills @count ages with the blocks that lived at the newest mark, those of different cells.
- * @projection: of these cells, or NULL.  Takes 8 bytes a block in the arena.  For this layer. */
-void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *lasting,
-                 const struct mpr_projection *projection, const struct mpr_ages_cell *cell,
-                 size_t cells, struct mpr_ages *ages, size_t count);
-/* Returns the ages of the blocks of @count cells, in the arena. */
-struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count);
-/* Returns the time such that half of the blocks, at least one, were allocated then or earlier. */
-static inline uint64_t mpr_ages_median(const struct mpr_ages *ages)
-{
-    return ages->made[(ages->blocks - 1) / 2];
-}
 
 struct mpr_leaks_options {
     enum mpr_group by;

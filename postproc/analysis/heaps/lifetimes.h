@@ -1,11 +1,12 @@
-/* Blocks that were freed soon after their allocation, by owner: the result of `memprof-report
- * temporary`.  Everything in it lives until mpr_temporary_free. */
-#ifndef MPR_TEMPORARY_H
-#define MPR_TEMPORARY_H
+/* How long blocks lived: their lifetimes, the ages of live blocks, and the owners of blocks that
+ * were freed soon, which are the result of `memprof-report temporary`. */
+#ifndef MPR_LIFETIMES_H
+#define MPR_LIFETIMES_H
 
 #include "peaks.h"
 
 struct mpr_lifetime_histogram;
+struct mpr_projection;
 
 /* Class n of lifetimes: at least 2^(n-1) ns and less than 2^n; class 0: 0 ns. */
 enum { MPR_LIFETIME_CLASSES = 48 };
@@ -27,6 +28,30 @@ void mpr_lifetime_stats_add(struct mpr_lifetime_stats *sum, const struct mpr_lif
 #define MPR_LIFETIME_UNKNOWN UINT64_MAX
 uint64_t mpr_lifetime_stats_median(const struct mpr_lifetime_stats *tally);
 
+/* The times at which blocks that lived at an instant were allocated: exact, block by block. */
+struct mpr_ages {
+    uint64_t *made; /* ns since the process's start, the oldest block's first */
+    size_t blocks;  /* 0: no blocks, or memory that is counted by pages */
+};
+/* The blocks of @cell are in element @of of a list of ages. */
+struct mpr_ages_cell {
+    uint32_t cell, of;
+};
+/* Fills @count ages with the blocks that lived at the newest mark, those of different cells.
+ * @projection: of these cells, or NULL.  Takes 8 bytes a block in the arena.  For this layer. */
+void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *lasting,
+                 const struct mpr_projection *projection, const struct mpr_ages_cell *cell,
+                 size_t cells, struct mpr_ages *ages, size_t count);
+/* Returns the ages of the blocks of @count cells, in the arena. */
+struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count);
+/* Returns the time such that half of the blocks, at least one, were allocated then or earlier. */
+static inline uint64_t mpr_ages_median(const struct mpr_ages *ages)
+{
+    return ages->made[(ages->blocks - 1) / 2];
+}
+
+/* ---- blocks that were freed soon after their allocation, by owner */
+
 struct mpr_temporary_options {
     enum mpr_group by;
     uint8_t heap;       /* MPF_HEAP_NONE: all whose blocks are recorded, not sampled */
@@ -46,6 +71,7 @@ struct mpr_temporary_heap {
     size_t rows;
 };
 
+/* Everything in it lives until mpr_temporary_free. */
 struct mpr_temporary {
     struct mpr_temporary_options options;
     struct mpr_peaks peaks;          /* one log: its summary, choice and notes */

@@ -1,4 +1,4 @@
-#include "temporary.h"
+#include "lifetimes.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -11,8 +11,6 @@
 #include "mpf/event.h"
 #include "projection.h"
 #include "reader.h"
-
-/* ---- lifetimes */
 
 static_assert((int)MPR_LIFETIME_CLASSES == MPR_LIFE_CLASSES, "the classes are replay's");
 
@@ -47,7 +45,71 @@ uint64_t mpr_lifetime_stats_median(const struct mpr_lifetime_stats *tally)
     return MPR_LIFETIME_UNKNOWN;
 }
 
-/* ---- the result */
+/* ---- ages of blocks */
+
+/* The blocks of some cells while they are counted, and then listed. */
+struct listing {
+    const uint32_t *to; /* by cell of the births: its cell in the projection; or NULL */
+    uint32_t *place;    /* by cell: the index in `out` + 1, or 0 */
+    uint32_t places;
+    struct mpr_ages *out;
+};
+
+static struct mpr_ages *ages_of(const struct listing *l, const struct mpr_live_block *birth)
+{
+    const uint32_t cell = l->to ? l->to[birth->cell] : birth->cell,
+                   place = cell < l->places ? l->place[cell] : 0;
+    return place ? &l->out[place - 1] : NULL;
+}
+
+static void add_block(void *arg, const struct mpr_live_block *birth)
+{
+    struct mpr_ages *ages = ages_of(arg, birth);
+    if (ages) ages->blocks++;
+}
+
+static void put_block(void *arg, const struct mpr_live_block *birth)
+{
+    struct mpr_ages *ages = ages_of(arg, birth);
+    if (ages) ages->made[ages->blocks++] = birth->time;
+}
+
+void mpr_ages_of(struct mpr_arena *arena, const struct mpr_lifetime_histogram *lasting,
+                 const struct mpr_projection *projection, const struct mpr_ages_cell *cell,
+                 size_t cells, struct mpr_ages *ages, size_t count)
+{
+    struct listing l = { .to = projection ? projection->to : NULL, .out = ages };
+    for (size_t i = 0; i < cells; i++) {
+        MPR_REACH(l.place, cell[i].cell, l.places);
+        l.place[cell[i].cell] = cell[i].of + 1;
+    }
+    memset(ages, 0, count * sizeof *ages);
+    mpr_lifetime_histogram_each_marked(lasting, add_block, &l);
+    for (size_t i = 0; i < count; i++) {
+        ages[i].made = mpr_arena_alloc(arena, ages[i].blocks * sizeof *ages[i].made);
+        ages[i].blocks = 0;
+    }
+    mpr_lifetime_histogram_each_marked(lasting, put_block, &l);
+    for (size_t i = 0; i < count; i++)
+        qsort(ages[i].made, ages[i].blocks, sizeof *ages[i].made, mpr_compare_numbers);
+    free(l.place);
+}
+
+struct mpr_ages mpr_ages_join(struct mpr_arena *arena, const struct mpr_ages *ages, size_t count)
+{
+    size_t blocks = 0;
+    for (size_t i = 0; i < count; i++) blocks += ages[i].blocks;
+    uint64_t *made = mpr_arena_alloc(arena, blocks * sizeof *made);
+    blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ages[i].blocks) memcpy(made + blocks, ages[i].made, ages[i].blocks * sizeof *made);
+        blocks += ages[i].blocks;
+    }
+    qsort(made, blocks, sizeof *made, mpr_compare_numbers);
+    return (struct mpr_ages){ made, blocks };
+}
+
+/* ---- temporary blocks */
 
 MPR_COMPARE(by_soon, struct mpr_temporary_row,
             mpr_compare(b->tally.soon, a->tally.soon)
