@@ -24,8 +24,8 @@ struct mpr_level {
  *   of the last quarter, one in ten of 5 samples would count, and more than one in four of 12, for
  *   six more of a hundred leaks of 5 to 7 samples and three of 9.
  * - Their mean is not earlier than that of even times is in 19 of 20 runs: Laplace's test of a
- * trend (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, chapter 3.3). A cache
- * that fills up ever more slowly fails it. Fewer than a dozen samples must also pass it with the
+ *   trend (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, chapter 3.3). A cache
+ *   that fills up ever more slowly fails it. Fewer than a dozen samples must also pass it with the
  *   warm-up included, in which a cache got most of its content.
  *
  * Several samples between two instants count once in the tests of times, because they may be from
