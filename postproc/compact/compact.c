@@ -114,17 +114,6 @@ static struct cut choose_cut(struct subject *s, const struct mpf_keep *keep)
 
 /* ---- LOG.fold */
 
-static int copy_bytes(int from, uint64_t bytes, int to)
-{
-    loff_t at = 0;
-    while (at < (loff_t)bytes) {
-        const ssize_t n = copy_file_range(from, &at, to, NULL, bytes - (size_t)at, 0);
-        if (n == 0) errno = EIO;
-        if (n <= 0) return -1;
-    }
-    return 0;
-}
-
 static int write_fold(const struct subject *s, const struct mpr_mark *mark,
                       const struct mpr_thinned *thinned, int scratch, struct mpr_error *error)
 {
@@ -132,10 +121,15 @@ static int write_fold(const struct subject *s, const struct mpr_mark *mark,
     uint8_t bytes[MPR_MARK_BYTES];
     const long length = mpr_mark_write(mark, thinned->frames, bytes);
     if (length < 0) return mpr_fail_memory(error, s->path);
-    if (mpr_file_write(s->lock, s->map.data, s->header_end) == 0 &&
-        mpr_file_write(s->lock, bytes, (size_t)length) == 0 &&
-        copy_bytes(scratch, thinned->bytes, s->lock) == 0 &&
-        (st->st_gid == getegid() || fchown(s->lock, (uid_t)-1, st->st_gid) == 0) &&
+    bool good = mpr_file_write(s->lock, s->map.data, s->header_end) == 0 &&
+                mpr_file_write(s->lock, bytes, (size_t)length) == 0;
+    for (loff_t at = 0; good && at < (loff_t)thinned->bytes;) {
+        const size_t left = thinned->bytes - (size_t)at;
+        const ssize_t n = copy_file_range(scratch, &at, s->lock, NULL, left, 0);
+        if (n == 0) errno = EIO;
+        good = n > 0;
+    }
+    if (good && (st->st_gid == getegid() || fchown(s->lock, (uid_t)-1, st->st_gid) == 0) &&
         fchmod(s->lock, st->st_mode & 0777) == 0 && fsync(s->lock) == 0)
         return 0;
     return mpr_fail_errno(error, s->path, "write its " MPR_FOLDED_SUFFIX " file");

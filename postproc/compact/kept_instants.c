@@ -296,17 +296,6 @@ bool mpr_kept_coarsen(struct mpr_kept *kept)
 MPR_COMPARE(by_event, struct mpr_level,
             mpr_compare(a->after, b->after) ?: (int)a->how - (int)b->how)
 
-/* Sorts a list and keeps the first level after each event. */
-static void sort_levels(struct mpr_level_list *l)
-{
-    size_t last = 0;
-    if (!l->count) return;
-    qsort(l->at, l->count, sizeof *l->at, by_event);
-    for (size_t i = 1; i < l->count; i++)
-        if (l->at[i].after != l->at[last].after) l->at[++last] = l->at[i];
-    l->count = last + 1;
-}
-
 /* Adds the span from the beginning of the last instance before an instant to the end of the next
  * one.  There may be many more instances after the last one that was measured. */
 static void add_span(struct finder *f, uint64_t moment, struct instance *const *k, size_t count)
@@ -361,8 +350,15 @@ static void keep_instances(struct finder *f)
     for (size_t i = 0; i < f->instances; i++)
         if (is_step_of_torch(&f->reader.repeats->repeat[f->instance[i]->repeat]))
             add(&f->kept->instances, f->instance[i]->begins);
-    for (uint32_t i = 0; i < f->kept->heaps.count; i++)
-        sort_levels(&f->kept->level[f->kept->heaps.code[i]]);
+    for (uint32_t i = 0; i < f->kept->heaps.count; i++) {
+        struct mpr_level_list *l = &f->kept->level[f->kept->heaps.code[i]];
+        size_t last = 0;
+        if (!l->count) continue;
+        qsort(l->at, l->count, sizeof *l->at, by_event);
+        for (size_t k = 1; k < l->count; k++) /* the first level after each event stays */
+            if (l->at[k].after != l->at[last].after) l->at[++last] = l->at[k];
+        l->count = last + 1;
+    }
     sort(&f->kept->instances);
 }
 

@@ -66,15 +66,6 @@ static void raise_to(struct mpr_large_heap *h, uint64_t min_size)
     drop_ignored(h);
 }
 
-/* Keeps only blocks above the median: none if all have the same size. */
-static void drop_smaller_half(struct mpr_large_heap *h)
-{
-    static struct mpr_large_block sorted[MPR_LARGE_LIVE];
-    memcpy(sorted, h->live, h->live_count * sizeof *sorted);
-    qsort(sorted, h->live_count, sizeof *sorted, by_size);
-    raise_to(h, sorted[h->live_count / 2].size + 1);
-}
-
 static uint64_t births_allowed(const struct mpr_large *l) { return FREE_BIRTHS + l->seen / ONE_IN; }
 
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
@@ -87,7 +78,13 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
         h->freed = mpr_alloc(MPR_LARGE_FREED, sizeof *h->freed);
     }
     if (!block->size) return;
-    if (h->live_count == MPR_LARGE_LIVE) drop_smaller_half(h);
+    if (h->live_count == MPR_LARGE_LIVE) {
+        /* Keeps only blocks above the median: none if all have the same size. */
+        static struct mpr_large_block sorted[MPR_LARGE_LIVE];
+        memcpy(sorted, h->live, h->live_count * sizeof *sorted);
+        qsort(sorted, h->live_count, sizeof *sorted, by_size);
+        raise_to(h, sorted[h->live_count / 2].size + 1);
+    }
     h->births++;
     h->since++;
     h->larger += block->size >= 2 * h->min_size;

@@ -79,24 +79,6 @@ static struct mpr_nvtx_region *region_at(const struct mpr_nvtx *n, uint64_t addr
     return number ? &n->region[number - 1] : NULL;
 }
 
-/* @heap: place. */
-static struct mpr_nvtx_region *new_region(struct mpr_nvtx *n, uint64_t addr, uint32_t heap)
-{
-    const uint32_t older = n->heap[heap].first;
-    uint32_t place = n->region_free;
-    if (place) n->region_free = n->region[place - 1].newer;
-    else {
-        MPR_GROW(n->region, n->regions, n->region_cap);
-        place = ++n->regions;
-    }
-    mpr_index_set(&n->region_number, addr, place);
-    if (older) n->region[older - 1].newer = place;
-    n->heap[heap].first = place;
-    struct mpr_nvtx_region *region = &n->region[place - 1];
-    *region = (struct mpr_nvtx_region){ .addr = addr, .heap = heap, .older = older };
-    return region;
-}
-
 static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
 {
     const uint32_t newer = region->newer, older = region->older;
@@ -163,11 +145,25 @@ static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_ev
                                                    mpr_alloc_context_path(r, t->node, t->at.python),
                                                .thread = t->number,
                                                .site = mpr_sites_site(&r->sites, at) };
-    struct mpr_nvtx_region *region = new_region(&r->nvtx, e->addr, heap);
-    region->size = context.size;
-    region->weighed = mpr_thread_has_sampled_stack(r, t);
-    region->cell = mpr_alloc_context_cell(r, &context, MPF_HEAP_NVTX);
-    count_in(r, region, name);
+    struct mpr_nvtx *n = &r->nvtx;
+    const uint32_t older = n->heap[heap].first;
+    uint32_t place = n->region_free;
+    if (place) n->region_free = n->region[place - 1].newer;
+    else {
+        MPR_GROW(n->region, n->regions, n->region_cap);
+        place = ++n->regions;
+    }
+    mpr_index_set(&n->region_number, e->addr, place);
+    if (older) n->region[older - 1].newer = place;
+    n->heap[heap].first = place;
+    n->region[place - 1] =
+        (struct mpr_nvtx_region){ .addr = e->addr,
+                                  .heap = heap,
+                                  .older = older,
+                                  .size = context.size,
+                                  .weighed = mpr_thread_has_sampled_stack(r, t),
+                                  .cell = mpr_alloc_context_cell(r, &context, MPF_HEAP_NVTX) };
+    count_in(r, &n->region[place - 1], name);
 }
 
 static void end(struct mpr_replay *r, struct mpr_nvtx_region *region)

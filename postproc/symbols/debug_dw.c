@@ -155,20 +155,9 @@ static int open_by_id(Dwfl_Module *module, const uint8_t *id, size_t bytes, char
     return fd;
 }
 
-/* Opens the file in which several debug files share data.  The debug file, which libdwfl has opened
- * before, names its build id. */
-static int open_shared(Dwfl_Module *module, char **path)
-{
-    const char *name;
-    const void *id;
-    Dwarf_Addr bias;
-    Dwarf *dwarf = mpr_dw.dwfl_module_getdwarf(module, &bias);
-    const ssize_t bytes = dwarf ? mpr_dw.dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) : 0;
-    return bytes > 0 ? open_by_id(module, id, (size_t)bytes, path) : -1;
-}
-
-/* libdwfl asks for the debug file, then for the file that it shares with others.  Without a debug
- * file, it asks for that again when it needs the table of symbols. */
+/* libdwfl asks for the debug file, then for the file in which several debug files share data: the
+ * debug file names its build id.  Without a debug file, libdwfl asks for that again when it needs
+ * the table of symbols. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -177,8 +166,14 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
     int fd;
     (void)name, (void)base, (void)crc;
     if (d->debug_asked && !d->debug_opened) return -1;
-    if (d->debug_opened) fd = open_shared(module, path);
-    else {
+    if (d->debug_opened) {
+        const char *shared;
+        const void *id;
+        Dwarf_Addr bias;
+        Dwarf *dwarf = mpr_dw.dwfl_module_getdwarf(module, &bias);
+        const ssize_t bytes = dwarf ? mpr_dw.dwelf_dwarf_gnu_debugaltlink(dwarf, &shared, &id) : 0;
+        fd = bytes > 0 ? open_by_id(module, id, (size_t)bytes, path) : -1;
+    } else {
         fd = open_linked("", file, "", link, o, path);
         if (fd < 0) fd = open_linked("", file, ".debug/", link, o, path);
         if (fd < 0) fd = open_linked("/usr/lib/debug", file, "", link, o, path);
@@ -459,20 +454,6 @@ static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
     return found ? mpr_dw.dwarf_linesrc(found, NULL, NULL) : NULL;
 }
 
-static bool look_in_dwarf(struct mpr_debug *d, Dwarf_Die *cu, Dwarf_Addr pc, mpr_debug_each *each,
-                          void *arg)
-{
-    Dwarf_Die function, call[MAX_INLINED];
-    unsigned line;
-    if (!die_at(d, functions_of(d, cu), pc, &function)) return false;
-    const char *file = line_place(cu, pc, &line);
-    for (int i = walk_down(function, pc, call); i-- > 0;) {
-        each(arg, name_of(&call[i]), file, line);
-        if (i) file = call_place(cu, &call[i], &line);
-    }
-    return true;
-}
-
 /* ---- the table of symbols */
 
 MPR_COMPARE(by_address, struct entry,
@@ -514,13 +495,21 @@ static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
  * such an address are only used if the unit contains it. */
 static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
-    Dwarf_Die cu;
-    const bool has_unit = d->has_dwarf && unit_at(d, pc, &cu);
-    if (has_unit && look_in_dwarf(d, &cu, pc - d->bias, each, arg)) return;
-    const char *name = symbol_at(d, pc);
+    const Dwarf_Addr in_file = pc - d->bias;
+    Dwarf_Die cu, function, call[MAX_INLINED];
     unsigned line = 0;
-    const bool in_unit = name && has_unit && mpr_dw.dwarf_haspc(&cu, pc - d->bias) > 0;
-    const char *file = in_unit ? line_place(&cu, pc - d->bias, &line) : NULL;
+    const bool has_unit = d->has_dwarf && unit_at(d, pc, &cu);
+    if (has_unit && die_at(d, functions_of(d, &cu), in_file, &function)) {
+        const char *file = line_place(&cu, in_file, &line);
+        for (int i = walk_down(function, in_file, call); i-- > 0;) {
+            each(arg, name_of(&call[i]), file, line);
+            if (i) file = call_place(&cu, &call[i], &line);
+        }
+        return;
+    }
+    const char *name = symbol_at(d, pc);
+    const bool in_unit = name && has_unit && mpr_dw.dwarf_haspc(&cu, in_file) > 0;
+    const char *file = in_unit ? line_place(&cu, in_file, &line) : NULL;
     if (name) each(arg, name, file, line);
 }
 

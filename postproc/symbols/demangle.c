@@ -13,17 +13,6 @@
 
 typedef char *demangler(const char *name, char *out, size_t *bytes, int *status);
 
-static demangler *find_demangler(void)
-{
-    static bool tried;
-    static demangler *found;
-    if (tried) return found;
-    tried = true;
-    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-    if (library) *(void **)&found = dlsym(library, "__cxa_demangle");
-    return found;
-}
-
 /* ---- Rust */
 
 /* Removes the end of "...::h0123456789abcdef".  Returns false without such an end. */
@@ -89,10 +78,17 @@ static void cut_parameters(char *name)
 
 char *mpr_demangle(const char *name)
 {
+    static bool tried;
+    static demangler *demangle;
     int status = 0;
     char *rust = strncmp(name, "_R", 2) == 0 ? mpr_demangle_rust(name) : NULL;
     if (rust) return rust;
-    demangler *demangle = strncmp(name, "_Z", 2) == 0 ? find_demangler() : NULL;
+    if (strncmp(name, "_Z", 2) != 0) return mpr_text_copy(name);
+    if (!tried) {
+        tried = true;
+        void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+        if (library) *(void **)&demangle = dlsym(library, "__cxa_demangle");
+    }
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
     if (!text && status == -1) mpr_alloc_fail();
     if (!text) return mpr_text_copy(name);

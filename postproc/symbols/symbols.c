@@ -237,20 +237,6 @@ static bool has_line(const struct entry *e)
     return false;
 }
 
-/* Takes the stored names if they have more: a file that is here may have been stripped later. */
-static void use_stored(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
-                       uint64_t pc, struct entry *e)
-{
-    struct entry stored = { 0 }, found = *e;
-    if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, &stored)) {
-        if (!e->count) s->beside = MPR_SYMBOLS_FILE_INCOMPLETE;
-        return;
-    }
-    const bool more = has_line(&stored) || (stored.count && !e->count);
-    if (more) *e = stored, o->state = MPR_SYMBOLS_STORED;
-    free_entry(more ? &found : &stored);
-}
-
 /* Looks up the byte before the return address, which belongs to the call.  LOG.symbols has the
  * return addresses themselves. */
 static void find_calls(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
@@ -267,7 +253,17 @@ static void find_calls(struct mpr_symbols *s, struct object *o, const struct mpr
         o->file = NULL;
         o->state = MPR_SYMBOLS_UNREADABLE;
     }
-    if (!has_line(e) && stored_of(s, o, described)) use_stored(s, o, described, pc, e);
+    if (has_line(e) || !stored_of(s, o, described)) return;
+    /* Takes the stored names if they have more: a file that is here may have been stripped later.
+     */
+    struct entry stored = { 0 }, found = *e;
+    if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, &stored)) {
+        if (!e->count) s->beside = MPR_SYMBOLS_FILE_INCOMPLETE;
+        return;
+    }
+    const bool more = has_line(&stored) || (stored.count && !e->count);
+    if (more) *e = stored, o->state = MPR_SYMBOLS_STORED;
+    free_entry(more ? &found : &stored);
 }
 
 /* Returns the entry of an address, which is empty if it is new.  Valid until the next one. */
