@@ -226,8 +226,8 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
     return g;
 }
 
-/* Takes what the rules need besides the peaks, by the same grouping.  The result with the longer
- * life comes first: its arena gets the frames (labels.h). */
+/* Takes the evidence besides the peaks, by the same grouping.  The result with the longer life
+ * comes first: its arena gets the frames (labels.h). */
 static void take_evidence(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
     struct mpr_insights *out = g->out;
@@ -394,8 +394,8 @@ static void free_observers(struct mpr_insights_reading *g)
     mpr_own_peaks_free(&g->by_python);
 }
 
-/* Takes what is grouped by call site or is about devices.  It comes before a projection: the cells
- * are those that the observer has seen. */
+/* Takes the evidence by call site and by device.  It is called before a projection, because the
+ * observer has seen the replay's cells. */
 static void take_sites(struct mpr_insights_reading *g, const struct mpr_reader *reader)
 {
     struct mpr_arena *arena = &g->out->arena;

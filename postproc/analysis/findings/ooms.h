@@ -97,7 +97,7 @@ struct mpr_failure_state {
     struct mpr_reading rss; /* the newest sample at that time */
     struct mpr_failure_device *device;
     size_t devices;
-    uint64_t bytes; /* of the host and all devices */
+    uint64_t bytes; /* live bytes of the host and all devices */
 };
 
 /* A device at that instant, and the bytes that the processes hold of it. */

@@ -235,21 +235,23 @@ static bool is_worker(const struct mpr_processes *all, const struct mpr_process 
  * parents, it is the parent of the workers that hold most. */
 static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
 {
-    size_t found = own;
-    uint64_t max = 0;
     if (is_worker(all, &all->at[own])) return all->at[own].parent;
+    uint64_t *held = mpr_alloc(all->count, sizeof *held), max = 0; /* held: by parent */
+    size_t found = own;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct mpr_process *p = &all->at[i];
+        if (is_worker(all, p))
+            held[p->parent] +=
+                allocated_by(p, &all->at[p->parent]) + copied_by(p, &all->at[p->parent]);
+    }
     for (size_t parent = 0; parent < all->count; parent++) {
-        uint64_t bytes = 0;
         size_t top = parent;
         while (top != own && top != MPR_NO_PROCESS) top = all->at[top].parent;
-        for (size_t i = 0; top == own && i < all->count; i++)
-            if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
-                bytes += allocated_by(&all->at[i], &all->at[parent]) +
-                         copied_by(&all->at[i], &all->at[parent]);
-        if (bytes <= max) continue;
-        max = bytes;
+        if (top != own || held[parent] <= max) continue;
+        max = held[parent];
         found = parent;
     }
+    free(held);
     return found;
 }
 
