@@ -221,6 +221,10 @@ static struct good_span span_before(const struct good_spans *g, const struct mpr
 enum { WINDOWS = 16 };
 
 struct reading {
+    struct mpr_ooms *ooms;
+    const char *path;
+    const struct mpr_progress *progress;
+    struct mpr_error *error;
     struct good_spans good;
     struct mpr_refusals refusals;
     struct mpr_peak_window window[WINDOWS]; /* the second replay takes snapshots of their peaks */
@@ -289,26 +293,23 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
     }
 }
 
-static int replay(struct mpr_reader *reader, const struct mpr_ooms *ooms, enum mpr_group by,
-                  struct mpr_instant at, const char *path, struct reading *reading, bool second,
-                  const struct mpr_progress *progress, struct mpr_error *error)
+static int replay(struct reading *reading, struct mpr_reader *reader, enum mpr_group by,
+                  struct mpr_instant at, struct mpr_watch watch)
 {
-    if (mpr_reader_open(reader, path, by, at, error) != 0) return -1;
-    reader->replay.options.backward_of = ooms->backward_of;
-    if (second) {
-        mpr_watch_begin(&reader->replay, (struct mpr_watch){ mpr_host_end_see, &reading->end });
-        reader->replay.gpu.window = reading->window;
-        reader->replay.gpu.windows = reading->windows;
-    } else mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, reading });
-    return mpr_reader_replay(reader, path, progress, error);
+    if (mpr_reader_open(reader, reading->path, by, at, reading->error) != 0) return -1;
+    reader->replay.options.backward_of = reading->ooms->backward_of;
+    reader->replay.gpu.window = reading->window;
+    reader->replay.gpu.windows = reading->windows; /* none in the first replay */
+    mpr_watch_begin(&reader->replay, watch);
+    return mpr_reader_replay(reader, reading->path, reading->progress, reading->error);
 }
 
-static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct reading *reading,
-                    const char *path, const struct mpr_progress *progress, struct mpr_error *error)
+static int read_log(struct reading *reading, struct mpr_ooms_log *log)
 {
+    struct mpr_ooms *ooms = reading->ooms;
     struct mpr_reader reader;
     *log = (struct mpr_ooms_log){ 0 };
-    if (replay(&reader, ooms, ooms->by, MPR_INSTANT_PEAK, path, reading, false, progress, error))
+    if (replay(reading, &reader, ooms->by, MPR_INSTANT_PEAK, (struct mpr_watch){ see, reading }))
         return -1;
     for (uint32_t i = 0; i < reading->good.spans && reading->windows < WINDOWS; i++) {
         const struct mpr_oom *oom = &reader.replay.gpu.oom[i];
@@ -319,7 +320,7 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct read
             .device = mpf_heap_device(oom->heap), .from = span->from, .to = span->to
         };
     }
-    mpr_reader_summary(&reader, path, &ooms->arena, &log->summary);
+    mpr_reader_summary(&reader, reading->path, &ooms->arena, &log->summary);
     mpr_refusals_settle(&reading->refusals);
     const bool host = mpr_host_look(&log->host, &log->summary, &reader.replay, &reading->refusals);
     log->choice = ooms->by == MPR_GROUP_AUTO ? mpr_choose(&reader)
@@ -328,8 +329,9 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct read
     reading->end.at = log->host.refused ? log->host.end : UINT64_MAX;
     if (host || reading->windows) {
         mpr_reader_close(&reader);
-        if (replay(&reader, ooms, by, host ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK,
-                   path, reading, true, progress, error))
+        if (replay(reading, &reader, by,
+                   host ? MPR_INSTANT_END_OF(log->host.mark) : MPR_INSTANT_PEAK,
+                   (struct mpr_watch){ mpr_host_end_see, &reading->end }))
             return -1;
     }
     reader.replay.options.by = by; /* snapshots hold blocks, which can be grouped in any way */
@@ -343,9 +345,13 @@ static int read_log(struct mpr_ooms *ooms, struct mpr_ooms_log *log, struct read
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress,
                  struct mpr_error *error)
 {
-    struct reading reading = { .good = { .repeats = mpr_repeats_new() } };
+    struct reading reading = { .ooms = ooms,
+                               .path = path,
+                               .progress = progress,
+                               .error = error,
+                               .good = { .repeats = mpr_repeats_new() } };
     MPR_GROW(ooms->log, ooms->logs, ooms->cap);
-    const int status = read_log(ooms, &ooms->log[ooms->logs], &reading, path, progress, error);
+    const int status = read_log(&reading, &ooms->log[ooms->logs]);
     for (size_t i = 0; i < reading.windows; i++) mpr_device_snapshot_free(&reading.window[i].peak);
     mpr_repeats_free(reading.good.repeats);
     free(reading.good.newest);

@@ -35,7 +35,7 @@ struct past {
 /* A process that is followed. */
 struct mpr_live {
     struct mpr_live_options options;
-    char *path;
+    const char *path; /* of its struct mpr_top_log */
     struct mpr_reader reader;
     struct mpr_choice choice;
     bool chosen;
@@ -76,7 +76,6 @@ static void close_log(struct mpr_live *l)
     forget(l);
     mpr_reader_close(&l->reader);
     mpr_arena_free(&l->arena);
-    free(l->path);
     free(l);
 }
 
@@ -370,12 +369,13 @@ int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct m
     for (size_t i = 0; i < top->logs; i++)
         if (strcmp(top->log[i].path, path) == 0) return 0;
     struct mpr_live *live = mpr_alloc(1, sizeof *live);
+    char *copy = mpr_text_copy(path);
     *live = (struct mpr_live){ .options = top->options,
-                               .path = mpr_text_copy(path),
+                               .path = copy,
                                .choice = { .by = top->options.by, .source = "" },
                                .events = UINT64_MAX };
     if (start(live, top->options.by, error) != 0) {
-        free(live->path);
+        free(copy);
         free(live);
         return -1;
     }
@@ -385,8 +385,7 @@ int mpr_top_add(struct mpr_top *top, const char *path, bool even_ended, struct m
         top->gone++;
     }
     MPR_GROW(top->log, top->logs, top->cap);
-    top->log[top->logs++] =
-        (struct mpr_top_log){ .path = mpr_text_copy(path), .live = live, .kept = even_ended };
+    top->log[top->logs++] = (struct mpr_top_log){ .path = copy, .live = live, .kept = even_ended };
     return 0;
 }
 
