@@ -17,7 +17,7 @@
 #define NO_BAND UINT32_MAX
 
 struct owner {
-    uint64_t bytes, largest;
+    uint64_t largest; /* bytes, with what its samples represent */
     uint32_t cell, library, native, python;
     uint32_t facts; /* as of a band */
 };
@@ -64,18 +64,18 @@ static void clear_cells(struct making *m)
     memset(m->cell_bytes, 0, m->r->accounts.cells * m->numbers * sizeof *m->cell_bytes);
 }
 
-/* Finds the largest size of each owner in the series, with what its samples represent. */
+/* Finds the largest size of each owner in the series. */
 static void weigh_owners(struct making *m, const struct mpr_series *s)
 {
     clear_cells(m);
-    for (uint32_t i = 0; i < m->r->accounts.cells; i++) m->owner[i].bytes = 0;
     for (size_t i = 0; i < s->changes; i++) {
-        const struct mpr_signed_difference *c = &s->change[i];
-        if (c->group % m->numbers == MPR_LEVELS_VARIANCE) continue;
-        struct owner *owner = &m->owner[c->group / m->numbers];
-        owner->bytes += c->bytes - m->cell_bytes[c->group];
-        m->cell_bytes[c->group] = c->bytes;
-        if (owner->bytes > owner->largest) owner->largest = owner->bytes;
+        const uint32_t group = s->change[i].group, number = group % m->numbers;
+        const uint64_t *of_cell = &m->cell_bytes[group - number];
+        struct owner *owner = &m->owner[group / m->numbers];
+        if (number == MPR_LEVELS_VARIANCE) continue;
+        m->cell_bytes[group] = s->change[i].bytes;
+        const uint64_t bytes = of_cell[0] + (m->numbers > 1 ? of_cell[MPR_LEVELS_MORE] : 0);
+        if (bytes > owner->largest) owner->largest = bytes;
     }
 }
 
