@@ -126,6 +126,7 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
     }
 }
 
+/* A sampled block of host/heap counts for several. */
 static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
 {
     const struct mpr_accounts *accounts = &r->accounts;
@@ -134,34 +135,32 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
         const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
-        struct mpr_content_use *use = &out->use[out->uses++];
-        *use = (struct mpr_content_use){
+        const struct mpr_cell_totals exact = {
+            .then = mpr_accounts_bytes_at_peak(accounts, cell),
+            .then_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
+            .now = cell->bytes,
+            .now_blocks = cell->blocks,
+            .own_peak = cell->own_peak,
+            .allocations = cell->allocations,
+        };
+        const struct mpr_cell_totals *t = cell->heap == MPF_HEAP_HOST ? &host[i] : &exact;
+        out->use[out->uses++] = (struct mpr_content_use){
             .heap = cell->heap,
             .range = of.node,
             .thread = of.thread,
             .site = cell->site,
             .size_up_to = of.class ? UINT64_C(1) << (of.class - 1) : 0,
-            .peak_bytes = mpr_accounts_bytes_at_peak(accounts, cell),
-            .peak_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
-            .end_bytes = cell->bytes,
-            .end_blocks = cell->blocks,
-            .own_peak = cell->own_peak,
-            .allocations = cell->allocations,
-            .mark = is_estimated(r, cell->heap)   ? "~"
-                    : mpr_label_at_least(r, cell) ? ">="
-                                                  : "",
+            .peak_bytes = t->then,
+            .peak_blocks = t->then_blocks,
+            .end_bytes = t->now,
+            .end_blocks = t->now_blocks,
+            .own_peak = t->own_peak,
+            .allocations = t->allocations,
+            .error = mpr_variance_error(&t->variance),
+            .mark = t->estimated || is_estimated(r, cell->heap) ? "~"
+                    : mpr_label_at_least(r, cell)               ? ">="
+                                                                : "",
         };
-        if (cell->heap != MPF_HEAP_HOST) continue;
-        /* a sampled block counts for several */
-        const struct mpr_cell_totals *held = &host[i];
-        use->peak_bytes = held->then;
-        use->peak_blocks = held->then_blocks;
-        use->end_bytes = held->now;
-        use->end_blocks = held->now_blocks;
-        use->own_peak = held->own_peak;
-        use->allocations = held->allocations;
-        use->error = mpr_variance_error(&held->variance);
-        if (held->estimated) use->mark = "~";
     }
     free(host);
 }
