@@ -377,36 +377,33 @@ static bool is_due(const struct mpr_segments_series *kept, size_t number)
     return !number || (number - 1) % kept->stride == 0;
 }
 
-/* Drops every second spread instant.  Returns false if only the first one and those with a link
- * are left. */
-static bool thin_out(struct mpr_segments_series *kept)
-{
-    size_t count = 0, spread = 0;
-    kept->stride *= 2;
-    for (size_t i = 0; i < kept->count; i++) {
-        if (!is_due(kept, kept->at[i].number)) {
-            drop(kept, &kept->at[i]);
-            continue;
-        }
-        spread += kept->at[i].number > 1;
-        kept->at[count++] = kept->at[i];
-    }
-    kept->count = count;
-    return spread != 0;
-}
-
+/* If there are too many segments, drops every second spread instant, until only the first one and
+ * those with a link are left. */
 void mpr_segments_series_add(struct mpr_segments_series *kept, const struct mpr_reader *reader,
                              const struct mpr_device_snapshot *snapshot, uint64_t since,
                              size_t number)
 {
     struct mpr_segments_instant instant = { .since = since, .number = number };
+    size_t spread = 1;
     if (!kept->stride) kept->stride = 1;
     if (!is_due(kept, number)) return;
     fill_one(&instant.segments, reader, snapshot);
     if (instant.segments.devices) kept->rows += instant.segments.device[0].segments;
     MPR_GROW(kept->at, kept->count, kept->cap);
     kept->at[kept->count++] = instant;
-    while (kept->rows > kept->most && thin_out(kept)) {}
+    while (kept->rows > kept->most && spread) {
+        const size_t before = kept->count;
+        kept->stride *= 2;
+        kept->count = spread = 0;
+        for (size_t i = 0; i < before; i++) {
+            if (!is_due(kept, kept->at[i].number)) {
+                drop(kept, &kept->at[i]);
+                continue;
+            }
+            spread += kept->at[i].number > 1;
+            kept->at[kept->count++] = kept->at[i];
+        }
+    }
     if (kept->rows > kept->most && kept->count) drop(kept, &kept->at[--kept->count]);
 }
 

@@ -152,22 +152,8 @@ static void open_set(struct family *f, const size_t *entry, size_t entries, size
     memcpy(set->entry, entry, entries * sizeof *entry);
 }
 
-/* Opens sets for similar entries, which are sorted by their peaks.  Outliers get their own sets. */
-static void open_similar(struct family *f, const size_t *entry, size_t entries, size_t depth)
-{
-    size_t alone = entries;
-    if (!f->unfold && entries >= MPR_FAMILY_MIN) {
-        uint64_t *peak = mpr_alloc(entries, sizeof *peak);
-        for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
-        alone = mpr_outliers_above(peak, entries);
-        free(peak);
-    }
-    for (size_t i = 0; i < alone; i++) open_set(f, &entry[i], 1, depth);
-    if (alone < entries) open_set(f, &entry[alone], entries - alone, depth);
-}
-
-/* Opens sets for the entries of some lists of siblings together.  @first: the first of each list.
- */
+/* Opens sets for the entries of some lists of siblings together: one for similar entries, and one
+ * for each outlier.  @first: the first of each list. */
 static void open_siblings(struct family *f, const size_t *first, size_t lists, size_t depth)
 {
     const size_t opened = f->opened;
@@ -179,38 +165,42 @@ static void open_siblings(struct family *f, const size_t *first, size_t lists, s
         }
     }
     if (entries) qsort_r(entry, entries, sizeof *entry, by_kind_and_peak, f);
+    uint64_t *peak = mpr_alloc(entries, sizeof *peak);
+    for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
     for (size_t i = 0, to; i < entries; i = to) {
         for (to = i + 1; to < entries && !by_kind(&f->entry[entry[i]], &f->entry[entry[to]]);) to++;
-        open_similar(f, &entry[i], to - i, depth);
+        size_t similar = to; /* the first one of these; the outliers precede them */
+        if (!f->unfold && to - i >= MPR_FAMILY_MIN)
+            similar = i + mpr_outliers_above(&peak[i], to - i);
+        for (; i < similar; i++) open_set(f, &entry[i], 1, depth);
+        if (similar < to) open_set(f, &entry[similar], to - similar, depth);
     }
     free(entry);
+    free(peak);
     if (f->opened > opened)
         qsort_r(f->open + opened, f->opened - opened, sizeof *f->open, smallest_first, f);
 }
 
 /* ---- lines */
 
-/* Returns the numbers that the set's titles have at one place, as a text. */
-static const char *numbers_at(const struct family *f, const struct set *s, size_t place)
-{
-    uint64_t *number = mpr_alloc(s->entries, sizeof *number);
-    size_t numbers = 1;
-    for (size_t i = 0; i < s->entries; i++) number[i] = f->entry[s->entry[i]].number[place].number;
-    qsort(number, s->entries, sizeof *number, mpr_compare_numbers);
-    for (size_t i = 1; i < s->entries; i++)
-        if (number[i] != number[numbers - 1]) number[numbers++] = number[i];
-    const char *text = numbers == 1 ? mpr_arena_format(f->arena, "%" PRIu64, number[0])
-                                    : mpr_number_set(f->arena, number, numbers);
-    free(number);
-    return text;
-}
-
+/* Returns the title of the set's entries, with the set of numbers in each place. */
 static const char *title_of(const struct family *f, const struct set *s)
 {
     const struct entry *e = &f->entry[s->entry[0]];
     const char *set[NUMBERS];
     if (s->entries == 1) return e->line.title;
-    for (size_t place = 0; place < e->numbers; place++) set[place] = numbers_at(f, s, place);
+    uint64_t *number = mpr_alloc(s->entries, sizeof *number);
+    for (size_t place = 0; place < e->numbers; place++) {
+        size_t numbers = 1;
+        for (size_t i = 0; i < s->entries; i++)
+            number[i] = f->entry[s->entry[i]].number[place].number;
+        qsort(number, s->entries, sizeof *number, mpr_compare_numbers);
+        for (size_t i = 1; i < s->entries; i++)
+            if (number[i] != number[numbers - 1]) number[numbers++] = number[i];
+        set[place] = numbers == 1 ? mpr_arena_format(f->arena, "%" PRIu64, number[0])
+                                  : mpr_number_set(f->arena, number, numbers);
+    }
+    free(number);
     return title_with(f, e, set);
 }
 

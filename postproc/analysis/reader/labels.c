@@ -173,26 +173,6 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
                             text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
-static const struct mpr_frame *python_frame(struct mpr_arena *arena,
-                                            const struct mpr_python_frame *f)
-{
-    const bool named = *f->function || *f->file;
-    struct mpr_frame fields = { .name = named ? mpr_arena_text(arena, f->function) : NO_NAME };
-    if (!*f->file) return mpr_frame_new(arena, fields);
-    fields.kind = MPR_FRAME_PYTHON;
-    fields.path = mpr_arena_text(arena, f->file);
-    fields.file = mpr_python_file(fields.path);
-    fields.line = f->line;
-    /* the log has function and module in one text: "Linear.forward [layers.3]" */
-    const char *open = strrchr(fields.name, '[');
-    const size_t length = open ? strlen(open) : 0;
-    if (length >= 3 && open > fields.name && open[-1] == ' ' && open[length - 1] == ']') {
-        fields.module = mpr_arena_format(arena, "%.*s", (int)length - 2, open + 1);
-        fields.name = mpr_arena_format(arena, "%.*s", (int)(open - 1 - fields.name), fields.name);
-    }
-    return mpr_frame_new(arena, fields);
-}
-
 /* All nodes with the same Python frame share one struct. */
 const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         uint32_t node)
@@ -208,7 +188,24 @@ const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mp
                                    mpr_label_name(arena, &reader->replay, n->name, n->domain));
     MPR_REACH(names->python, n->name - MPR_FRAME_NAME, names->pythons);
     const struct mpr_frame **shared = &names->python[n->name - MPR_FRAME_NAME];
-    if (!*shared) *shared = python_frame(arena, &f);
+    if (*shared) return names->range[node] = *shared;
+    const bool named = *f.function || *f.file;
+    struct mpr_frame fields = { .name = named ? mpr_arena_text(arena, f.function) : NO_NAME };
+    if (*f.file) {
+        fields.kind = MPR_FRAME_PYTHON;
+        fields.path = mpr_arena_text(arena, f.file);
+        fields.file = mpr_python_file(fields.path);
+        fields.line = f.line;
+        /* the log has function and module in one text: "Linear.forward [layers.3]" */
+        const char *open = strrchr(fields.name, '[');
+        const size_t length = open ? strlen(open) : 0;
+        if (length >= 3 && open > fields.name && open[-1] == ' ' && open[length - 1] == ']') {
+            fields.module = mpr_arena_format(arena, "%.*s", (int)length - 2, open + 1);
+            fields.name =
+                mpr_arena_format(arena, "%.*s", (int)(open - 1 - fields.name), fields.name);
+        }
+    }
+    *shared = mpr_frame_new(arena, fields);
     return names->range[node] = *shared;
 }
 

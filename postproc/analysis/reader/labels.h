@@ -45,12 +45,12 @@ const char *mpr_label_size(struct mpr_arena *arena, uint32_t class);
 /* Returns the owner of the blocks in the cell of a thread: its name. The cell of
  * thread 0, memprof itself, has the blocks without a record. */
 const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);
+/* The same as a frame, whose name does not include the kernel's number. */
+const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
+                                              uint32_t number);
 const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);
 const struct mpr_frame *mpr_label_library_frame(struct mpr_arena *arena, const struct mpr_replay *r,
                                                 uint32_t library);
-/* Returns the same as a frame, whose name does not include the kernel's number. */
-const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
-                                              uint32_t number);
 
 /* ---- the calls of native stacks, each looked up once */
 

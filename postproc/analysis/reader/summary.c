@@ -120,19 +120,6 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
 
 static_assert(MPF_LOSS_CODES <= sizeof((struct mpr_replay *)0)->lost_by / sizeof(uint64_t),
               "each reason has its count");
-/* Losses without a LOST event, because the log itself could not be written, have no reason. */
-static void fill_losses(const struct mpr_replay *r, uint64_t in_all, struct mpr_summary *out)
-{
-    const size_t reasons = sizeof out->loss / sizeof *out->loss;
-    for (unsigned i = 0; i < sizeof r->lost_by / sizeof *r->lost_by && out->losses < reasons; i++) {
-        const char *text = mpf_loss_text(i);
-        if (r->lost_by[i])
-            out->loss[out->losses++] =
-                (struct mpr_loss_row){ text ? text : "unknown reason", r->lost_by[i] };
-    }
-    out->lost_events = r->lost > in_all ? r->lost : in_all;
-}
-
 static void add_unwritten(struct mpr_summary *out, const struct mpf_unwritten *u, uint64_t start)
 {
     if (!u->events || out->unwrittens == sizeof out->unwritten / sizeof *out->unwritten) return;
@@ -167,6 +154,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     const char *allocator = mpr_header_get(header, "allocator"),
                *heap = mpr_header_get(header, "heap");
     const bool unseen = heap && strcmp(heap, "unseen") == 0;
+    const size_t reasons = sizeof out->loss / sizeof *out->loss;
     *out = (struct mpr_summary){
         .path = mpr_arena_text(arena, path),
         .allocator = mpr_arena_text(arena, allocator),
@@ -180,7 +168,14 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     fill_recording(header, r, arena, &out->recording);
     fill_state(status, arena, out);
     fill_fate(status, out);
-    fill_losses(r, status->lost, out);
+    for (unsigned i = 0; i < sizeof r->lost_by / sizeof *r->lost_by && out->losses < reasons; i++) {
+        const char *text = mpf_loss_text(i);
+        if (r->lost_by[i])
+            out->loss[out->losses++] =
+                (struct mpr_loss_row){ text ? text : "unknown reason", r->lost_by[i] };
+    }
+    /* losses without a LOST event, because the log itself could not be written, have no reason */
+    out->lost_events = r->lost > status->lost ? r->lost : status->lost;
     fill_unwritten(reader, out);
     for (int i = 0; i < MPR_HEAPS; i++) {
         out->order_repairs += r->accounts.heap[i].repairs;

@@ -12,24 +12,6 @@
 #include "sites.h"
 #include "store.h"
 
-/* ---- the log's stacks */
-
-static long read_stacks(struct mpr_log *log, struct mpr_sites *sites, const char *path,
-                        const struct mpr_progress *progress, struct mpr_error *error)
-{
-    struct mpr_ranges none = { 0 }; /* native stacks make none */
-    const struct mpf_event *e;
-    long count;
-    while ((count = mpr_log_next(log, &e, error)) > 0) {
-        for (long i = 0; i < count; i++)
-            if (e[i].op == MPF_OP_MODULE || e[i].op == MPF_OP_STACK)
-                mpr_sites_event(sites, &none, &e[i]);
-        if (progress->tick)
-            progress->tick(progress->arg, path, mpr_log_position(log), mpr_log_status(log)->bytes);
-    }
-    return count;
-}
-
 /* ---- its calls, those of an object together */
 
 struct call {
@@ -113,7 +95,10 @@ int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const cha
                   const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_sites sites = { 0 };
+    struct mpr_ranges none = { 0 }; /* native stacks make none */
     struct mpr_log *log;
+    const struct mpf_event *e;
+    long count;
     int status = -1;
     *out = (struct mpr_symbolized){ 0 };
     if (mpr_log_open(&log, path, error) != 0) return -1;
@@ -122,8 +107,17 @@ int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const cha
     struct mpr_names *names = mpr_names_new(path, id);
     if (mpr_names_are_newer(names))
         mpr_fail(error, "%s.symbols: a newer memprof wrote this file; it was not changed", path);
-    else if (read_stacks(log, &sites, path, progress, error) == 0)
-        status = store(out, arena, &sites, names, id, path, error);
+    else {
+        while ((count = mpr_log_next(log, &e, error)) > 0) {
+            for (long i = 0; i < count; i++)
+                if (e[i].op == MPF_OP_MODULE || e[i].op == MPF_OP_STACK)
+                    mpr_sites_event(&sites, &none, &e[i]);
+            if (progress->tick)
+                progress->tick(progress->arg, path, mpr_log_position(log),
+                               mpr_log_status(log)->bytes);
+        }
+        if (count == 0) status = store(out, arena, &sites, names, id, path, error);
+    }
     out->incomplete = mpr_log_incomplete(mpr_log_status(log));
     mpr_names_free(names);
     mpr_sites_free(&sites);
