@@ -1,11 +1,10 @@
-/* The ranks of a job compared: missing ones, the first failure, outliers with their causes, and the
- * spread of each measure. */
+/* The ranks of a job compared: missing ones, the first failure, outliers with their causes, the
+ * spread of each measure, and the ranks by node, by communicator and over time. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "amount.h"
-#include "insights.h"
 #include "report_ranks.h"
 #include "reports.h"
 #include "units.h"
@@ -13,7 +12,7 @@
 /* ---- fields */
 
 #define OF_RANK(member)    MPR_FIELD(mpr_rank, member)
-#define OF_MEASURE(member) MPR_FIELD(shown_measure, member)
+#define OF_MEASURE(member) MPR_FIELD(mpr_ranks_measure, member)
 #define OF_CELL(member)    MPR_FIELD(cell, member)
 
 MPR_VALUE(rank_number, mpr_rank, r, mpr_value_known(MPR_COUNT, r->number, UINT64_MAX))
@@ -59,46 +58,30 @@ static const struct mpr_column clock_columns[] = {
 };
 // clang-format on
 
-static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
-{
-    mpr_doc_objects(doc, "ranks", rank_columns, r->rank, r->ranks);
-    mpr_doc_fact(doc, "missing_ranks", mpr_value_number(MPR_COUNT, r->missings));
-    mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
-    mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->doubles));
-    mpr_doc_fact(doc, "belonging_processes", mpr_value_number(MPR_COUNT, r->belonging));
-    mpr_doc_fact(doc, "executed_programs", mpr_value_number(MPR_COUNT, r->executed));
-    mpr_doc_fact(doc, "processes_without_rank", mpr_value_number(MPR_COUNT, r->unranked));
-    mpr_doc_objects(doc, "clocks", clock_columns, r->clock, r->clocks);
-}
-
 /* ---- the set of ranks */
-
-static const char *plural(size_t count) { return count == 1 ? "" : "s"; }
-
-/* "n01 pid 5, a.zst" */
-static const char *place_of(struct mpr_document *doc, const struct mpr_digest *d)
-{
-    return mpr_arena_format(&doc->arena, "%s pid %" PRIu64 ", %s", d->process->host,
-                            d->process->pid, d->process->file);
-}
 
 static void heading(struct mpr_document *doc, const struct mpr_ranks *r)
 {
-    mpr_doc_add(doc, MPR_STRONG, "%s %s%s", mpr_doc_count(doc, r->ranks),
-                r->numbered ? "rank" : "process",
-                r->numbered     ? plural(r->ranks)
-                : r->ranks == 1 ? ""
-                                : "es");
-    mpr_doc_add_plain(doc, " on %s node%s", mpr_doc_count(doc, r->nodes), plural(r->nodes));
+    mpr_doc_add(doc, MPR_STRONG, "%s",
+                mpr_doc_counted(doc, r->ranks, r->numbered ? "rank" : "process",
+                                r->numbered ? "ranks" : "processes"));
+    mpr_doc_add_plain(doc, " on %s", mpr_doc_counted(doc, r->nodes, "node", "nodes"));
     if (r->belonging)
         mpr_doc_add_plain(doc, "; %s of their other processes left out",
                           mpr_doc_count(doc, r->belonging));
     if (r->executed)
-        mpr_doc_add_plain(doc, "; %s log%s of what they executed before or after left out",
-                          mpr_doc_count(doc, r->executed), plural(r->executed));
+        mpr_doc_add_plain(doc, "; %s of what they executed before or after left out",
+                          mpr_doc_counted(doc, r->executed, "log", "logs"));
     if (r->unranked)
         mpr_doc_add_plain(doc, "; %s without a rank left out", mpr_doc_count(doc, r->unranked));
     mpr_doc_end_wrapped(doc, 2);
+}
+
+/* "n01 pid 5, a.zst" */
+static const char *process_words(struct mpr_document *doc, const struct mpr_digest *d)
+{
+    return mpr_arena_format(&doc->arena, "%s pid %" PRIu64 ", %s", d->process->host,
+                            d->process->pid, d->process->file);
 }
 
 static void missing_and_doubled(struct mpr_document *doc, const struct mpr_ranks *r)
@@ -112,37 +95,34 @@ static void missing_and_doubled(struct mpr_document *doc, const struct mpr_ranks
     for (size_t i = 0; i < r->doubles && i < DOUBLES; i++) {
         const struct mpr_ranks_doubled *d = &r->doubled[i];
         mpr_doc_add(doc, MPR_WARN, "%s is there twice", d->name);
-        mpr_doc_add_plain(doc, ": %s is compared, %s is not", place_of(doc, d->taken),
-                          place_of(doc, d->left));
+        mpr_doc_add_plain(doc, ": %s is compared, %s is not", process_words(doc, d->taken),
+                          process_words(doc, d->left));
         mpr_doc_end_wrapped(doc, 2);
     }
     if (r->doubles > DOUBLES)
         mpr_doc_line(doc, "and %s more are there twice", mpr_doc_count(doc, r->doubles - DOUBLES));
 }
 
-static void incomplete(struct mpr_document *doc, const struct mpr_ranks *r)
+/* Counts incomplete logs, and with @with_blocks logs without some blocks.  It quotes the setting of
+ * the first of these; others may have fewer. */
+static void lacking_logs(struct mpr_document *doc, const struct mpr_ranks *r, bool with_blocks)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < r->ranks; i++) count += r->rank[i].digest->process->incomplete;
-    if (!count) return;
-    mpr_doc_add(doc, MPR_WARN, "%s log%s incomplete", mpr_doc_count(doc, count),
-                count == 1 ? " is" : "s are");
-    mpr_doc_end(doc);
-}
-
-/* Quotes the setting of the first log without some blocks; other logs may have fewer. */
-static void blocks(struct mpr_document *doc, const struct mpr_ranks *r)
-{
-    const char *which = "";
-    size_t count = 0;
+    const char *setting = "";
+    size_t incomplete = 0, lacking = 0;
     for (size_t i = 0; i < r->ranks; i++) {
-        const char *own = r->rank[i].digest->process->host_blocks;
-        if (!*which) which = own;
-        count += *own != 0;
+        const struct mpr_digest_process *p = r->rank[i].digest->process;
+        incomplete += p->incomplete;
+        lacking += *p->host_blocks != 0;
+        if (!*setting) setting = p->host_blocks;
     }
-    if (count)
-        mpr_doc_line(doc, "%s log%s some malloc blocks (MEMPROF_HOST=%s)",
-                     mpr_doc_count(doc, count), count == 1 ? " lacks" : "s lack", which);
+    if (incomplete) {
+        mpr_doc_add(doc, MPR_WARN, "%s incomplete",
+                    mpr_doc_counted(doc, incomplete, "log is", "logs are"));
+        mpr_doc_end(doc);
+    }
+    if (lacking && with_blocks)
+        mpr_doc_line(doc, "%s some malloc blocks (MEMPROF_HOST=%s)",
+                     mpr_doc_counted(doc, lacking, "log lacks", "logs lack"), setting);
 }
 
 static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)
@@ -169,19 +149,14 @@ static const struct mpr_column failed_columns[] = {
     { .key = "failed_realtime_ns", .type = MPR_COUNT, OF_RANK(failed_ns) },
 };
 
-/* Returns the first out-of-memory failure that the rank did not survive, or NULL if the digest has
- * no room for it or the rank was killed for host memory. */
-static const struct mpr_digest_oom *first_oom(const struct mpr_digest *d)
-{
-    for (size_t i = 0; i < d->ooms; i++)
-        if (!d->oom[i].got_over && d->oom[i].time_ns == d->process->failed_ns) return &d->oom[i];
-    return NULL;
-}
-
+/* Says why the first rank failed; its digest may have no room for the event. */
 static void first_to_fail(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     const struct mpr_rank *first = &r->rank[r->failed[0]];
-    const struct mpr_digest_oom *o = first_oom(first->digest);
+    const struct mpr_digest *d = first->digest;
+    const struct mpr_digest_oom *o = NULL;
+    for (size_t i = 0; i < d->ooms && !o; i++)
+        if (!d->oom[i].got_over && d->oom[i].time_ns == d->process->failed_ns) o = &d->oom[i];
     mpr_doc_add(doc, MPR_WARN, "first to fail: %s", first->name);
     mpr_doc_add_plain(doc, " on %s", first->host);
     if (r->heat_width && first->failed_ns >= r->heat_from)
@@ -190,9 +165,8 @@ static void first_to_fail(struct mpr_document *doc, const struct mpr_ranks *r)
         mpr_doc_add_plain(doc, ": asked %s of %s, in %s", mpr_doc_size(doc, o->asked_bytes),
                           mpr_heap_name(o->heap), o->path);
     else
-        mpr_doc_add_plain(doc, ": %s",
-                          first->digest->process->ooms_hard ? "out of device memory"
-                                                            : "killed for host memory");
+        mpr_doc_add_plain(
+            doc, ": %s", d->process->ooms_hard ? "out of device memory" : "killed for host memory");
     if (r->failures > 1)
         mpr_doc_add_plain(doc, "; then %s more", mpr_doc_count(doc, r->failures - 1));
     mpr_doc_end_wrapped(doc, 2);
@@ -227,66 +201,231 @@ static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_end_wrapped(doc, 2);
 }
 
+void mpr_report_ranks_processes(struct mpr_document *doc, const struct mpr_ranks *r, bool brief)
+{
+    heading(doc, r);
+    missing_and_doubled(doc, r);
+    lacking_logs(doc, r, !brief);
+    if (!brief) clocks(doc, r);
+    failures(doc, r);
+    endings(doc, r);
+}
+
 /* ---- spread */
 
-struct shown_measure {
-    const char *of, *name, *min_rank, *max_rank;
-    uint64_t median, min, max, apart;
-    bool estimated;
-};
+#define MEASURE(function, ...)                                                                     \
+    MPR_VALUE_IN(function, mpr_ranks_measure, m, mpr_ranks, r, __VA_ARGS__)
+MEASURE(measure_of, mpr_value_text(m->part ? "part" : "heap"))
+MEASURE(least_rank, mpr_value_text(r->rank[m->least_rank].name))
+MEASURE(most_rank, mpr_value_text(r->rank[m->most_rank].name))
 
 // clang-format off
 static const struct mpr_column measure_columns[] = {
-    { .key = "of", .type = MPR_WORD, OF_MEASURE(of) },
+    { .key = "of", .get = measure_of },
     { .key = "name", .title = "", .type = MPR_TEXT, OF_MEASURE(name), .width = 24 },
     { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(median),
       .estimate = true },
-    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(min), .spare = 3,
+    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(least), .spare = 3,
       .estimate = true },
-    { .key = "least_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(min_rank), .width = 9,
+    { .key = "least_rank", .title = "of", .type = MPR_TEXT, .get = least_rank, .width = 9,
       .spare = 1 },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(max), .estimate = true },
-    { .key = "most_rank", .title = "of", .type = MPR_TEXT, OF_MEASURE(max_rank), .width = 9,
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(most), .estimate = true },
+    { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9,
       .spare = 2 },
-    { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(apart), .width = 7 },
+    { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(aparts), .width = 7 },
     { .key = "estimated", .type = MPR_FLAG, OF_MEASURE(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 // clang-format on
 
-static struct shown_measure measure_of(const struct mpr_ranks *r, const struct mpr_ranks_measure *m)
+static bool is_estimated(const void *row)
 {
-    return (struct shown_measure){ m->part ? "part" : "heap",
-                                   m->name,
-                                   r->rank[m->least_rank].name,
-                                   r->rank[m->most_rank].name,
-                                   m->median,
-                                   m->least,
-                                   m->most,
-                                   m->aparts,
-                                   m->estimated };
+    return ((const struct mpr_ranks_measure *)row)->estimated;
 }
-
-static bool is_estimated(const void *row) { return ((const struct shown_measure *)row)->estimated; }
 
 static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
 {
-    struct shown_measure *row = mpr_arena_alloc(&doc->arena, r->measures * sizeof *row);
     size_t heaps = 0;
-    for (size_t i = 0; i < r->measures; i++) {
-        row[i] = measure_of(r, &r->measure[i]);
-        heaps += !r->measure[i].part;
+    while (heaps < r->measures && !r->measure[heaps].part) heaps++;
+    mpr_doc_rows(doc, measure_columns, r->measure, r->measures, .key = "measures",
+                 .only = MPR_IN_JSON, .all = MPR_IN_JSON, .context = r);
+    mpr_doc_rows(doc, measure_columns, r->measure, heaps, .title = "peak of each heap",
+                 .only = MPR_FOR_PEOPLE, .context = r, .estimated = is_estimated);
+    if (heaps < r->measures)
+        mpr_doc_rows(doc, measure_columns, r->measure + heaps, r->measures - heaps,
+                     .title = "of the devices, at their peaks", .only = MPR_FOR_PEOPLE,
+                     .context = r);
+}
+
+/* ---- nodes */
+
+MPR_VALUE_IN(node_most_rank, mpr_ranks_node, n, mpr_ranks, r,
+             mpr_value_text(r->rank[n->most_rank].name))
+#define OF_NODE(member) MPR_FIELD(mpr_ranks_node, member)
+
+// clang-format off
+static const struct mpr_column node_columns[] = {
+    { .key = "host", .title = "", .type = MPR_TEXT, OF_NODE(host), .width = 20 },
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(ranks), .width = 7 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(median),
+      .estimate = true },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(most), .estimate = true },
+    { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = node_most_rank, .width = 9,
+      .spare = 2 },
+    { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum),
+      .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
+    { .key = "failed", .title = "failed", .type = MPR_COUNT, OF_NODE(failed), .width = 8 },
+};
+// clang-format on
+
+static bool always(const void *row)
+{
+    (void)row;
+    return true;
+}
+
+static void nodes(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    const struct mpr_ranks_measure *m = &r->measure[r->shown];
+    mpr_doc_rows(doc, node_columns, r->node, r->nodes, .key = "nodes",
+                 .title = mpr_arena_format(&doc->arena, "%s by node", m->name),
+                 .only = r->nodes > 1 ? 0 : MPR_IN_JSON, .all = MPR_IN_JSON, .context = r,
+                 .estimated = m->estimated ? always : NULL);
+}
+
+/* ---- communicators */
+
+#define OF_GROUP(member) MPR_FIELD(mpr_ranks_group, member)
+
+// clang-format off
+static const struct mpr_column group_columns[] = {
+    { .key = "communicator", .type = MPR_TEXT, OF_GROUP(name) },
+    { .key = "ranks", .type = MPR_COUNT, OF_GROUP(size), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "present", .type = MPR_COUNT, OF_GROUP(present) },
+    { .key = "members", .type = MPR_TEXT, OF_GROUP(members) },
+    { .key = "first_use", .type = MPR_TEXT, OF_GROUP(first_use), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "median_bytes", .type = MPR_BYTES, OF_GROUP(median) },
+    { .key = "most_bytes", .type = MPR_BYTES, OF_GROUP(most) },
+    { .key = "communicator_bytes", .type = MPR_BYTES, OF_GROUP(bytes) },
+};
+// clang-format on
+
+/* Communicators of one size and first use. */
+static const char *kind_words(struct mpr_document *doc, const struct mpr_ranks_kind *k)
+{
+    const char *size = k->size == UINT64_MAX
+                           ? "ranks not known"
+                           : mpr_arena_format(&doc->arena, "%s ranks", mpr_doc_count(doc, k->size));
+    return *k->first_use ? mpr_arena_format(&doc->arena, "%s, first %s", size, k->first_use) : size;
+}
+
+MPR_VALUE(kind_name, mpr_ranks_kind, k, mpr_value_text(kind_words(doc, k)))
+#define OF_KIND(member) MPR_FIELD(mpr_ranks_kind, member)
+
+// clang-format off
+static const struct mpr_column kind_columns[] = {
+    { .title = "", .type = MPR_TEXT, .get = kind_name, .width = 32 },
+    { .title = "groups", .type = MPR_COUNT, OF_KIND(groups), .width = 8 },
+    { .title = "takes", .type = MPR_BYTES, OF_KIND(bytes), .spare = 2 },
+    { .title = "median", .type = MPR_BYTES, OF_KIND(median) },
+};
+// clang-format on
+
+/* Says which groups are outliers of their kind, such as a stage of a pipeline that holds more. */
+static void outlier_groups(struct mpr_document *doc, const struct mpr_ranks *r,
+                           const struct mpr_ranks_kind *k)
+{
+    enum { SHOWN = 3 };
+    if (!k->aparts) return;
+    mpr_doc_add_plain(doc, "    %s of %s groups differ from the others by their median: ",
+                      mpr_doc_count(doc, k->aparts), mpr_doc_count(doc, k->groups));
+    for (size_t i = 0; i < k->aparts && i < SHOWN; i++) {
+        const struct mpr_ranks_group *g = &r->group[k->apart[i]];
+        mpr_doc_add_plain(doc, "%s%s %s", i ? ", " : "", g->members, mpr_doc_size(doc, g->median));
     }
-    mpr_doc_objects(doc, "measures", measure_columns, row, r->measures);
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "peak of each heap",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(measure_columns),
-                                            MPR_ROWS(row, heaps),
-                                            .estimated = is_estimated });
-    if (heaps == r->measures) return;
-    mpr_doc_table(doc, &(struct mpr_table){ .title = "of the devices, at their peaks",
-                                            .only = MPR_FOR_PEOPLE,
-                                            MPR_COLUMNS(measure_columns),
-                                            MPR_ROWS(row + heaps, r->measures - heaps) });
+    if (k->aparts > SHOWN) mpr_doc_add_plain(doc, ", ...");
+    mpr_doc_end_wrapped(doc, 4);
+}
+
+static void groups(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    mpr_doc_objects(doc, "communicators", group_columns, r->group, r->groups);
+    if (r->kinds)
+        mpr_doc_rows(doc, kind_columns, r->kind, r->kinds, .only = MPR_FOR_PEOPLE,
+                     .title = mpr_arena_format(&doc->arena, "%s by communicator",
+                                               r->measure[r->shown].name));
+    for (size_t i = 0; i < r->kinds; i++) outlier_groups(doc, r, &r->kind[i]);
+}
+
+/* ---- over time */
+
+enum { ROWS = 32, LABEL = 9 };
+
+MPR_VALUE_IN(heat_bytes, mpr_rank, rank, mpr_ranks, r,
+             mpr_value_numbers(r->heat + (rank - r->rank) * MPR_RANKS_COLUMNS, MPR_RANKS_COLUMNS))
+
+static const struct mpr_column heat_columns[] = {
+    { .key = "name", .type = MPR_TEXT, OF_RANK(name) },
+    { .key = "bytes", .type = MPR_NUMBERS, .get = heat_bytes },
+};
+
+static const char *shade(uint64_t bytes, uint64_t max)
+{
+    static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+    if (!bytes || !max) return eighth[0];
+    const double filled = (double)bytes / (double)max * 8;
+    return eighth[filled < 1 ? 1 : filled > 8 ? 8 : (int)filled];
+}
+
+/* Returns the largest value of consecutive ranks. */
+static uint64_t most_of(const struct mpr_ranks *r, size_t from, size_t to, size_t column)
+{
+    uint64_t max = 0;
+    for (size_t i = from; i < to; i++)
+        if (r->heat[i * MPR_RANKS_COLUMNS + column] > max)
+            max = r->heat[i * MPR_RANKS_COLUMNS + column];
+    return max;
+}
+
+/* "rank 3", "32-63"; without the first word if it is too long for the column. */
+static const char *label(struct mpr_document *doc, const struct mpr_ranks *r, size_t from,
+                         size_t to)
+{
+    const char *first = r->rank[from].name, *last = r->rank[to - 1].name;
+    const char *number = first + strcspn(first, " "), *end = last + strcspn(last, " ");
+    if (to - from > 1) return mpr_arena_format(&doc->arena, "%s-%s", number + 1, end + 1);
+    return strlen(first) > LABEL ? number + 1 : first;
+}
+
+static void heat_row(struct mpr_document *doc, const struct mpr_ranks *r, size_t from, size_t to)
+{
+    size_t columns = MPR_RANKS_COLUMNS;
+    while (columns && !most_of(r, from, to, columns - 1)) columns--;
+    mpr_doc_add_plain(doc, "  %-*.*s ", LABEL, LABEL, label(doc, r, from, to));
+    for (size_t i = 0; i < columns; i++)
+        mpr_doc_add_plain(doc, "%s", shade(most_of(r, from, to, i), r->heat_most));
+    mpr_doc_end(doc);
+}
+
+static void heat(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    if (!r->heat_width) return;
+    const struct mpr_ranks_measure *m = &r->measure[r->shown];
+    const size_t each = (r->ranks + ROWS - 1) / ROWS;
+    mpr_doc_open(doc, "heat");
+    mpr_doc_fact(doc, "heap", mpr_value_text(m->name));
+    mpr_doc_fact(doc, "from_realtime_ns", mpr_value_number(MPR_COUNT, r->heat_from));
+    mpr_doc_fact(doc, "width_ns", mpr_value_number(MPR_SPAN, r->heat_width));
+    mpr_doc_rows(doc, heat_columns, r->rank, r->ranks, .key = "ranks", .only = MPR_IN_JSON,
+                 .all = MPR_IN_JSON, .context = r);
+    mpr_doc_close(doc);
+    mpr_doc_gap(doc);
+    mpr_doc_add_plain(doc, "%s over %s from the first start on, full at %s%s", m->name,
+                      mpr_doc_duration(doc, r->heat_width * MPR_RANKS_COLUMNS),
+                      m->estimated ? "~" : "", mpr_doc_size(doc, r->heat_most));
+    if (each > 1) mpr_doc_add_plain(doc, "; a row is the most of %zu ranks", each);
+    mpr_doc_end_wrapped(doc, 2);
+    for (size_t i = 0; i < r->ranks; i += each)
+        heat_row(doc, r, i, i + each < r->ranks ? i + each : r->ranks);
 }
 
 /* ---- CSV: a row for each rank and measure */
@@ -317,41 +456,33 @@ static const struct mpr_column cell_columns[] = {
 };
 // clang-format on
 
-static struct cell cell_of(const struct mpr_ranks *r, size_t rank, size_t measure)
-{
-    const struct mpr_rank *of = &r->rank[rank];
-    const struct mpr_ranks_measure *m = &r->measure[measure];
-    return (struct cell){ .name = of->name,
-                          .host = of->host,
-                          .of = m->part ? "part" : "heap",
-                          .measure = m->name,
-                          .rank = of->number,
-                          .pid = of->digest->process->pid,
-                          .estimated = m->estimated,
-                          .value = m->value[rank],
-                          .stage = "",
-                          .median = m->value[m->usual[rank]],
-                          .change =
-                              mpr_signed_difference(m->value[m->usual[rank]], m->value[rank]) };
-}
-
-static void stages(struct cell *cell, const struct mpr_ranks *r, size_t measure)
-{
-    const struct mpr_ranks_measure *m = &r->measure[measure];
-    for (size_t i = 0; m->split && i < m->split->classes; i++)
-        for (size_t k = 0; k < m->stage[i].ranks; k++)
-            cell[m->stage[i].rank[k] * r->measures + measure].stage = m->stage[i].members;
-}
-
 static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     const size_t count = r->ranks * r->measures;
     struct cell *cell = mpr_arena_alloc(&doc->arena, count * sizeof *cell);
-    for (size_t i = 0; i < count; i++) cell[i] = cell_of(r, i / r->measures, i % r->measures);
-    for (size_t m = 0; m < r->measures; m++) {
-        stages(cell, r, m);
-        for (size_t i = 0; i < r->measure[m].aparts; i++)
-            cell[r->measure[m].apart[i] * r->measures + m].apart = true;
+    for (size_t i = 0; i < count; i++) {
+        const size_t rank = i / r->measures;
+        const struct mpr_rank *of = &r->rank[rank];
+        const struct mpr_ranks_measure *m = &r->measure[i % r->measures];
+        const uint64_t usual = m->value[m->usual[rank]];
+        cell[i] = (struct cell){ .name = of->name,
+                                 .host = of->host,
+                                 .of = m->part ? "part" : "heap",
+                                 .measure = m->name,
+                                 .rank = of->number,
+                                 .pid = of->digest->process->pid,
+                                 .estimated = m->estimated,
+                                 .value = m->value[rank],
+                                 .stage = "",
+                                 .median = usual,
+                                 .change = mpr_signed_difference(usual, m->value[rank]) };
+    }
+    for (size_t k = 0; k < r->measures; k++) {
+        const struct mpr_ranks_measure *m = &r->measure[k];
+        for (size_t i = 0; i < m->aparts; i++) cell[m->apart[i] * r->measures + k].apart = true;
+        for (size_t i = 0; m->split && i < m->split->classes; i++)
+            for (size_t n = 0; n < m->stage[i].ranks; n++)
+                cell[m->stage[i].rank[n] * r->measures + k].stage = m->stage[i].members;
     }
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];
@@ -359,122 +490,8 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
         cell[o->rank * r->measures + o->measure].cause = o->cause[0].path;
         cell[o->rank * r->measures + o->measure].cause_change = o->cause[0].change;
     }
-    mpr_doc_table(doc, &(struct mpr_table){
-                           .only = MPR_IN_CSV, MPR_COLUMNS(cell_columns), MPR_ROWS(cell, count) });
+    mpr_doc_rows(doc, cell_columns, cell, count, .only = MPR_IN_CSV);
     mpr_doc_csv(doc, cell_columns);
-}
-
-/* ---- the first lines of a summary */
-
-/* Returns true if all ranks have at least nine tenths of the largest value. */
-static bool is_common(const struct mpr_ranks_measure *m)
-{
-    enum { LEAST_BYTES = 64 << 20 };
-    static const char *const nobodys[] = { "recorded_processes", "other_processes", "unknown" };
-    if (m->part && strncmp(m->part, "torch_", 6) == 0) return false; /* it is in a heap */
-    for (size_t i = 0; m->part && i < sizeof nobodys / sizeof *nobodys; i++)
-        if (strcmp(m->part, nobodys[i]) == 0) return false;
-    return !m->inside && m->median >= LEAST_BYTES && m->least >= m->most / 10 * 9;
-}
-
-/* Returns the largest finding of its kind if each rank has one, or NULL. */
-static const struct mpr_digest_finding *common_finding(const struct mpr_ranks *r, const char *kind)
-{
-    const struct mpr_digest_finding *largest = NULL;
-    for (size_t i = 0; i < r->ranks; i++) {
-        const struct mpr_digest *d = r->rank[i].digest;
-        size_t k = 0;
-        while (k < d->findings && strcmp(d->finding[k].finding, kind) != 0) k++;
-        if (k == d->findings) return NULL;
-        if (!largest || d->finding[k].saves_at_most_bytes > largest->saves_at_most_bytes)
-            largest = &d->finding[k];
-    }
-    return largest;
-}
-
-/* One line for all that the ranks have in common: bytes, and findings. */
-static void common(struct mpr_document *doc, const struct mpr_ranks *r)
-{
-    enum { SHOWN = 4, FINDINGS = 2 };
-    const struct mpr_digest *first = r->rank[0].digest;
-    size_t shown = 0, findings = 0;
-    for (size_t i = 0; i < r->measures && shown < SHOWN; i++) {
-        const struct mpr_ranks_measure *m = &r->measure[i];
-        if (!is_common(m)) continue;
-        mpr_doc_add_plain(doc, "%s %s of %s", shown++ ? "," : "each rank holds about",
-                          mpr_doc_size(doc, m->median), m->name);
-    }
-    for (size_t i = 0; i < first->findings && findings < FINDINGS; i++) {
-        const struct mpr_digest_finding *f = common_finding(r, first->finding[i].finding);
-        if (!f) continue;
-        mpr_doc_add_plain(doc, "%s%s %s (%s)", shown && !findings ? "; " : "",
-                          findings ? "," : "each rank has the finding", f->finding,
-                          mpr_doc_size(doc, f->saves_at_most_bytes));
-        findings++;
-    }
-    if (shown || findings) mpr_doc_end_wrapped(doc, 2);
-}
-
-/* Returns the largest peak of a heap in the rank. */
-static uint64_t largest_peak(const struct mpr_rank *rank)
-{
-    uint64_t peak = 0;
-    for (size_t i = 0; i < rank->digest->heaps; i++)
-        if (rank->digest->heap[i].peak_bytes > peak) peak = rank->digest->heap[i].peak_bytes;
-    return peak;
-}
-
-/* Returns why the summary is about this rank; "" if an option chose it. */
-static const char *reason(const struct mpr_ranks *r, size_t rank)
-{
-    if (r->failures) return r->failed[0] == rank ? ", which failed first" : "";
-    for (size_t i = 0; i < r->ranks; i++)
-        if (largest_peak(&r->rank[i]) > largest_peak(&r->rank[rank])) return "";
-    return ", which has the largest peak";
-}
-
-/* Says which rank the rest of the summary is about, and why. */
-static void shown_rank(struct mpr_document *doc, const struct mpr_ranks *r, const char *rank)
-{
-    for (size_t i = 0; i < r->ranks; i++) {
-        if (strcmp(r->rank[i].digest->process->rank, rank) != 0) continue;
-        mpr_doc_add_plain(doc, "look at ");
-        mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[i].name);
-        mpr_doc_add_plain(doc, "%s:", reason(r, i));
-        mpr_doc_end(doc);
-        mpr_doc_gap(doc);
-        return;
-    }
-}
-
-/* Memory on another rank's GPU explains a difference between the two. */
-static void foreign(struct mpr_document *doc, const struct mpr_insights *in)
-{
-    for (size_t i = 0; i < in->findings; i++) {
-        if (in->finding[i].kind != MPR_FINDING_FOREIGN_GPU) continue;
-        mpr_doc_add_plain(doc, "%s", mpr_finding_text(&doc->arena, &in->finding[i]).what);
-        mpr_doc_end_wrapped(doc, 2);
-    }
-}
-
-void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r,
-                    const struct mpr_insights *in)
-{
-    mpr_doc_open(doc, "job");
-    mpr_doc_set_epoch(doc, r->heat_width ? r->heat_from : 0);
-    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, r->ranks));
-    mpr_doc_fact(doc, "nodes", mpr_value_number(MPR_COUNT, r->nodes));
-    mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
-    heading(doc, r);
-    missing_and_doubled(doc, r);
-    incomplete(doc, r);
-    failures(doc, r);
-    endings(doc, r);
-    foreign(doc, in);
-    mpr_report_ranks_differences(doc, r);
-    common(doc, r);
-    shown_rank(doc, r, in->peaks.log[0].summary.process.rank);
-    mpr_doc_close(doc);
 }
 
 /* ---- all */
@@ -483,18 +500,22 @@ void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     mpr_report_schema(doc, "memprof.ranks/1");
     mpr_doc_set_epoch(doc, r->heat_width ? r->heat_from : 0);
-    fields(doc, r);
-    heading(doc, r);
-    missing_and_doubled(doc, r);
-    incomplete(doc, r);
-    blocks(doc, r);
-    clocks(doc, r);
-    failures(doc, r);
-    endings(doc, r);
-    mpr_report_ranks_outliers(doc, r);
+    mpr_doc_objects(doc, "ranks", rank_columns, r->rank, r->ranks);
+    mpr_doc_fact(doc, "missing_ranks", mpr_value_number(MPR_COUNT, r->missings));
+    mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
+    mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->doubles));
+    mpr_doc_fact(doc, "belonging_processes", mpr_value_number(MPR_COUNT, r->belonging));
+    mpr_doc_fact(doc, "executed_programs", mpr_value_number(MPR_COUNT, r->executed));
+    mpr_doc_fact(doc, "processes_without_rank", mpr_value_number(MPR_COUNT, r->unranked));
+    mpr_doc_objects(doc, "clocks", clock_columns, r->clock, r->clocks);
+    mpr_report_ranks_processes(doc, r, false);
+    mpr_report_ranks_outliers(doc, r, false);
     mpr_report_ranks_stages(doc, r);
     spread(doc, r);
-    mpr_report_ranks_groups(doc, r);
-    mpr_report_ranks_heat(doc, r);
+    if (r->measures) {
+        nodes(doc, r);
+        groups(doc, r);
+    }
+    heat(doc, r);
     cells(doc, r);
 }

@@ -5,15 +5,13 @@
 #include "document.h"
 #include "ranks.h"
 
-/* Ranks whose peaks are outliers, and the causes. */
-void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *ranks);
-/* The same in fewer lines: a part of the summary. */
-void mpr_report_ranks_differences(struct mpr_document *doc, const struct mpr_ranks *ranks);
+/* Which processes are compared, which are missing, incomplete or have failed.  @brief: for a
+ * summary, without notes on clocks and on blocks that were not recorded. */
+void mpr_report_ranks_processes(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                                bool brief);
+/* Ranks whose peaks are outliers, and the causes.  @brief: in fewer lines. */
+void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *ranks, bool brief);
 /* Stages whose peaks differ, and the causes. */
 void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *ranks);
-/* Peaks by node and by communicator. */
-void mpr_report_ranks_groups(struct mpr_document *doc, const struct mpr_ranks *ranks);
-/* The bytes of all ranks over time. */
-void mpr_report_ranks_heat(struct mpr_document *doc, const struct mpr_ranks *ranks);
 
 #endif

@@ -1,12 +1,13 @@
 /* Why ranks differ: outliers, for people one line for all with the same reason, and stages, which
- * are groups of ranks with similar peaks that communicators define. */
+ * are groups of ranks with similar peaks that communicators define.  The first lines of a job's
+ * summary. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
 #include "amount.h"
-#include "numbered_lines.h"
+#include "insights.h"
 #include "report_ranks.h"
+#include "reports.h"
 #include "units.h"
 
 /* ---- causes */
@@ -28,21 +29,12 @@ static const struct mpr_column cause_columns[] = {
       .unless = MPR_ABSENT_AT_0 },
 };
 
-static void causes(struct mpr_document *doc, const char *key, const struct mpr_ranks_cause *cause,
-                   size_t count)
-{
-    mpr_doc_table(doc, &(struct mpr_table){ .key = key,
-                                            .only = MPR_IN_JSON,
-                                            MPR_COLUMNS(cause_columns),
-                                            MPR_ROWS(cause, count) });
-}
-
 static void cause_fields(struct mpr_document *doc, const struct mpr_ranks *r,
                          const struct mpr_ranks_outlier *o)
 {
     mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->lines_of].name));
-    causes(doc, "causes", o->cause, o->causes);
-    causes(doc, "account", o->part, o->parts);
+    mpr_doc_rows(doc, cause_columns, o->cause, o->causes, .key = "causes", .only = MPR_IN_JSON);
+    mpr_doc_rows(doc, cause_columns, o->part, o->parts, .key = "account", .only = MPR_IN_JSON);
 }
 
 static const char *change(struct mpr_document *doc, int64_t bytes, bool estimated)
@@ -57,30 +49,19 @@ static void say_cause(struct mpr_document *doc, const struct mpr_ranks_cause *c)
     if (*c->caller) mpr_doc_add_plain(doc, " <- %s", c->caller);
 }
 
-/* Returns true if the cause explains the change, except for a twentieth that always differs. */
-static bool is_all(const struct mpr_ranks_cause *c, int64_t whole)
-{
-    return llabs(mpr_signed_sub(c->change, whole)) <= llabs(whole) / 20;
-}
-
-/* Says which cause opposes the change by more than a twentieth. */
-static void say_against(struct mpr_document *doc, const struct mpr_ranks_cause *c, int64_t whole)
-{
-    if ((c->change > 0) == (whole > 0) || llabs(c->change) <= llabs(whole) / 20) return;
-    mpr_doc_add_plain(doc, "; against it %s ", change(doc, c->change, c->estimated));
-    say_cause(doc, c);
-}
-
-/* Says the first three causes in the direction of the change, and the number of others. */
+/* Says the first three causes in the direction of the change, the number of others, and the cause
+ * that opposes the change by more than a twentieth.  A single cause explains the change if the rest
+ * is at most a twentieth, which always differs. */
 static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c, size_t count,
                        int64_t whole)
 {
+    const int64_t little = llabs(whole) / 20;
     size_t same = 0;
     while (same < count && (c[same].change > 0) == (whole > 0)) same++;
     if (!same) return;
-    if (is_all(&c[0], whole)) {
-        mpr_doc_add_plain(doc, "%sall of it ", c[0].estimated ? "about " : "");
-        say_cause(doc, &c[0]);
+    if (llabs(mpr_signed_sub(c->change, whole)) <= little) {
+        mpr_doc_add_plain(doc, "%sall of it ", c->estimated ? "about " : "");
+        say_cause(doc, c);
         return;
     }
     for (size_t i = 0; i < same && i < CAUSES; i++) {
@@ -88,18 +69,19 @@ static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c
         say_cause(doc, &c[i]);
     }
     if (same > CAUSES) mpr_doc_add_plain(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
-    say_against(doc, &c[count - 1], whole);
+    const struct mpr_ranks_cause *last = &c[count - 1];
+    if (same == count || llabs(last->change) <= little) return;
+    mpr_doc_add_plain(doc, "; against it %s ", change(doc, last->change, last->estimated));
+    say_cause(doc, last);
 }
 
 static void say_why(struct mpr_document *doc, const struct mpr_ranks *r,
                     const struct mpr_ranks_outlier *o)
 {
-    const struct mpr_ranks_measure *lines = &r->measure[o->lines_of], *m = &r->measure[o->measure];
-    const int64_t whole = mpr_signed_difference(lines->value[o->usual], lines->value[o->rank]);
+    const uint64_t *value = r->measure[o->lines_of].value;
     if (o->causes) mpr_doc_add_plain(doc, ": ");
-    say_causes(doc, o->cause, o->causes, whole);
-    if (lines != m) return;
-    if (o->parts && (o->part[0].change > 0) == (o->change > 0))
+    say_causes(doc, o->cause, o->causes, mpr_signed_difference(value[o->usual], value[o->rank]));
+    if (o->lines_of == o->measure && o->parts && (o->part[0].change > 0) == (o->change > 0))
         mpr_doc_add_plain(doc, "; of the account %s %s", o->part[0].path,
                           change(doc, o->part[0].change, false));
 }
@@ -116,7 +98,7 @@ static void outlier_fields(struct mpr_document *doc, const struct mpr_ranks *r,
     mpr_doc_fact(doc, "name", mpr_value_text(rank->name));
     mpr_doc_fact(doc, "host", mpr_value_known_text(rank->host, MPR_UNKNOWN));
     mpr_doc_fact(doc, "heap", mpr_value_text(m->name));
-    mpr_doc_fact(doc, "peak_bytes", mpr_value_number(MPR_BYTES, o->value));
+    mpr_doc_fact(doc, "peak_bytes", mpr_value_number(MPR_BYTES, m->value[o->rank]));
     mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->value[o->usual]));
     mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
     mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[o->usual].name));
@@ -128,75 +110,60 @@ static void outlier_fields(struct mpr_document *doc, const struct mpr_ranks *r,
 /* Outliers with the same reason. */
 struct alike {
     const struct mpr_ranks_outlier *first; /* the farthest of them */
-    size_t *rank;
     size_t ranks;
     int64_t smallest; /* change */
 };
 
-static const char *reason(const struct mpr_ranks_outlier *o)
-{
-    return o->causes ? o->cause[0].alike : "";
-}
-
 static bool is_alike(const struct mpr_ranks_outlier *a, const struct mpr_ranks_outlier *b)
 {
     return a->measure == b->measure && a->lines_of == b->lines_of &&
-           (a->change > 0) == (b->change > 0) && strcmp(reason(a), reason(b)) == 0 &&
+           (a->change > 0) == (b->change > 0) &&
+           strcmp(a->causes ? a->cause->alike : "", b->causes ? b->cause->alike : "") == 0 &&
            llabs(b->change) >= llabs(a->change) / 2;
 }
 
-/* Returns the groups in the order of their first outliers. */
-static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r, size_t *count)
+/* Returns the groups in the order of their first outliers.  *group: by outlier, its group. */
+static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r, size_t **group,
+                            size_t *count)
 {
     struct alike *all = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *all);
-    size_t *group = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *group),
-           *rank = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *rank);
+    *group = mpr_arena_alloc(&doc->arena, r->outliers * sizeof **group);
     *count = 0;
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];
         size_t k = 0;
         while (k < *count && !is_alike(all[k].first, o)) k++;
         if (k == *count) all[(*count)++] = (struct alike){ .first = o };
-        group[i] = k;
+        (*group)[i] = k;
         all[k].ranks++;
         all[k].smallest = o->change;
     }
-    for (size_t k = 0; k < *count; rank += all[k++].ranks) all[k].rank = rank;
-    for (size_t k = 0; k < *count; k++) all[k].ranks = 0;
-    for (size_t i = 0; i < r->outliers; i++) {
-        struct alike *a = &all[group[i]];
-        a->rank[a->ranks++] = r->outlier[i].rank;
-    }
-    for (size_t k = 0; k < *count; k++)
-        qsort(all[k].rank, all[k].ranks, sizeof *all[k].rank, mpr_compare_numbers);
     return all;
 }
 
-/* ---- lines */
-
-/* "ranks {0..7}", "rank 3", "3 processes" */
-static const char *set_of(struct mpr_document *doc, const struct mpr_ranks *r, const size_t *rank,
-                          size_t count)
+/* Returns "ranks {0..7}", "rank 3" or "3 processes": the ranks of a group. */
+static const char *group_words(struct mpr_document *doc, const struct mpr_ranks *r,
+                               const size_t *group, size_t which)
 {
-    if (count == 1) return r->rank[rank[0]].name;
-    uint64_t *number = mpr_alloc(count, sizeof *number);
+    size_t *rank = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *rank), ranks = 0;
     bool numbered = true;
-    for (size_t i = 0; i < count; i++) {
-        number[i] = r->rank[rank[i]].number;
-        numbered &= number[i] != UINT64_MAX;
+    for (size_t i = 0; i < r->outliers; i++) {
+        if (group[i] != which) continue;
+        rank[ranks++] = r->outlier[i].rank;
+        numbered &= r->rank[r->outlier[i].rank].number != UINT64_MAX;
     }
-    const char *set = numbered ? mpr_arena_format(&doc->arena, "ranks %s",
-                                                  mpr_number_set(&doc->arena, number, count))
-                               : mpr_arena_format(&doc->arena, "%zu processes", count);
-    free(number);
-    return set;
+    qsort(rank, ranks, sizeof *rank, mpr_compare_numbers);
+    if (ranks > 1 && !numbered) return mpr_arena_format(&doc->arena, "%zu processes", ranks);
+    return mpr_arena_format(&doc->arena, "%s%s", ranks > 1 ? "ranks " : "",
+                            mpr_ranks_set(r, &doc->arena, rank, ranks));
 }
 
-static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, const struct alike *a)
+static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, const struct alike *a,
+                         const char *ranks)
 {
     const struct mpr_ranks_outlier *o = a->first;
     const bool about = r->measure[o->measure].estimated;
-    mpr_doc_add(doc, MPR_STRONG, "  %s", set_of(doc, r, a->rank, a->ranks));
+    mpr_doc_add(doc, MPR_STRONG, "  %s", ranks);
     if (a->ranks == 1) mpr_doc_add_plain(doc, " (%s)", r->rank[o->rank].host);
     mpr_doc_add_plain(doc, "  %s", r->measure[o->measure].name);
     mpr_doc_add(doc, MPR_STRONG, " %s", change(doc, o->change, about));
@@ -219,62 +186,35 @@ static void pair_line(struct mpr_document *doc, const struct mpr_ranks *r,
     mpr_doc_end_wrapped(doc, 2);
 }
 
-static void fields(struct mpr_document *doc, const struct mpr_ranks *r)
+void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *r, bool brief)
 {
+    const size_t lines = brief ? 2 : 10;
+    size_t count, *group;
+    const struct alike *all = gather(doc, r, &group, &count);
+    bool staged = false;
+    for (size_t i = 0; i < r->measures; i++) staged |= r->measure[i].split && !r->measure[i].part;
     mpr_doc_list(doc, "outliers");
     for (size_t i = 0; i < r->outliers; i++) outlier_fields(doc, r, &r->outlier[i]);
     mpr_doc_close(doc);
-    if (!r->pair) return;
-    mpr_doc_list(doc, "pair");
-    outlier_fields(doc, r, r->pair);
-    mpr_doc_close(doc);
-}
-
-static bool has_stages(const struct mpr_ranks *r)
-{
-    bool staged = false;
-    for (size_t i = 0; i < r->measures; i++) staged |= r->measure[i].split && !r->measure[i].part;
-    return staged;
-}
-
-void mpr_report_ranks_differences(struct mpr_document *doc, const struct mpr_ranks *r)
-{
-    enum { LINES = 2 };
-    size_t count;
-    const struct alike *all = gather(doc, r, &count);
-    fields(doc, r);
-    if (r->pair) pair_line(doc, r, r->pair);
-    if (!count) return;
-    mpr_doc_line(doc, "more than 5 %% from the median%s:", has_stages(r) ? " of their stage" : "");
-    for (size_t i = 0; i < count && i < LINES; i++) outlier_line(doc, r, &all[i]);
-    if (count > LINES)
-        mpr_doc_line(doc, "  and %s more for other reasons", mpr_doc_count(doc, count - LINES));
-}
-
-void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *r)
-{
-    enum { LINES = 10 };
-    size_t count;
-    const struct alike *all = gather(doc, r, &count);
-    const bool staged = has_stages(r);
-    fields(doc, r);
-    mpr_doc_gap(doc);
     if (r->pair) {
-        pair_line(doc, r, r->pair);
-        return;
+        mpr_doc_list(doc, "pair");
+        outlier_fields(doc, r, r->pair);
+        mpr_doc_close(doc);
     }
-    if (!count) {
+    if (!brief) mpr_doc_gap(doc);
+    if (r->pair) pair_line(doc, r, r->pair); /* two ranks have no outliers */
+    else if (count)
+        mpr_doc_line(doc, "more than 5 %% from the median%s%s:", staged ? " of their stage" : "",
+                     brief ? "" : ", the farthest first");
+    else if (!brief)
         mpr_doc_line(doc, "%s",
                      r->ranks < 3 ? "too few ranks to name an outlier"
                      : staged     ? "no rank is an outlier in its stage"
                                   : "no rank is an outlier");
-        return;
-    }
-    mpr_doc_line(doc, "more than 5 %% from the median%s, the farthest first:",
-                 staged ? " of their stage" : "");
-    for (size_t i = 0; i < count && i < LINES; i++) outlier_line(doc, r, &all[i]);
-    if (count > LINES)
-        mpr_doc_line(doc, "  and %s more for other reasons", mpr_doc_count(doc, count - LINES));
+    for (size_t i = 0; i < count && i < lines; i++)
+        outlier_line(doc, r, &all[i], group_words(doc, r, group, i));
+    if (count > lines)
+        mpr_doc_line(doc, "  and %s more for other reasons", mpr_doc_count(doc, count - lines));
 }
 
 /* ---- stages */
@@ -288,18 +228,10 @@ static const struct mpr_column axis_columns[] = {
     { .key = "members", .type = MPR_TEXT, MPR_FIELD(mpr_ranks_group, members) },
 };
 
-static void axes(struct mpr_document *doc, const struct mpr_ranks_split *s)
-{
-    struct mpr_ranks_group *row = mpr_arena_alloc(&doc->arena, 2 * sizeof *row);
-    row[0] = *s->axis->first;
-    if (s->other) row[1] = *s->other->first;
-    mpr_doc_objects(doc, "groups", axis_columns, row, s->other ? 2 : 1);
-}
-
 static void stage_fields(struct mpr_document *doc, const struct mpr_ranks *r,
                          const struct mpr_ranks_stage *s)
 {
-    const struct mpr_ranks_outlier *o = s->differs;
+    const struct mpr_ranks_outlier *o = &s->differs;
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "members", mpr_value_text(s->members));
     mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, s->ranks));
@@ -319,10 +251,13 @@ static void split_fields(struct mpr_document *doc, const struct mpr_ranks *r,
     static const char *const by[] = { [MPR_RANKS_BY_GROUP] = "group",
                                       [MPR_RANKS_BY_PLACE] = "place",
                                       [MPR_RANKS_BY_JOINED] = "joined" };
+    struct mpr_ranks_group *axis = mpr_arena_alloc(&doc->arena, 2 * sizeof *axis);
+    axis[0] = *m->split->axis->first;
+    if (m->split->other) axis[1] = *m->split->other->first;
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "heap", mpr_value_text(m->name));
     mpr_doc_fact(doc, "by", mpr_value_text(by[m->split->by]));
-    axes(doc, m->split);
+    mpr_doc_objects(doc, "groups", axis_columns, axis, m->split->other ? 2 : 1);
     mpr_doc_fact(doc, "within_bytes", mpr_value_number(MPR_BYTES, m->within));
     if (m->estimated) mpr_doc_fact(doc, "estimated", mpr_value_flag(true));
     mpr_doc_list(doc, "stages");
@@ -359,44 +294,126 @@ static void say_split(struct mpr_document *doc, const struct mpr_ranks_measure *
     mpr_doc_end_wrapped(doc, 2);
 }
 
-static void stage_line(struct mpr_document *doc, const struct mpr_ranks *r,
-                       const struct mpr_ranks_stage *s, bool about)
-{
-    struct mpr_number n;
-    const struct mpr_ranks_outlier *o = s->differs;
-    mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->ranks > 1 ? "ranks " : "", s->members);
-    mpr_doc_add_plain(doc, "  %s%s", about ? "~" : "", mpr_doc_size(doc, s->median));
-    if (o->change) {
-        mpr_doc_add(doc, MPR_STRONG, "  %s%s", about ? "~" : "", mpr_units_change(&n, o->change));
-        say_why(doc, r, o);
-    }
-    mpr_doc_end_wrapped(doc, 4);
-}
-
-/* The stages of a device are not shown if those of PyTorch's blocks differ as much. */
-static bool is_shown(const struct mpr_ranks *r, const struct mpr_ranks_measure *m)
-{
-    return m->split && !m->part && !m->inside && &r->measure[m->stage[0].differs->lines_of] == m;
-}
-
 static void stages(struct mpr_document *doc, const struct mpr_ranks *r,
                    const struct mpr_ranks_measure *m)
 {
     enum { LINES = 8 };
     mpr_doc_gap(doc);
     say_split(doc, m);
-    for (size_t i = 0; i < m->split->classes && i < LINES; i++)
-        stage_line(doc, r, &m->stage[i], m->estimated);
+    for (size_t i = 0; i < m->split->classes && i < LINES; i++) {
+        const struct mpr_ranks_stage *s = &m->stage[i];
+        mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->ranks > 1 ? "ranks " : "", s->members);
+        mpr_doc_add_plain(doc, "  %s%s", m->estimated ? "~" : "", mpr_doc_size(doc, s->median));
+        if (s->differs.change) {
+            mpr_doc_add(doc, MPR_STRONG, "  %s", change(doc, s->differs.change, m->estimated));
+            say_why(doc, r, &s->differs);
+        }
+        mpr_doc_end_wrapped(doc, 4);
+    }
     if (m->split->classes > LINES)
         mpr_doc_line(doc, "  and %s more", mpr_doc_count(doc, m->split->classes - LINES));
 }
 
+/* The stages of a device are not shown to people if those of PyTorch's blocks differ as much. */
 void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     mpr_doc_list(doc, "stages");
     for (size_t i = 0; i < r->measures; i++)
         if (r->measure[i].split && !r->measure[i].part) split_fields(doc, r, &r->measure[i]);
     mpr_doc_close(doc);
-    for (size_t i = 0; i < r->measures; i++)
-        if (is_shown(r, &r->measure[i])) stages(doc, r, &r->measure[i]);
+    for (size_t i = 0; i < r->measures; i++) {
+        const struct mpr_ranks_measure *m = &r->measure[i];
+        if (m->split && !m->part && !m->inside && m->stage[0].differs.lines_of == i)
+            stages(doc, r, m);
+    }
+}
+
+/* ---- the first lines of a summary */
+
+/* Returns true if all ranks have at least nine tenths of the largest value. */
+static bool is_common(const struct mpr_ranks_measure *m)
+{
+    enum { LEAST_BYTES = 64 << 20 };
+    static const char *const nobodys[] = { "recorded_processes", "other_processes", "unknown" };
+    if (m->part && strncmp(m->part, "torch_", 6) == 0) return false; /* it is in a heap */
+    for (size_t i = 0; m->part && i < sizeof nobodys / sizeof *nobodys; i++)
+        if (strcmp(m->part, nobodys[i]) == 0) return false;
+    return !m->inside && m->median >= LEAST_BYTES && m->least >= m->most / 10 * 9;
+}
+
+/* Returns the largest finding of its kind if each rank has one, or NULL. */
+static const struct mpr_digest_finding *common_finding(const struct mpr_ranks *r, const char *kind)
+{
+    const struct mpr_digest_finding *largest = NULL;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        size_t k = 0;
+        while (k < d->findings && strcmp(d->finding[k].finding, kind) != 0) k++;
+        if (k == d->findings) return NULL;
+        if (!largest || d->finding[k].saves_at_most_bytes > largest->saves_at_most_bytes)
+            largest = &d->finding[k];
+    }
+    return largest;
+}
+
+/* One line for all that the ranks have in common: bytes, and findings. */
+static void common(struct mpr_document *doc, const struct mpr_ranks *r)
+{
+    enum { SHOWN = 4, FINDINGS = 2 };
+    const struct mpr_digest *first = r->rank[0].digest;
+    size_t shown = 0, findings = 0;
+    for (size_t i = 0; i < r->measures && shown < SHOWN; i++) {
+        const struct mpr_ranks_measure *m = &r->measure[i];
+        if (!is_common(m)) continue;
+        mpr_doc_add_plain(doc, "%s %s of %s", shown++ ? "," : "each rank holds about",
+                          mpr_doc_size(doc, m->median), m->name);
+    }
+    for (size_t i = 0; i < first->findings && findings < FINDINGS; i++) {
+        const struct mpr_digest_finding *f = common_finding(r, first->finding[i].finding);
+        if (!f) continue;
+        mpr_doc_add_plain(doc, "%s%s %s (%s)", shown && !findings ? "; " : "",
+                          findings ? "," : "each rank has the finding", f->finding,
+                          mpr_doc_size(doc, f->saves_at_most_bytes));
+        findings++;
+    }
+    if (shown || findings) mpr_doc_end_wrapped(doc, 2);
+}
+
+/* Says which rank the rest of the summary is about, and why unless an option chose it. */
+static void shown_rank(struct mpr_document *doc, const struct mpr_ranks *r, const char *rank)
+{
+    size_t at = 0;
+    bool largest = true;
+    while (at < r->ranks && strcmp(r->rank[at].digest->process->rank, rank) != 0) at++;
+    if (at == r->ranks) return;
+    for (size_t i = 0; i < r->ranks; i++) largest &= r->rank[i].peak <= r->rank[at].peak;
+    mpr_doc_add_plain(doc, "look at ");
+    mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[at].name);
+    mpr_doc_add_plain(doc, "%s:",
+                      r->failures ? r->failed[0] == at ? ", which failed first" : ""
+                      : largest   ? ", which has the largest peak"
+                                  : "");
+    mpr_doc_end(doc);
+    mpr_doc_gap(doc);
+}
+
+void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r,
+                    const struct mpr_insights *in)
+{
+    mpr_doc_open(doc, "job");
+    mpr_doc_set_epoch(doc, r->heat_width ? r->heat_from : 0);
+    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, r->ranks));
+    mpr_doc_fact(doc, "nodes", mpr_value_number(MPR_COUNT, r->nodes));
+    mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
+    mpr_report_ranks_processes(doc, r, true);
+    for (size_t i = 0; i < in->findings; i++) {
+        if (in->finding[i].kind != MPR_FINDING_FOREIGN_GPU) continue;
+        /* Memory on another rank's GPU explains a difference between the two. */
+        mpr_doc_add_plain(doc, "%s", mpr_finding_text(&doc->arena, &in->finding[i]).what);
+        mpr_doc_end_wrapped(doc, 2);
+    }
+    mpr_report_ranks_outliers(doc, r, true);
+    common(doc, r);
+    shown_rank(doc, r, in->peaks.log[0].summary.process.rank);
+    mpr_doc_close(doc);
 }

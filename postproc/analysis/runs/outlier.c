@@ -3,24 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accounts.h"
 #include "alloc.h"
+#include "amount.h"
 #include "outliers.h"
 #include "process_tree.h"
 
-/* Returns the heap with the largest peak of its kind.
- * @kind: the heap without its device (mpf_heap_code), because each rank has its own GPU. */
-static const struct mpr_heap_timeline *heap_of(const struct mpr_timeline *t, unsigned kind)
+/* Returns the run's heap if @same is set, and otherwise, or if the run does not have it, the heap
+ * with the largest peak of the same kind, because each rank has its own GPU.  Returns NULL if there
+ * is none. */
+static const struct mpr_heap_timeline *heap_of(const struct mpr_timeline *t, uint8_t heap,
+                                               bool same)
 {
+    for (size_t i = 0; same && i < t->heaps; i++)
+        if (t->heap[i].heap == heap) return &t->heap[i];
     for (size_t i = 0; i < t->heaps; i++) /* largest peak first */
-        if (mpf_heap_code(t->heap[i].heap) == kind) return &t->heap[i];
+        if (mpf_heap_code(t->heap[i].heap) == mpf_heap_code(heap)) return &t->heap[i];
     return NULL;
 }
 
-static uint64_t peak_of(const struct mpr_timeline *t, unsigned kind)
+static uint64_t peak_of(const struct mpr_timeline *t, uint8_t heap, bool same)
 {
-    const struct mpr_heap_timeline *heap = heap_of(t, kind);
-    return heap ? heap->peak_bytes : 0;
+    const struct mpr_heap_timeline *found = heap_of(t, heap, same);
+    return found ? found->peak_bytes : 0;
 }
 
 /* ---- runs that are compared */
@@ -29,16 +33,14 @@ static uint64_t peak_of(const struct mpr_timeline *t, unsigned kind)
  * rank, such as a loader's workers. */
 static bool is_main_of_rank(const struct mpr_timeline *run, size_t runs, size_t which)
 {
-    const char *rank = run[which].summary.process.rank;
-    const uint64_t device = peak_of(&run[which], MPF_HEAP_DEVICE),
-                   host = peak_of(&run[which], MPF_HEAP_HOST);
+    const uint64_t device = peak_of(&run[which], MPF_HEAP_DEVICE, false),
+                   host = peak_of(&run[which], MPF_HEAP_HOST, false);
     for (size_t i = 0; i < runs; i++) {
-        if (i == which || strcmp(run[i].summary.process.rank, rank) != 0) continue;
-        const uint64_t other_device = peak_of(&run[i], MPF_HEAP_DEVICE),
-                       other_host = peak_of(&run[i], MPF_HEAP_HOST);
-        if (other_device != device ? other_device > device
-                                   : other_host > host || (other_host == host && i < which))
-            return false;
+        if (i == which || strcmp(run[i].summary.process.rank, run[which].summary.process.rank) != 0)
+            continue;
+        const int order = mpr_compare(peak_of(&run[i], MPF_HEAP_DEVICE, false), device)
+                              ?: mpr_compare(peak_of(&run[i], MPF_HEAP_HOST, false), host);
+        if (order > 0 || (order == 0 && i < which)) return false;
     }
     return true;
 }
@@ -76,87 +78,71 @@ void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike)
 
 /* ---- outliers by one heap */
 
+/* The peaks of the runs that are compared. */
+struct peaks {
+    size_t *run, runs;
+    uint64_t *bytes, median;
+    size_t *apart, aparts; /* outliers, the farthest first: indices of `run` */
+};
+
+static struct peaks peaks_of(const struct mpr_timeline *run, size_t runs, const bool *alike,
+                             uint8_t heap, bool same)
+{
+    struct peaks p = { .run = mpr_alloc(runs, sizeof *p.run),
+                       .bytes = mpr_alloc(runs, sizeof *p.bytes),
+                       .apart = mpr_alloc(runs, sizeof *p.apart) };
+    for (size_t i = 0; i < runs; i++) {
+        if (!alike[i]) continue;
+        p.run[p.runs] = i;
+        p.bytes[p.runs++] = peak_of(&run[i], heap, same);
+    }
+    p.median = mpr_outliers_median(p.bytes, p.runs);
+    p.aparts = mpr_outliers_find(p.bytes, p.runs, p.apart);
+    return p;
+}
+
+static void free_peaks(struct peaks *p)
+{
+    free(p->run);
+    free(p->bytes);
+    free(p->apart);
+}
+
 void mpr_outlier_places(const struct mpr_timeline *run, size_t runs, const bool *alike,
                         uint8_t heap, size_t *place)
 {
-    uint64_t *peak = mpr_alloc(runs, sizeof *peak);
-    size_t *which = mpr_alloc(runs, sizeof *which), *apart = mpr_alloc(runs, sizeof *apart);
-    size_t count = 0;
-    for (size_t i = 0; i < runs; i++) {
-        size_t own = 0;
-        while (own < run[i].heaps && run[i].heap[own].heap != heap) own++;
-        place[i] = 0;
-        if (!alike[i]) continue;
-        which[count] = i;
-        peak[count++] = own < run[i].heaps ? run[i].heap[own].peak_bytes
-                                           : peak_of(&run[i], mpf_heap_code(heap));
-    }
-    const size_t outliers = mpr_outliers_find(peak, count, apart);
-    for (size_t i = 0; i < outliers; i++) place[which[apart[i]]] = i + 1;
-    free(peak);
-    free(which);
-    free(apart);
+    struct peaks p = peaks_of(run, runs, alike, heap, true);
+    memset(place, 0, runs * sizeof *place);
+    for (size_t i = 0; i < p.aparts; i++) place[p.run[p.apart[i]]] = i + 1;
+    free_peaks(&p);
 }
 
-/* ---- the outlier */
-
-/* Returns the outlier's distance from the median in bytes, by heaps of that kind, or 0 without an
- * outlier. */
-static uint64_t judge(const struct mpr_timeline *run, const size_t *which, size_t count,
-                      unsigned kind, struct mpr_outlier *out)
-{
-    uint64_t *peak = mpr_alloc(count, sizeof *peak), distance = 0;
-    size_t *apart = mpr_alloc(count, sizeof *apart);
-    for (size_t i = 0; i < count; i++) peak[i] = peak_of(&run[which[i]], kind);
-    const uint64_t median = mpr_outliers_median(peak, count);
-    for (size_t i = count; i-- > 0;)
-        if (peak[i] == median) out->median = which[i];
-    if (mpr_outliers_find(peak, count, apart)) {
-        const uint64_t bytes = peak[apart[0]];
-        const struct mpr_heap_timeline *heap = heap_of(&run[which[apart[0]]], kind);
-        out->outlier = which[apart[0]];
-        out->heap = heap ? heap->heap : (uint8_t)kind;
-        distance = bytes > median ? bytes - median : median - bytes;
-    }
-    free(peak);
-    free(apart);
-    return distance;
-}
-
-/* Fills the kinds of heaps, in the order in which the runs have them.  Returns their number. */
-static size_t find_kinds(const struct mpr_timeline *run, const size_t *which, size_t count,
-                         unsigned kind[MPR_HEAPS])
-{
-    size_t kinds = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < run[which[i]].heaps; k++) {
-            const struct mpr_heap_timeline *heap = &run[which[i]].heap[k];
-            size_t known = 0;
-            while (known < kinds && kind[known] != mpf_heap_code(heap->heap)) known++;
-            if (!heap->inside && known == kinds && kinds < MPR_HEAPS)
-                kind[kinds++] = mpf_heap_code(heap->heap);
-        }
-    return kinds;
-}
-
+/* Compares the runs by each kind of heap, in the order in which they have them. */
 bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out)
 {
-    bool *alike = mpr_alloc(runs, sizeof *alike);
-    size_t *which = mpr_alloc(runs, sizeof *which), count = 0;
-    unsigned kind[MPR_HEAPS];
+    bool *alike = mpr_alloc(runs, sizeof *alike), seen[UINT8_MAX + 1] = { false };
     uint64_t farthest = 0;
     mpr_outlier_peers(run, runs, alike);
-    for (size_t i = 0; i < runs; i++)
-        if (alike[i]) which[count++] = i;
-    const size_t kinds = count > 2 ? find_kinds(run, which, count, kind) : 0;
-    for (size_t i = 0; i < kinds; i++) {
-        struct mpr_outlier found;
-        const uint64_t distance = judge(run, which, count, kind[i], &found);
-        if (distance <= farthest) continue;
-        farthest = distance;
-        *out = found;
+    for (size_t i = 0; i < runs; i++) {
+        for (size_t k = 0; alike[i] && k < run[i].heaps; k++) {
+            const struct mpr_heap_timeline *h = &run[i].heap[k];
+            const uint8_t kind = (uint8_t)mpf_heap_code(h->heap);
+            if (h->inside || seen[kind]) continue;
+            seen[kind] = true;
+            struct peaks p = peaks_of(run, runs, alike, kind, false);
+            const uint64_t bytes = p.aparts ? p.bytes[p.apart[0]] : p.median,
+                           distance = bytes > p.median ? bytes - p.median : p.median - bytes;
+            if (distance > farthest) {
+                farthest = distance;
+                out->outlier = p.run[p.apart[0]];
+                const struct mpr_heap_timeline *own = heap_of(&run[out->outlier], kind, false);
+                out->heap = own ? own->heap : kind;
+                for (size_t n = p.runs; n-- > 0;)
+                    if (p.bytes[n] == p.median) out->median = p.run[n];
+            }
+            free_peaks(&p);
+        }
     }
     free(alike);
-    free(which);
     return farthest > 0;
 }

@@ -1,18 +1,327 @@
+/* The process of each rank, the clock of its node, its failure, and its bytes over time. */
 #include "ranks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc.h"
-#include "ranks_parts.h"
+#include "amount.h"
+#include "mpf/end.h"
+#include "numbered_lines.h"
 
 void mpr_ranks_free(struct mpr_ranks *r) { mpr_arena_free(&r->arena); }
+
+/* ---- claims */
+
+/* A process with the rank that it claims. */
+struct claim {
+    const struct mpr_digest *digest;
+    uint64_t number;          /* UINT64_MAX if its rank is not a number */
+    uint64_t device, largest; /* peak bytes: on a device, and of any heap */
+};
+
+static struct claim claim_of(const struct mpr_digest *d)
+{
+    enum { DIGITS = 9 };
+    const char *rank = d->process->rank;
+    const size_t length = strlen(rank);
+    const bool numeric = length && length <= DIGITS && strspn(rank, "0123456789") == length;
+    struct claim c = { .digest = d, .number = numeric ? strtoull(rank, NULL, 10) : UINT64_MAX };
+    for (size_t i = 0; i < d->heaps; i++) {
+        const uint64_t peak = d->heap[i].peak_bytes;
+        if (peak > c.largest) c.largest = peak;
+        if (mpf_heap_is_gpu(d->heap[i].heap) && peak > c.device) c.device = peak;
+    }
+    return c;
+}
+
+/* Sorts by rank; the claims of one rank by their peaks, others by their start. */
+static int by_claim(const void *left, const void *right)
+{
+    const struct claim *a = left, *b = right;
+    const struct mpr_digest_process *x = a->digest->process, *y = b->digest->process;
+    int order = mpr_compare(a->number, b->number) ?: strcmp(x->rank, y->rank);
+    if (!order && *x->rank)
+        order = mpr_compare(b->device, a->device) ?: mpr_compare(b->largest, a->largest);
+    if (!order) order = mpr_compare(x->start_ns, y->start_ns) ?: strcmp(x->host, y->host);
+    return order ?: mpr_compare(x->pid, y->pid) ?: strcmp(x->file, y->file);
+}
+
+/* Returns the pid of the oldest ancestor among the claims, or the process's own. */
+static uint64_t root_of(const struct claim *of, size_t count, const struct mpr_digest_process *p)
+{
+    enum { GENERATIONS = 16 };
+    for (int i = 0; i < GENERATIONS; i++) {
+        const struct mpr_digest_process *parent = NULL;
+        for (size_t k = 0; k < count && !parent; k++) {
+            const struct mpr_digest_process *q = of[k].digest->process;
+            if (q->pid == p->ppid && strcmp(q->host, p->host) == 0) parent = q;
+        }
+        if (!parent || parent->pid == p->pid) break;
+        p = parent;
+    }
+    return p->pid;
+}
+
+/* Returns true if the second process is part of the first one's job.  The parent of a worker may
+ * have left no log; two jobs in one directory ran one after the other. */
+static bool belongs(const struct claim *of, size_t count, size_t which)
+{
+    const struct mpr_digest_process *a = of[0].digest->process, *b = of[which].digest->process;
+    const bool overlap = a->start_ns && b->start_ns && a->start_ns < b->start_ns + b->duration_ns &&
+                         b->start_ns < a->start_ns + a->duration_ns;
+    return strcmp(a->host, b->host) == 0 &&
+           (root_of(of, count, a) == root_of(of, count, b) || overlap);
+}
+
+/* Returns true if it is the same process before and after it executed another program. */
+static bool same_process(const struct mpr_digest_process *a, const struct mpr_digest_process *b)
+{
+    return a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
+           mpf_end_named(a->start_ns <= b->start_ns ? a->ended : b->ended) == MPF_END_EXEC;
+}
+
+/* ---- ranks */
+
+static void add_rank(struct mpr_ranks *r, const struct claim *c)
+{
+    const struct mpr_digest_process *p = c->digest->process;
+    const char *name = *p->rank ? mpr_arena_format(&r->arena, "rank %.20s", p->rank)
+                                : mpr_arena_format(&r->arena, "pid %" PRIu64, p->pid);
+    r->rank[r->ranks++] = (struct mpr_rank){
+        .digest = c->digest, .name = name, .host = p->host, .number = c->number, .peak = c->largest
+    };
+    r->incomplete |= p->incomplete;
+}
+
+/* Adds the first claim of each rank.  Processes without a rank only count. */
+static void add_numbered(struct mpr_ranks *r, const struct claim *claim, size_t claims)
+{
+    for (size_t first = 0, end; first < claims; first = end) {
+        const struct claim *of = &claim[first];
+        const char *rank = of->digest->process->rank;
+        for (end = first + 1; end < claims && strcmp(claim[end].digest->process->rank, rank) == 0;)
+            end++;
+        if (!*rank) {
+            r->unranked += end - first;
+            continue;
+        }
+        add_rank(r, of);
+        for (size_t i = 1; i < end - first; i++) {
+            if (same_process(of->digest->process, of[i].digest->process)) r->executed++;
+            else if (belongs(of, end - first, i)) r->belonging++;
+            else
+                r->doubled[r->doubles++] = (struct mpr_ranks_doubled){ r->rank[r->ranks - 1].name,
+                                                                       of->digest, of[i].digest };
+        }
+    }
+}
+
+/* Adds each process without a rank, by the program that held most of those that it executed.  The
+ * claims are sorted by start; those that are taken lose their digest. */
+static void add_unnumbered(struct mpr_ranks *r, struct claim *claim, size_t claims)
+{
+    for (size_t first = 0; first < claims; first++) {
+        if (!claim[first].digest) continue;
+        struct claim last = claim[first], largest = last;
+        for (size_t i = first + 1;
+             i < claims && mpf_end_named(last.digest->process->ended) == MPF_END_EXEC; i++) {
+            if (!claim[i].digest || !same_process(last.digest->process, claim[i].digest->process))
+                continue;
+            last = claim[i];
+            claim[i].digest = NULL;
+            if (last.device != largest.device ? last.device > largest.device
+                                              : last.largest > largest.largest)
+                largest = last;
+            r->executed++;
+        }
+        add_rank(r, &largest);
+    }
+}
+
+/* The job has as many ranks as the largest communicator, or as the largest rank requires. */
+static void find_missing(struct mpr_ranks *r)
+{
+    enum { MAX_SIZE = 1 << 20 };
+    uint64_t size = 0;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        if (r->rank[i].number != UINT64_MAX && r->rank[i].number >= size)
+            size = r->rank[i].number + 1;
+        for (size_t k = 0; k < d->comms; k++)
+            if (d->comm[k].ranks != UINT64_MAX && d->comm[k].ranks > size) size = d->comm[k].ranks;
+    }
+    if (size > MAX_SIZE) size = MAX_SIZE;
+    uint64_t *missing = mpr_alloc(size, sizeof *missing);
+    for (uint64_t number = 0, i = 0; number < size; number++) {
+        if (i < r->ranks && r->rank[i].number == number) i++;
+        else missing[r->missings++] = number;
+    }
+    if (r->missings == 1) r->missing = mpr_arena_format(&r->arena, "%" PRIu64, missing[0]);
+    else if (r->missings) r->missing = mpr_number_set(&r->arena, missing, r->missings);
+    free(missing);
+}
+
+/* Finds the process of each rank, missing ranks, and ranks that two processes claim. */
+static void choose(struct mpr_ranks *r, const struct mpr_digest *digest, size_t digests)
+{
+    struct claim *claim = mpr_alloc(digests, sizeof *claim);
+    for (size_t i = 0; i < digests; i++) {
+        claim[i] = claim_of(&digest[i]);
+        r->numbered |= *digest[i].process->rank != 0;
+    }
+    if (digests) qsort(claim, digests, sizeof *claim, by_claim);
+    r->rank = mpr_arena_alloc(&r->arena, digests * sizeof *r->rank);
+    r->doubled = mpr_arena_alloc(&r->arena, digests * sizeof *r->doubled);
+    if (r->numbered) {
+        add_numbered(r, claim, digests);
+        find_missing(r);
+    } else add_unnumbered(r, claim, digests);
+    r->incomplete |= r->missings || r->doubles;
+    free(claim);
+}
+
+const char *mpr_ranks_set(const struct mpr_ranks *r, struct mpr_arena *arena, const size_t *rank,
+                          size_t count)
+{
+    if (count == 1) return r->rank[rank[0]].name;
+    uint64_t *number = mpr_alloc(count, sizeof *number);
+    for (size_t i = 0; i < count; i++)
+        number[i] = r->rank[rank[i]].number != UINT64_MAX ? r->rank[rank[i]].number : rank[i];
+    const char *set = mpr_number_set(arena, number, count);
+    free(number);
+    return set;
+}
+
+/* ---- clocks of nodes
+ *
+ * All ranks of a communicator make it together, so its nodes see it at one time, within the time of
+ * its making.  Without a known communicator, the first instance of the repeated range counts. Ranks
+ * begin it when they are ready, so it shows only clocks that are far apart. */
+
+static size_t clock_of(struct mpr_ranks *r, const char *host)
+{
+    size_t i = 0;
+    while (i < r->clocks && strcmp(r->clock[i].host, host) != 0) i++;
+    if (i == r->clocks) r->clock[r->clocks++] = (struct mpr_ranks_clock){ .host = host };
+    return i;
+}
+
+/* When a node saw an event, by its clock. */
+struct sight {
+    const char *event; /* the communicator's hash, the range's name */
+    size_t clock;      /* of the node */
+    uint64_t time;
+};
+
+MPR_COMPARE(by_event, struct sight,
+            strcmp(a->event, b->event) ?: mpr_compare(a->clock, b->clock)
+                                       ?: mpr_compare(a->time, b->time))
+
+/* Returns the events of all ranks, which the caller frees: one of each node, the median of its
+ * ranks; sorted by event. */
+static struct sight *sights_of(struct mpr_ranks *r, enum mpr_clock_source by, size_t *count)
+{
+    struct sight *s = NULL;
+    size_t sights = 0, cap = 0;
+    *count = 0;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        const size_t clock = clock_of(r, r->rank[i].host);
+        const uint64_t start = d->process->start_ns;
+        if (!start) continue;
+        if (by == MPR_CLOCK_BY_RANGE && d->instances) {
+            MPR_GROW(s, sights, cap);
+            s[sights++] =
+                (struct sight){ d->instance[0].range, clock, start + d->instance[0].begin_ns };
+        }
+        for (size_t k = 0; by == MPR_CLOCK_BY_COMM && k < d->comms; k++) {
+            const struct mpr_digest_comm *c = &d->comm[k];
+            if (!*c->communicator || c->first_ns == UINT64_MAX) continue;
+            MPR_GROW(s, sights, cap);
+            s[sights++] = (struct sight){ c->communicator, clock, start + c->first_ns };
+        }
+    }
+    if (sights) qsort(s, sights, sizeof *s, by_event);
+    for (size_t i = 0, end; i < sights; i = end) {
+        for (end = i;
+             end < sights && strcmp(s[end].event, s[i].event) == 0 && s[end].clock == s[i].clock;)
+            end++;
+        s[(*count)++] = s[(i + end) / 2];
+    }
+    return s;
+}
+
+/* Derives the clocks of nodes that saw the event with a node whose clock is known.  Returns true if
+ * a clock became known. */
+static bool learn(struct mpr_ranks *r, const struct sight *s, size_t count,
+                  enum mpr_clock_source by)
+{
+    const struct sight *known = NULL;
+    bool any = false;
+    for (size_t i = 0; !known && i < count; i++)
+        if (r->clock[s[i].clock].known) known = &s[i];
+    for (size_t i = 0; known && i < count; i++) {
+        struct mpr_ranks_clock *c = &r->clock[s[i].clock];
+        if (c->known) continue;
+        any = c->known = true;
+        c->by = by;
+        c->ahead_ns = mpr_signed_add(r->clock[known->clock].ahead_ns,
+                                     mpr_signed_difference(known->time, s[i].time));
+    }
+    return any;
+}
+
+/* Follows the events from node to node. */
+static void follow(struct mpr_ranks *r, enum mpr_clock_source by)
+{
+    size_t sights;
+    struct sight *s = sights_of(r, by, &sights);
+    for (bool any = true; any;) {
+        any = false;
+        for (size_t i = 0, end; i < sights; i = end) {
+            for (end = i; end < sights && strcmp(s[end].event, s[i].event) == 0;) end++;
+            any |= learn(r, &s[i], end - i, by);
+        }
+    }
+    free(s);
+}
+
+/* Finds the clocks of the nodes, and corrects the wall times of their ranks. */
+static void correct_clocks(struct mpr_ranks *r)
+{
+    static const int64_t apart_ns[] = {
+        [MPR_CLOCK_BY_COMM] = 1000000000, [MPR_CLOCK_BY_RANGE] = 30000000000
+    };
+    size_t known = 0;
+    r->clock = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->clock);
+    if (r->ranks) r->clock[clock_of(r, r->rank[0].host)].known = true;
+    follow(r, MPR_CLOCK_BY_COMM);
+    follow(r, MPR_CLOCK_BY_RANGE);
+    for (size_t i = 0; i < r->clocks; i++)
+        r->clock[i].shifted = llabs(r->clock[i].ahead_ns) > apart_ns[r->clock[i].by];
+    for (size_t i = 0; i < r->ranks; i++) {
+        struct mpr_rank *rank = &r->rank[i];
+        const struct mpr_digest_process *p = rank->digest->process;
+        const struct mpr_ranks_clock *c = &r->clock[clock_of(r, rank->host)];
+        if (c->shifted) rank->clock_ns = c->ahead_ns;
+        const int64_t start = mpr_signed_sub(mpr_saturating_signed(p->start_ns), rank->clock_ns);
+        rank->start_ns = p->start_ns && start > 0 ? (uint64_t)start : 0;
+        rank->failed_ns = p->failed_ns == UINT64_MAX ? UINT64_MAX : rank->start_ns + p->failed_ns;
+    }
+    for (size_t i = 1; i < r->clocks; i++) /* the first one is the reference */
+        if (r->clock[i].known) r->clock[known++] = r->clock[i];
+    r->clocks = known;
+}
+
+/* ---- failures */
 
 static int by_failure(const void *left, const void *right, void *arg)
 {
     const struct mpr_ranks *r = arg;
     const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    const uint64_t x = r->rank[a].failed_ns, y = r->rank[b].failed_ns;
-    return x < y ? -1 : x > y ? 1 : a < b ? -1 : a > b;
+    return mpr_compare(r->rank[a].failed_ns, r->rank[b].failed_ns) ?: mpr_compare(a, b);
 }
 
 static void find_failures(struct mpr_ranks *r)
@@ -24,23 +333,6 @@ static void find_failures(struct mpr_ranks *r)
 }
 
 /* ---- ranks over wall time, in columns */
-
-/* Returns false if no rank's start is known. */
-static bool set_axis(struct mpr_ranks *r)
-{
-    uint64_t from = UINT64_MAX, to = 0;
-    for (size_t i = 0; i < r->ranks; i++) {
-        const struct mpr_rank *rank = &r->rank[i];
-        const uint64_t end = rank->start_ns + rank->digest->process->duration_ns;
-        if (!rank->start_ns) continue;
-        if (rank->start_ns < from) from = rank->start_ns;
-        if (end > to) to = end;
-    }
-    if (from >= to) return false;
-    r->heat_from = from;
-    r->heat_width = (to - from) / MPR_RANKS_COLUMNS + 1;
-    return true;
-}
 
 static size_t column_of(const struct mpr_ranks *r, uint64_t time)
 {
@@ -76,9 +368,20 @@ static void draw(struct mpr_ranks *r, size_t rank, uint8_t heap)
     }
 }
 
+/* Draws nothing if no rank's start is known. */
 static void draw_all(struct mpr_ranks *r)
 {
-    if (!r->measures || !set_axis(r)) return;
+    uint64_t from = UINT64_MAX, to = 0;
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_rank *rank = &r->rank[i];
+        const uint64_t end = rank->start_ns + rank->digest->process->duration_ns;
+        if (!rank->start_ns) continue;
+        if (rank->start_ns < from) from = rank->start_ns;
+        if (end > to) to = end;
+    }
+    if (!r->measures || from >= to) return;
+    r->heat_from = from;
+    r->heat_width = (to - from) / MPR_RANKS_COLUMNS + 1;
     r->heat = mpr_arena_alloc(&r->arena, r->ranks * MPR_RANKS_COLUMNS * sizeof *r->heat);
     for (size_t i = 0; i < r->ranks; i++) {
         const struct mpr_digest_heap *h =
@@ -90,15 +393,11 @@ static void draw_all(struct mpr_ranks *r)
 void mpr_ranks_make(struct mpr_ranks *r, const struct mpr_digest *digest, size_t digests)
 {
     *r = (struct mpr_ranks){ .missing = "" };
-    mpr_ranks_choose(r, digest, digests);
-    mpr_ranks_correct_clocks(r);
+    choose(r, digest, digests);
+    correct_clocks(r);
     mpr_ranks_share(r);
-    mpr_ranks_split(r);
     mpr_ranks_measure(r);
-    mpr_ranks_explain(r);
     mpr_ranks_gather(r);
-    draw_all(r);
     find_failures(r);
-    for (size_t i = 0; i < r->ranks; i++) r->incomplete |= r->rank[i].digest->process->incomplete;
-    r->incomplete |= r->missings || r->doubles;
+    draw_all(r);
 }

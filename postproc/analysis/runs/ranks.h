@@ -28,6 +28,7 @@ struct mpr_rank {
     int64_t clock_ns;   /* correction: its node's clock is ahead by this */
     uint64_t start_ns;  /* corrected wall time, or 0 if unknown */
     uint64_t failed_ns; /* likewise, of the first out-of-memory event, or UINT64_MAX */
+    uint64_t peak;      /* bytes of its largest heap */
 };
 
 /* Groups of one size with the same layout among the ranks; each rank is in one of them. An axis is
@@ -48,13 +49,37 @@ struct mpr_ranks_split {
     size_t *rank, *begin; /* class k has rank[begin[k]] up to rank[begin[k + 1]], ascending */
 };
 
+/* A difference of two ranks: in a line, by its `alike` text, or in a part of the account. */
+struct mpr_ranks_cause {
+    const char *path, *caller; /* from the rank that has more of it */
+    const char *alike;
+    uint64_t here, median;
+    int64_t change;
+    bool estimated;
+};
+
+/* A rank that differs from another one in a measure: an outlier, by the heap in which it is
+ * farthest from the others; the median of a stage; or the larger one of two ranks. */
+struct mpr_ranks_outlier {
+    size_t rank, measure;
+    size_t usual;    /* the rank to compare it with: the median of its stage, or of all */
+    int64_t change;  /* from the usual rank's value */
+    size_t lines_of; /* the measure of the causes: PyTorch's blocks, not their segments, if both
+                        differ by the same bytes */
+    struct mpr_ranks_cause *cause; /* the largest in the direction of the change first; their sum is
+                                      the change of lines_of */
+    size_t causes;
+    struct mpr_ranks_cause *part; /* likewise of the device's account, if the heap is a device's */
+    size_t parts;
+};
+
 /* A class of ranks with similar peaks of a heap; other stages have other peaks. */
 struct mpr_ranks_stage {
     const char *members; /* "{0..15}" */
     const size_t *rank;
     size_t ranks, apart; /* apart: the number of outliers among them */
     uint64_t median, least, most;
-    struct mpr_ranks_outlier *differs; /* its median rank compared with that of all ranks */
+    struct mpr_ranks_outlier differs; /* its median rank compared with that of all ranks */
 };
 
 /* A compared number: the peak of a heap of one kind, or a part of a device's account. A rank with
@@ -75,30 +100,6 @@ struct mpr_ranks_measure {
     const struct mpr_ranks_split *split; /* into stages, or NULL */
     struct mpr_ranks_stage *stage;       /* the farthest from the median first */
     uint64_t within; /* the largest difference within a stage, without its outliers */
-};
-
-/* A difference of two ranks: in a line, by its `alike` text, or in a part of the account. */
-struct mpr_ranks_cause {
-    const char *path, *caller; /* from the rank that has more of it */
-    const char *alike;
-    uint64_t here, median;
-    int64_t change;
-    bool estimated;
-};
-
-/* An outlier, by the heap in which it is farthest from the others. */
-struct mpr_ranks_outlier {
-    size_t rank, measure;
-    size_t usual; /* the rank to compare it with: the median of its stage, or of all */
-    uint64_t value;
-    int64_t change;  /* from the usual rank's value */
-    size_t lines_of; /* the measure of the causes: PyTorch's blocks, not their segments, if both
-                        differ by the same bytes */
-    struct mpr_ranks_cause *cause; /* the largest in the direction of the change first; their sum is
-                                      the change of lines_of */
-    size_t causes;
-    struct mpr_ranks_cause *part; /* likewise of the device's account, if the heap is a device's */
-    size_t parts;
 };
 
 struct mpr_ranks_node {
@@ -135,7 +136,8 @@ struct mpr_ranks_clock {
     const char *host;
     enum mpr_clock_source by;
     int64_t ahead_ns; /* relative to the first rank's node */
-    bool shifted;     /* far enough that its times are corrected */
+    bool known;
+    bool shifted; /* far enough that its times are corrected */
 };
 
 /* Two processes that claim one rank. */
@@ -187,6 +189,24 @@ struct mpr_ranks {
 void mpr_ranks_make(struct mpr_ranks *ranks, const struct mpr_digest *digest, size_t digests);
 void mpr_ranks_free(struct mpr_ranks *ranks);
 /* Adds findings about the job to those of one of its logs.  The ranks must outlive the insights. */
-void mpr_ranks_findings(struct mpr_ranks *ranks, struct mpr_insights *insights);
+void mpr_ranks_findings(const struct mpr_ranks *ranks, struct mpr_insights *insights);
+
+/* Returns "{0..7}" in the arena, with places in the list if ranks have no numbers; for a single
+ * rank its name. */
+const char *mpr_ranks_set(const struct mpr_ranks *ranks, struct mpr_arena *arena,
+                          const size_t *rank, size_t count);
+
+/* ---- parts of mpr_ranks_make, in the order of their calls.  Private to ranks*.c. */
+
+/* Finds the ranks that share communicators, and the partitions of the ranks by these. */
+void mpr_ranks_share(struct mpr_ranks *ranks);
+/* Compares the ranks, and finds outliers and their causes. */
+void mpr_ranks_measure(struct mpr_ranks *ranks);
+/* Fills the values of nodes and groups. */
+void mpr_ranks_gather(struct mpr_ranks *ranks);
+/* Returns the heap of that kind with the largest peak, or NULL. */
+const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, unsigned kind);
+/* Returns the peak of that kind of heap on the device, or 0. */
+uint64_t mpr_ranks_peak_on(const struct mpr_digest *digest, unsigned kind, uint64_t device);
 
 #endif

@@ -6,7 +6,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "evidence.h"
-#include "ranks_parts.h"
+#include "ranks.h"
 
 /* Returns the place of a line: "load (a.py:3) <- main". */
 static const char *place_of(struct mpr_insights *in, const char *path, const char *caller)
@@ -43,13 +43,6 @@ struct use {
     bool works;                /* it holds more there than on its other GPUs */
 };
 
-static uint64_t peak_of(const struct mpr_digest *d, unsigned kind, uint64_t device)
-{
-    for (size_t i = 0; i < d->heaps; i++)
-        if (d->heap[i].heap == mpf_heap_gpu(kind, (unsigned)device)) return d->heap[i].peak_bytes;
-    return 0;
-}
-
 static uint64_t contexts_of(const struct mpr_digest *d, uint64_t device)
 {
     static const char *const part[] = { "context", "modules", "streams", "local_memory",
@@ -61,8 +54,6 @@ static uint64_t contexts_of(const struct mpr_digest *d, uint64_t device)
     return sum > 0 ? (uint64_t)sum : 0;
 }
 
-static uint64_t bytes_of(const struct use *u) { return u->blocks + u->contexts; }
-
 /* Fills the GPUs of all ranks.  Returns their number. */
 static size_t find_uses(const struct mpr_ranks *r, struct use *use)
 {
@@ -71,14 +62,19 @@ static size_t find_uses(const struct mpr_ranks *r, struct use *use)
         const struct mpr_digest *d = r->rank[i].digest;
         const size_t first = uses;
         size_t most = first;
+        uint64_t most_bytes = 0;
         for (size_t k = 0; k < d->devices; k++) {
             const uint64_t device = d->device[k].device;
             const struct use u = { .rank = i,
                                    .device = &d->device[k],
-                                   .blocks = peak_of(d, MPF_HEAP_DEVICE, device),
+                                   .blocks = mpr_ranks_peak_on(d, MPF_HEAP_DEVICE, device),
                                    .contexts = contexts_of(d, device) };
-            if (!bytes_of(&u) || !*u.device->uuid) continue;
-            if (uses > first && bytes_of(&u) > bytes_of(&use[most])) most = uses;
+            const uint64_t bytes = u.blocks + u.contexts;
+            if (!bytes || !*u.device->uuid) continue;
+            if (uses == first || bytes > most_bytes) {
+                most = uses;
+                most_bytes = bytes;
+            }
             use[uses++] = u;
         }
         if (uses > first) use[most].works = true;
@@ -98,9 +94,9 @@ struct foreign {
 };
 
 /* @use: those of one GPU. */
-static struct foreign foreign_of(struct mpr_ranks *r, const struct use *use, size_t uses)
+static struct foreign foreign_of(struct mpr_arena *arena, const struct use *use, size_t uses)
 {
-    struct foreign f = { .rank = mpr_arena_alloc(&r->arena, uses * sizeof *f.rank) };
+    struct foreign f = { .rank = mpr_arena_alloc(arena, uses * sizeof *f.rank) };
     for (size_t i = 0; i < uses; i++) {
         const struct use *u = &use[i];
         if (u->works) {
@@ -139,7 +135,7 @@ static bool is_foreign(const struct mpr_insights *in, const char *place)
     return false;
 }
 
-static void add_foreign(struct mpr_insights *in, struct mpr_ranks *r, const struct foreign *f,
+static void add_foreign(struct mpr_insights *in, const struct mpr_ranks *r, const struct foreign *f,
                         size_t gpus)
 {
     const struct use *largest = f->largest;
@@ -155,10 +151,9 @@ static void add_foreign(struct mpr_insights *in, struct mpr_ranks *r, const stru
     mpr_finding_bytes(out, "block_bytes", f->blocks);
     mpr_finding_bytes(out, "context_bytes", f->contexts);
     if (gpus > 1) mpr_finding_count(out, "more_gpus", gpus - 1);
-    const char *who = f->ranks == 1 ? r->rank[f->rank[0]].name
-                                    : mpr_arena_format(&in->arena, "ranks %s",
-                                                       mpr_ranks_set(r, f->rank, f->ranks));
-    mpr_finding_detail_text(out, "who", who);
+    mpr_finding_detail_text(out, "who",
+                            mpr_arena_format(&in->arena, "%s%s", f->ranks > 1 ? "ranks " : "",
+                                             mpr_ranks_set(r, &in->arena, f->rank, f->ranks)));
     mpr_finding_detail_text(out, "gpu", mpr_arena_format(&in->arena, "gpu%u", device));
     if (blocks) mpr_finding_detail_text(out, "place", place_of(in, line->path, line->caller));
     move_up(in);
@@ -166,7 +161,7 @@ static void add_foreign(struct mpr_insights *in, struct mpr_ranks *r, const stru
 
 /* Reports the GPU that has most of such memory.  A GPU that only one rank uses belongs to it, as in
  * a model over several GPUs. */
-static void foreign_gpus(struct mpr_insights *in, struct mpr_ranks *r)
+static void foreign_gpus(struct mpr_insights *in, const struct mpr_ranks *r)
 {
     size_t devices = 0, gpus = 0;
     for (size_t i = 0; i < r->ranks; i++) devices += r->rank[i].digest->devices;
@@ -176,7 +171,7 @@ static void foreign_gpus(struct mpr_insights *in, struct mpr_ranks *r)
     if (uses) qsort(use, uses, sizeof *use, by_gpu);
     for (size_t i = 0, to; i < uses; i = to) {
         for (to = i + 1; to < uses && !strcmp(use[to].device->uuid, use[i].device->uuid);) to++;
-        const struct foreign f = foreign_of(r, &use[i], to - i);
+        const struct foreign f = foreign_of(&in->arena, &use[i], to - i);
         if (!f.ranks || !f.used_by_others || f.blocks + f.contexts < MPR_WORTH_BYTES) continue;
         gpus++;
         if (f.blocks + f.contexts > most.blocks + most.contexts) most = f;
@@ -186,16 +181,6 @@ static void foreign_gpus(struct mpr_insights *in, struct mpr_ranks *r)
 }
 
 /* ---- ranks that hold more */
-
-/* Returns the difference that explains the job: of two ranks theirs, else the largest outlier that
- * holds more than the usual rank; or NULL. */
-static const struct mpr_ranks_outlier *uneven(const struct mpr_ranks *r)
-{
-    if (r->pair) return r->pair;
-    for (size_t i = 0; i < r->outliers; i++)
-        if (r->outlier[i].change > 0) return &r->outlier[i];
-    return NULL;
-}
 
 /* Ranks of one job run at the same time. */
 static bool ran_together(const struct mpr_rank *a, const struct mpr_rank *b)
@@ -215,9 +200,13 @@ static bool grows(const struct mpr_digest *d, uint64_t bytes)
     return false;
 }
 
+/* Reports the difference that explains the job: of two ranks theirs, else the largest outlier that
+ * holds more than the usual rank. */
 static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
 {
-    const struct mpr_ranks_outlier *o = uneven(r);
+    const struct mpr_ranks_outlier *o = r->pair;
+    for (size_t i = 0; !o && i < r->outliers; i++)
+        if (r->outlier[i].change > 0) o = &r->outlier[i];
     if (!o || !ran_together(&r->rank[o->rank], &r->rank[o->usual])) return;
     const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
     const struct mpr_digest *d = r->rank[o->rank].digest;
@@ -246,7 +235,7 @@ static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
     move_up(in);
 }
 
-void mpr_ranks_findings(struct mpr_ranks *r, struct mpr_insights *in)
+void mpr_ranks_findings(const struct mpr_ranks *r, struct mpr_insights *in)
 {
     if (!r->numbered || r->ranks < 2) return;
     foreign_gpus(in, r);

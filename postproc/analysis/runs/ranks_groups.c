@@ -4,19 +4,9 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "numbered_lines.h"
+#include "amount.h"
 #include "outliers.h"
-#include "ranks_parts.h"
-
-const char *mpr_ranks_set(struct mpr_ranks *r, const size_t *rank, size_t ranks)
-{
-    uint64_t *number = mpr_alloc(ranks, sizeof *number);
-    for (size_t i = 0; i < ranks; i++)
-        number[i] = r->rank[rank[i]].number != UINT64_MAX ? r->rank[rank[i]].number : rank[i];
-    const char *set = ranks == 1 ? r->rank[rank[0]].name : mpr_number_set(&r->arena, number, ranks);
-    free(number);
-    return set;
-}
+#include "ranks.h"
 
 /* ---- communicators */
 
@@ -25,13 +15,8 @@ struct member {
     size_t rank;
 };
 
-static int by_comm(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    const int order = strcmp(a->comm->communicator, b->comm->communicator);
-    if (order) return order;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
+MPR_COMPARE(by_comm, struct member,
+            strcmp(a->comm->communicator, b->comm->communicator) ?: mpr_compare(a->rank, b->rank))
 
 static struct mpr_ranks_group group_of(struct mpr_ranks *r, const struct member *m, size_t members)
 {
@@ -48,7 +33,7 @@ static struct mpr_ranks_group group_of(struct mpr_ranks *r, const struct member 
         g.rank[g.present++] = m[i].rank;
     }
     g.bytes = mpr_outliers_median(bytes, g.present);
-    g.members = mpr_ranks_set(r, g.rank, g.present);
+    g.members = mpr_ranks_set(r, &r->arena, g.rank, g.present);
     free(bytes);
     return g;
 }
@@ -56,15 +41,13 @@ static struct mpr_ranks_group group_of(struct mpr_ranks *r, const struct member 
 static int by_kind(const void *left, const void *right)
 {
     const struct mpr_ranks_group *a = left, *b = right;
-    if (a->size != b->size) return a->size > b->size ? -1 : 1;
-    const int order = strcmp(a->first_use, b->first_use);
-    if (order) return order;
-    for (size_t i = 0; i < a->present && i < b->present; i++)
-        if (a->rank[i] != b->rank[i]) return a->rank[i] < b->rank[i] ? -1 : 1;
-    return a->present != b->present ? (a->present > b->present ? -1 : 1) : strcmp(a->name, b->name);
+    int order = mpr_compare(b->size, a->size) ?: strcmp(a->first_use, b->first_use);
+    for (size_t i = 0; !order && i < a->present && i < b->present; i++)
+        order = mpr_compare(a->rank[i], b->rank[i]);
+    return order ?: mpr_compare(b->present, a->present) ?: strcmp(a->name, b->name);
 }
 
-void mpr_ranks_share(struct mpr_ranks *r)
+static void find_groups(struct mpr_ranks *r)
 {
     struct member *member = NULL;
     size_t members = 0, cap = 0;
@@ -110,23 +93,21 @@ static bool is_whole(const struct mpr_ranks_group *g)
     return whole;
 }
 
-/* Returns the ranks' numbers by their places in a whole group. */
-static uint64_t *pattern_of(const struct mpr_ranks *r, const struct mpr_ranks_group *g)
-{
-    uint64_t *pattern = mpr_alloc(g->present, sizeof *pattern);
-    for (size_t i = 0; i < g->present; i++) pattern[g->place[i]] = r->rank[g->rank[i]].number;
-    return pattern;
-}
+/* The layout of a whole group's ranks. */
+struct pattern {
+    const struct mpr_ranks_group *group;
+    uint64_t *number; /* numbers of the ranks, by place in the group */
+};
 
 /* Returns true if the group's numbers have the pattern's distances.  Numbers may be smaller than
  * the pattern's, because all differences wrap around alike. */
 static bool fits(const struct mpr_ranks *r, const struct mpr_ranks_group *g,
-                 const struct mpr_ranks_group *first, const uint64_t *pattern)
+                 const struct pattern *p)
 {
-    if (g->size != first->size) return false;
+    if (g->size != p->group->size) return false;
     for (size_t i = 0; i < g->present; i++)
-        if (g->place[i] >= g->size || r->rank[g->rank[i]].number - pattern[g->place[i]] !=
-                                          r->rank[g->rank[0]].number - pattern[g->place[0]])
+        if (g->place[i] >= g->size || r->rank[g->rank[i]].number - p->number[g->place[i]] !=
+                                          r->rank[g->rank[0]].number - p->number[g->place[0]])
             return false;
     return true;
 }
@@ -153,12 +134,12 @@ static bool add_group(struct mpr_ranks_axis *axis, const struct mpr_ranks_group 
 /* Adds whole groups first, which leave ranks for the others.  Returns false if whole groups
  * overlap, a rank has no group, or there is only one group. */
 static bool fill_axis(const struct mpr_ranks *r, struct mpr_ranks_axis *axis,
-                      const uint64_t *pattern)
+                      const struct pattern *pattern)
 {
     for (int whole = 1; whole >= 0; whole--)
         for (size_t i = 0; i < r->groups; i++) {
             const struct mpr_ranks_group *g = &r->group[i];
-            if (is_whole(g) != whole || !fits(r, g, axis->first, pattern)) continue;
+            if (is_whole(g) != whole || !fits(r, g, pattern)) continue;
             if (!add_group(axis, g) && whole) return false;
         }
     for (size_t i = 0; i < r->ranks; i++)
@@ -168,76 +149,53 @@ static bool fill_axis(const struct mpr_ranks *r, struct mpr_ranks_axis *axis,
 
 static void find_axes(struct mpr_ranks *r)
 {
-    struct {
-        const struct mpr_ranks_group *first;
-        uint64_t *pattern;
-    } tried[PATTERNS_MAX];
+    struct pattern tried[PATTERNS_MAX];
     size_t patterns = 0;
     r->axis = mpr_arena_alloc(&r->arena, AXES_MAX * sizeof *r->axis);
     for (size_t i = 0; i < r->groups && r->axes < AXES_MAX && patterns < PATTERNS_MAX; i++) {
         const struct mpr_ranks_group *g = &r->group[i];
         bool known = false;
         if (g->size >= r->ranks || !is_whole(g)) continue;
-        for (size_t k = 0; k < patterns && !known; k++)
-            known = fits(r, g, tried[k].first, tried[k].pattern);
+        for (size_t k = 0; k < patterns && !known; k++) known = fits(r, g, &tried[k]);
         if (known) continue;
-        uint64_t *pattern = pattern_of(r, g);
-        tried[patterns].first = g;
-        tried[patterns++].pattern = pattern;
+        struct pattern *p = &tried[patterns++];
+        *p = (struct pattern){ g, mpr_alloc(g->present, sizeof *p->number) };
+        for (size_t k = 0; k < g->present; k++) p->number[g->place[k]] = r->rank[g->rank[k]].number;
         struct mpr_ranks_axis axis = {
             .first = g,
             .group = mpr_arena_alloc(&r->arena, r->ranks * sizeof *axis.group),
             .place = mpr_arena_alloc(&r->arena, r->ranks * sizeof *axis.place)
         };
         for (size_t k = 0; k < r->ranks; k++) axis.group[k] = none;
-        if (fill_axis(r, &axis, pattern)) r->axis[r->axes++] = axis;
+        if (fill_axis(r, &axis, p)) r->axis[r->axes++] = axis;
     }
-    while (patterns) free(tried[--patterns].pattern);
+    while (patterns) free(tried[--patterns].number);
 }
 
 /* ---- partitions of the ranks */
 
-/* Renumbers the classes in the order of their first ranks.  Returns their number. */
-static size_t renumber(size_t *class, size_t ranks)
+/* Adds the partition by @class (by rank, a number less than that of the ranks), unless it is known.
+ * Classes have at least two ranks on average, because nothing can be compared in smaller ones. */
+static void add_split(struct mpr_ranks *r, struct mpr_ranks_split s, const size_t *class)
 {
-    size_t *old = mpr_alloc(ranks, sizeof *old), classes = 0;
-    for (size_t i = 0; i < ranks; i++) {
-        size_t k = 0;
-        while (k < classes && old[k] != class[i]) k++;
-        if (k == classes) old[classes++] = class[i];
-        class[i] = k;
-    }
-    free(old);
-    return classes;
-}
-
-static bool is_known(const struct mpr_ranks *r, const struct mpr_ranks_split *s)
-{
-    for (size_t i = 0; i < r->splits; i++) {
-        const struct mpr_ranks_split *o = &r->split[i];
-        if (o->classes == s->classes && memcmp(o->rank, s->rank, r->ranks * sizeof *s->rank) == 0 &&
-            memcmp(o->begin, s->begin, (s->classes + 1) * sizeof *s->begin) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Adds the partition by @class (by rank), unless it is known.  Classes have at least two ranks on
- * average, because nothing can be compared in smaller ones. */
-static void add_split(struct mpr_ranks *r, struct mpr_ranks_split split, size_t *class)
-{
-    size_t at = 0;
-    split.classes = renumber(class, r->ranks);
-    if (split.classes < 2 || split.classes > r->ranks / 2) return;
-    split.rank = mpr_arena_alloc(&r->arena, r->ranks * sizeof *split.rank);
-    split.begin = mpr_arena_alloc(&r->arena, (split.classes + 1) * sizeof *split.begin);
-    for (size_t k = 0; k < split.classes; k++) {
-        split.begin[k] = at;
+    size_t *number = mpr_alloc(r->ranks, sizeof *number), ranks = 0; /* of a class + 1 */
+    for (size_t i = 0; i < r->ranks; i++)
+        if (!number[class[i]]) number[class[i]] = ++s.classes;
+    const bool good = s.classes >= 2 && s.classes <= r->ranks / 2;
+    s.rank = mpr_arena_alloc(&r->arena, r->ranks * sizeof *s.rank);
+    s.begin = mpr_arena_alloc(&r->arena, (s.classes + 1) * sizeof *s.begin);
+    for (size_t k = 0; good && k < s.classes; k++) {
         for (size_t i = 0; i < r->ranks; i++)
-            if (class[i] == k) split.rank[at++] = i;
+            if (number[class[i]] == k + 1) s.rank[ranks++] = i;
+        s.begin[k + 1] = ranks;
     }
-    split.begin[split.classes] = at;
-    if (!is_known(r, &split)) r->split[r->splits++] = split;
+    free(number);
+    if (!good) return;
+    for (const struct mpr_ranks_split *o = r->split; o < r->split + r->splits; o++)
+        if (o->classes == s.classes && memcmp(o->rank, s.rank, r->ranks * sizeof *s.rank) == 0 &&
+            memcmp(o->begin, s.begin, (s.classes + 1) * sizeof *s.begin) == 0)
+            return;
+    r->split[r->splits++] = s;
 }
 
 static size_t root_of(const size_t *parent, size_t at)
@@ -264,14 +222,10 @@ static void join(size_t *class, const struct mpr_ranks_axis *a, const struct mpr
     free(first);
 }
 
-static int by_classes(const void *left, const void *right)
-{
-    const struct mpr_ranks_split *a = left, *b = right;
-    if (a->classes != b->classes) return a->classes < b->classes ? -1 : 1;
-    return a->by < b->by ? -1 : a->by > b->by;
-}
+MPR_COMPARE(by_classes, struct mpr_ranks_split,
+            mpr_compare(a->classes, b->classes) ?: mpr_compare(a->by, b->by))
 
-void mpr_ranks_split(struct mpr_ranks *r)
+static void find_splits(struct mpr_ranks *r)
 {
     for (size_t i = 0; i < r->ranks; i++)
         if (r->rank[i].number == UINT64_MAX) return;
@@ -294,6 +248,12 @@ void mpr_ranks_split(struct mpr_ranks *r)
     free(class);
 }
 
+void mpr_ranks_share(struct mpr_ranks *r)
+{
+    find_groups(r);
+    find_splits(r);
+}
+
 /* ---- values of nodes and groups */
 
 static uint64_t value_of(const struct mpr_ranks *r, size_t rank)
@@ -314,8 +274,7 @@ static int by_host(const void *left, const void *right, void *arg)
 {
     const struct mpr_ranks *r = arg;
     const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    const int order = strcmp(r->rank[a].host, r->rank[b].host);
-    return order ? order : a < b ? -1 : 1;
+    return strcmp(r->rank[a].host, r->rank[b].host) ?: mpr_compare(a, b);
 }
 
 static struct mpr_ranks_node node_of(const struct mpr_ranks *r, const size_t *rank, size_t ranks)
@@ -336,7 +295,7 @@ static struct mpr_ranks_node node_of(const struct mpr_ranks *r, const size_t *ra
     return n;
 }
 
-static void gather_nodes(struct mpr_ranks *r)
+static void find_nodes(struct mpr_ranks *r)
 {
     size_t *rank = mpr_alloc(r->ranks, sizeof *rank);
     for (size_t i = 0; i < r->ranks; i++) rank[i] = i;
@@ -374,7 +333,7 @@ static struct mpr_ranks_kind kind_of(struct mpr_ranks *r, size_t first, size_t g
 
 void mpr_ranks_gather(struct mpr_ranks *r)
 {
-    gather_nodes(r);
+    find_nodes(r);
     r->kind = mpr_arena_alloc(&r->arena, r->groups * sizeof *r->kind);
     for (size_t i = 0; i < r->groups; i++) {
         struct mpr_ranks_group *g = &r->group[i];

@@ -1,5 +1,6 @@
-/* The numbers by which ranks are compared, and the ranks that are outliers: among all ranks, or in
- * their stage, if a partition of the ranks by communicators also separates the peaks. */
+/* The numbers by which ranks are compared, the ranks that are outliers, and the causes of their
+ * differences.  A rank is compared with all ranks, or with those of its stage, if a partition of
+ * the ranks by communicators also separates the peaks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "outliers.h"
-#include "ranks_parts.h"
+#include "ranks.h"
 
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, unsigned kind)
 {
@@ -19,20 +20,20 @@ const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, unsigne
     return found;
 }
 
-static uint64_t allocated_on(const struct mpr_digest *d, uint64_t device)
+uint64_t mpr_ranks_peak_on(const struct mpr_digest *d, unsigned kind, uint64_t device)
 {
     for (size_t i = 0; i < d->heaps; i++)
-        if (d->heap[i].heap == mpf_heap_gpu(MPF_HEAP_DEVICE, (unsigned)device))
-            return d->heap[i].peak_bytes;
+        if (d->heap[i].heap == mpf_heap_gpu(kind, (unsigned)device)) return d->heap[i].peak_bytes;
     return 0;
 }
 
-const struct mpr_digest_device *mpr_ranks_device(const struct mpr_digest *d)
+/* Returns the device on which the rank allocated most, or NULL if its use is unknown. */
+static const struct mpr_digest_device *device_of(const struct mpr_digest *d)
 {
     const struct mpr_digest_device *found = NULL;
     uint64_t most = 0;
     for (size_t i = 0; i < d->devices; i++) {
-        const uint64_t own = allocated_on(d, d->device[i].device);
+        const uint64_t own = mpr_ranks_peak_on(d, MPF_HEAP_DEVICE, d->device[i].device);
         if (found && own <= most) continue;
         found = &d->device[i];
         most = own;
@@ -69,18 +70,6 @@ static void add_heap(struct mpr_ranks *r, size_t *cap, size_t rank, const struct
     if (h->peak_bytes > m->value[rank]) m->value[rank] = h->peak_bytes;
 }
 
-/* A part that is the remainder of a sum may be negative; it counts as 0. */
-static void add_parts(struct mpr_ranks *r, size_t *cap, size_t rank)
-{
-    const struct mpr_digest *d = r->rank[rank].digest;
-    const struct mpr_digest_device *device = mpr_ranks_device(d);
-    for (size_t i = 0; device && i < d->parts; i++) {
-        const struct mpr_digest_part *p = &d->part[i];
-        if (p->device != device->device || p->bytes <= 0) continue;
-        measure_of(r, cap, MPF_HEAP_NONE, p->part, p->name)->value[rank] = (uint64_t)p->bytes;
-    }
-}
-
 static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
 {
     m->median = mpr_outliers_median(m->value, r->ranks);
@@ -92,22 +81,29 @@ static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
     }
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mpr_ranks_measure *a = left, *b = right;
-    if (!a->part != !b->part) return a->part ? 1 : -1;
-    if (a->median != b->median) return a->median > b->median ? -1 : 1;
-    if (a->most != b->most) return a->most > b->most ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+/* Heaps are before parts, the largest first. */
+MPR_COMPARE(by_size, struct mpr_ranks_measure,
+            mpr_compare(a->part != NULL, b->part != NULL) ?: mpr_compare(b->median, a->median)
+                                                          ?: mpr_compare(b->most, a->most)
+                                                          ?: strcmp(a->name, b->name))
 
+/* Finds heaps, then parts.  A part that is the remainder of a sum may be negative; it counts as 0.
+ */
 static void find_measures(struct mpr_ranks *r)
 {
     size_t cap = 0;
     for (size_t i = 0; i < r->ranks; i++)
         for (size_t k = 0; k < r->rank[i].digest->heaps; k++)
             add_heap(r, &cap, i, &r->rank[i].digest->heap[k]);
-    for (size_t i = 0; i < r->ranks; i++) add_parts(r, &cap, i);
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        const struct mpr_digest_device *device = device_of(d);
+        for (size_t k = 0; device && k < d->parts; k++) {
+            const struct mpr_digest_part *p = &d->part[k];
+            if (p->device != device->device || p->bytes <= 0) continue;
+            measure_of(r, &cap, MPF_HEAP_NONE, p->part, p->name)->value[i] = (uint64_t)p->bytes;
+        }
+    }
     for (size_t i = 0; i < r->measures; i++) summarize(r, &r->measure[i]);
     struct mpr_ranks_measure *grown = r->measure;
     r->measure = mpr_arena_alloc(&r->arena, r->measures * sizeof *r->measure);
@@ -122,68 +118,58 @@ static void find_measures(struct mpr_ranks *r)
 
 struct class {
     const size_t *rank;
-    size_t ranks;
+    size_t ranks, median_rank;
     uint64_t *value; /* by rank of the class; allocated */
     uint64_t median;
 };
 
-static struct class class_of(const struct mpr_ranks_measure *m, const size_t *rank, size_t ranks)
+static struct class class_of(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s,
+                             size_t k)
 {
-    struct class c = { rank, ranks, mpr_alloc(ranks, sizeof *c.value), 0 };
-    for (size_t i = 0; i < ranks; i++) c.value[i] = m->value[rank[i]];
-    c.median = mpr_outliers_median(c.value, ranks);
+    struct class c = { .rank = s->rank + s->begin[k], .ranks = s->begin[k + 1] - s->begin[k] };
+    c.value = mpr_alloc(c.ranks, sizeof *c.value);
+    for (size_t i = 0; i < c.ranks; i++) c.value[i] = m->value[c.rank[i]];
+    c.median = mpr_outliers_median(c.value, c.ranks);
+    for (size_t i = c.ranks; i-- > 0;)
+        if (c.value[i] == c.median) c.median_rank = c.rank[i];
     return c;
 }
 
-static struct class class_at(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s,
-                             size_t k)
+/* Returns the sum of the ranks' distances from the medians of their classes.  *between: the largest
+ * difference of two medians. */
+static double distances(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s,
+                        uint64_t *between)
 {
-    return class_of(m, s->rank + s->begin[k], s->begin[k + 1] - s->begin[k]);
-}
-
-static size_t median_rank(const struct class *c)
-{
-    size_t i = 0;
-    while (c->value[i] != c->median) i++;
-    return c->rank[i];
-}
-
-/* Returns the sum of the ranks' distances from the median. */
-static double distances(const struct class *c)
-{
-    double sum = 0;
-    for (size_t i = 0; i < c->ranks; i++)
-        sum += fabs((double)mpr_signed_difference(c->median, c->value[i]));
-    return sum;
-}
-
-/* Returns the distances within the classes; infinite if the classes' medians do not differ. */
-static double distances_within(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s)
-{
-    enum { TWENTIETH = 20 };
     double sum = 0;
     uint64_t min = UINT64_MAX, max = 0;
     for (size_t k = 0; k < s->classes; k++) {
-        struct class c = class_at(m, s, k);
-        sum += distances(&c);
+        const struct class c = class_of(m, s, k);
+        double own = 0;
+        for (size_t i = 0; i < c.ranks; i++)
+            own += fabs((double)mpr_signed_difference(c.median, c.value[i]));
+        sum += own;
         if (c.median < min) min = c.median;
         if (c.median > max) max = c.median;
         free(c.value);
     }
-    return max - min > m->median / TWENTIETH ? sum : INFINITY;
+    *between = max - min;
+    return sum;
 }
 
-/* Returns the partition into stages, or NULL.  Stages leave at most a quarter of the distances from
- * the median; a finer partition must take away another eighth. */
+/* Returns the partition into stages, or NULL.  Stages differ by more than a twentieth of the
+ * median. They leave at most a quarter of the distances from the median; a finer partition must
+ * take away another eighth. */
 static const struct mpr_ranks_split *choose_stages(const struct mpr_ranks *r,
-                                                   const struct mpr_ranks_measure *m, double whole)
+                                                   const struct mpr_ranks_measure *m,
+                                                   const struct mpr_ranks_split *all)
 {
-    const double at_most = whole * 0.25, finer = whole * 0.125;
+    uint64_t between;
+    const double whole = distances(m, all, &between);
     const struct mpr_ranks_split *best = NULL;
     double best_sum = whole;
     for (size_t i = 0; i < r->splits; i++) {
-        const double sum = distances_within(m, &r->split[i]);
-        if (sum > at_most || best_sum - sum < finer) continue;
+        const double sum = distances(m, &r->split[i], &between);
+        if (between <= m->median / 20 || sum > whole / 4 || best_sum - sum < whole / 8) continue;
         best = &r->split[i];
         best_sum = sum;
     }
@@ -192,36 +178,53 @@ static const struct mpr_ranks_split *choose_stages(const struct mpr_ranks *r,
 
 /* ---- outliers of a class, and stages */
 
-/* Returns the largest peak of a heap in the rank. */
-static uint64_t peak_of(const struct mpr_ranks *r, size_t rank)
-{
-    uint64_t peak = 0;
-    for (size_t i = 0; i < r->measures; i++)
-        if (!r->measure[i].part && r->measure[i].value[rank] > peak)
-            peak = r->measure[i].value[rank];
-    return peak;
-}
-
-bool mpr_ranks_differ(const struct mpr_ranks *r, size_t measure, size_t a, size_t b)
+/* Returns true if the two ranks differ in a measure by at least 1 % of the larger one's largest
+ * peak, and by 64 MiB or a tenth of it.  Smaller differences are not reported. */
+static bool differ(const struct mpr_ranks *r, const struct mpr_ranks_measure *m, size_t a, size_t b)
 {
     enum { LARGE_BYTES = 64 << 20, TENTH = 10, HUNDREDTH = 100 };
-    const struct mpr_ranks_measure *m = &r->measure[measure];
     const uint64_t x = m->value[a], y = m->value[b], difference = x > y ? x - y : y - x,
-                   p = peak_of(r, a), q = peak_of(r, b), peak = p > q ? p : q;
+                   peak = r->rank[a].peak > r->rank[b].peak ? r->rank[a].peak : r->rank[b].peak;
     return difference >= peak / HUNDREDTH &&
            (difference >= LARGE_BYTES || difference >= peak / TENTH);
 }
 
-static void find_apart(struct mpr_ranks *r, size_t measure, const struct class *c)
+static struct mpr_ranks_outlier difference(const struct mpr_ranks *r, size_t measure, size_t rank,
+                                           size_t usual)
 {
-    struct mpr_ranks_measure *m = &r->measure[measure];
-    size_t *apart = mpr_alloc(c->ranks, sizeof *apart);
-    const size_t count = mpr_outliers_find(c->value, c->ranks, apart), usual = median_rank(c);
-    for (size_t i = 0; i < c->ranks; i++) m->usual[c->rank[i]] = usual;
-    for (size_t i = 0; i < count; i++)
-        if (mpr_ranks_differ(r, measure, c->rank[apart[i]], usual))
-            m->apart[m->aparts++] = c->rank[apart[i]];
+    const uint64_t *value = r->measure[measure].value;
+    return (struct mpr_ranks_outlier){ .rank = rank,
+                                       .measure = measure,
+                                       .usual = usual,
+                                       .change = mpr_signed_difference(value[usual], value[rank]) };
+}
+
+/* Adds the outliers of a class.  *within: the largest difference of its other ranks.  Returns the
+ * number of outliers. */
+static size_t find_apart(const struct mpr_ranks *r, struct mpr_ranks_measure *m,
+                         const struct class *c, uint64_t *within)
+{
+    size_t *apart = mpr_alloc(c->ranks, sizeof *apart), aparts = 0;
+    bool *is_apart = mpr_alloc(c->ranks, sizeof *is_apart);
+    uint64_t min = UINT64_MAX, max = 0;
+    const size_t count = mpr_outliers_find(c->value, c->ranks, apart);
+    for (size_t i = 0; i < count; i++) {
+        const size_t rank = c->rank[apart[i]];
+        if (!differ(r, m, rank, c->median_rank)) continue;
+        is_apart[apart[i]] = true;
+        m->apart[m->aparts++] = rank;
+        aparts++;
+    }
+    for (size_t i = 0; i < c->ranks; i++) {
+        m->usual[c->rank[i]] = c->median_rank;
+        if (is_apart[i]) continue;
+        if (c->value[i] < min) min = c->value[i];
+        if (c->value[i] > max) max = c->value[i];
+    }
+    *within = max - min;
     free(apart);
+    free(is_apart);
+    return aparts;
 }
 
 static int by_distance(const void *left, const void *right, void *arg)
@@ -230,115 +233,73 @@ static int by_distance(const void *left, const void *right, void *arg)
     const size_t a = *(const size_t *)left, b = *(const size_t *)right;
     const int64_t x = llabs(mpr_signed_difference(m->value[m->usual[a]], m->value[a])),
                   y = llabs(mpr_signed_difference(m->value[m->usual[b]], m->value[b]));
-    if (x != y) return x > y ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return mpr_compare_signed(y, x) ?: mpr_compare(a, b);
 }
 
-static struct mpr_ranks_outlier *difference(struct mpr_ranks *r, size_t measure, size_t rank)
-{
-    const struct mpr_ranks_measure *m = &r->measure[measure];
-    struct mpr_ranks_outlier *o = mpr_arena_alloc(&r->arena, sizeof *o);
-    *o = (struct mpr_ranks_outlier){ .rank = rank,
-                                     .measure = measure,
-                                     .usual = m->median_rank,
-                                     .lines_of = measure,
-                                     .value = m->value[rank],
-                                     .change = mpr_signed_difference(m->median, m->value[rank]) };
-    return o;
-}
-
-/* @aparts: index of the first outlier of this stage. */
-static void fill_stage(struct mpr_ranks *r, size_t measure, size_t at, const struct class *c,
-                       size_t aparts)
-{
-    struct mpr_ranks_measure *m = &r->measure[measure];
-    struct mpr_ranks_stage *s = &m->stage[at];
-    uint64_t min = UINT64_MAX, max = 0; /* without outliers */
-    *s = (struct mpr_ranks_stage){ .members = mpr_ranks_set(r, c->rank, c->ranks),
-                                   .rank = c->rank,
-                                   .ranks = c->ranks,
-                                   .median = c->median,
-                                   .least = UINT64_MAX,
-                                   .differs = difference(r, measure, median_rank(c)) };
-    for (size_t i = 0; i < c->ranks; i++) {
-        const uint64_t value = c->value[i];
-        bool apart = false;
-        for (size_t k = aparts; k < m->aparts; k++) apart |= m->apart[k] == c->rank[i];
-        s->apart += apart;
-        if (value < s->least) s->least = value;
-        if (value > s->most) s->most = value;
-        if (!apart && value < min) min = value;
-        if (!apart && value > max) max = value;
-    }
-    if (max - min > m->within) m->within = max - min;
-}
-
-static int by_difference(const void *left, const void *right)
-{
-    const struct mpr_ranks_stage *a = left, *b = right;
-    const int64_t x = llabs(a->differs->change), y = llabs(b->differs->change);
-    if (x != y) return x > y ? -1 : 1;
-    return a->differs->rank < b->differs->rank ? -1 : a->differs->rank > b->differs->rank;
-}
+MPR_COMPARE(by_difference, struct mpr_ranks_stage,
+            mpr_compare_signed(llabs(b->differs.change), llabs(a->differs.change))
+                ?: mpr_compare(a->differs.rank, b->differs.rank))
 
 /* Finds the measure's stages, and the outliers in these, or among all ranks. */
 static void judge(struct mpr_ranks *r, size_t measure)
 {
     struct mpr_ranks_measure *m = &r->measure[measure];
-    size_t *every = mpr_alloc(r->ranks, sizeof *every);
+    size_t *every = mpr_alloc(r->ranks, sizeof *every), begin[] = { 0, r->ranks };
+    const struct mpr_ranks_split all = { .classes = 1, .rank = every, .begin = begin };
     for (size_t i = 0; i < r->ranks; i++) every[i] = i;
-    struct class all = class_of(m, every, r->ranks);
     m->usual = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->usual);
     m->apart = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->apart);
-    m->split = choose_stages(r, m, distances(&all));
-    if (m->split) {
-        m->stage = mpr_arena_alloc(&r->arena, m->split->classes * sizeof *m->stage);
-        for (size_t k = 0; k < m->split->classes; k++) {
-            struct class c = class_at(m, m->split, k);
-            const size_t aparts = m->aparts;
-            find_apart(r, measure, &c);
-            fill_stage(r, measure, k, &c, aparts);
-            free(c.value);
+    m->split = choose_stages(r, m, &all);
+    const struct mpr_ranks_split *split = m->split ? m->split : &all;
+    if (m->split) m->stage = mpr_arena_alloc(&r->arena, split->classes * sizeof *m->stage);
+    for (size_t k = 0; k < split->classes; k++) {
+        const struct class c = class_of(m, split, k);
+        uint64_t within;
+        const size_t aparts = find_apart(r, m, &c, &within);
+        if (m->split) {
+            m->stage[k] = (struct mpr_ranks_stage){
+                .members = mpr_ranks_set(r, &r->arena, c.rank, c.ranks),
+                .rank = c.rank,
+                .ranks = c.ranks,
+                .apart = aparts,
+                .median = c.median,
+                .least = UINT64_MAX,
+                .differs = difference(r, measure, c.median_rank, m->median_rank),
+            };
+            for (size_t i = 0; i < c.ranks; i++) {
+                if (c.value[i] < m->stage[k].least) m->stage[k].least = c.value[i];
+                if (c.value[i] > m->stage[k].most) m->stage[k].most = c.value[i];
+            }
+            if (within > m->within) m->within = within;
         }
-        qsort(m->stage, m->split->classes, sizeof *m->stage, by_difference);
-    } else find_apart(r, measure, &all);
+        free(c.value);
+    }
+    if (m->split) qsort(m->stage, split->classes, sizeof *m->stage, by_difference);
     if (m->aparts) qsort_r(m->apart, m->aparts, sizeof *m->apart, by_distance, m);
-    free(all.value);
     free(every);
 }
 
 /* ---- outliers */
 
-static int by_change(const void *left, const void *right)
-{
-    const struct mpr_ranks_outlier *a = left, *b = right;
-    if (llabs(a->change) != llabs(b->change)) return llabs(a->change) > llabs(b->change) ? -1 : 1;
-    return a->rank < b->rank ? -1 : 1;
-}
+MPR_COMPARE(by_change, struct mpr_ranks_outlier,
+            mpr_compare_signed(llabs(b->change), llabs(a->change)) ?: mpr_compare(a->rank, b->rank))
 
 /* Reports each rank once, by the heap in which it is farthest away. */
 static void find_outliers(struct mpr_ranks *r)
 {
-    struct mpr_ranks_outlier *of = mpr_alloc(r->ranks, sizeof *of);
+    struct mpr_ranks_outlier *of = mpr_arena_alloc(&r->arena, r->ranks * sizeof *of);
     for (size_t k = 0; k < r->measures; k++) {
         const struct mpr_ranks_measure *m = &r->measure[k];
         for (size_t i = 0; !m->part && !m->inside && i < m->aparts; i++) {
-            const size_t rank = m->apart[i], usual = m->usual[rank];
-            const int64_t change = mpr_signed_difference(m->value[usual], m->value[rank]);
-            if (llabs(change) > llabs(of[rank].change))
-                of[rank] = (struct mpr_ranks_outlier){ .rank = rank,
-                                                       .measure = k,
-                                                       .lines_of = k,
-                                                       .usual = usual,
-                                                       .value = m->value[rank],
-                                                       .change = change };
+            const size_t rank = m->apart[i];
+            const struct mpr_ranks_outlier o = difference(r, k, rank, m->usual[rank]);
+            if (llabs(o.change) > llabs(of[rank].change)) of[rank] = o;
         }
     }
-    r->outlier = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->outlier);
     for (size_t i = 0; i < r->ranks; i++)
-        if (of[i].change) r->outlier[r->outliers++] = of[i];
-    if (r->outliers) qsort(r->outlier, r->outliers, sizeof *r->outlier, by_change);
-    free(of);
+        if (of[i].change) of[r->outliers++] = of[i];
+    r->outlier = of;
+    if (r->outliers) qsort(of, r->outliers, sizeof *of, by_change);
 }
 
 /* If there are two ranks, the rank that holds more of a heap is compared with the other. */
@@ -346,11 +307,11 @@ static void compare_pair(struct mpr_ranks *r)
 {
     for (size_t i = 0; r->ranks == 2 && i < r->measures; i++) {
         const struct mpr_ranks_measure *m = &r->measure[i];
-        if (m->part || m->inside || !mpr_ranks_differ(r, i, 0, 1)) continue;
-        struct mpr_ranks_outlier *o = difference(r, i, m->most_rank);
-        o->usual = m->least_rank;
-        o->change = mpr_signed_difference(m->least, m->most);
-        if (!r->pair || o->change > r->pair->change) r->pair = o;
+        if (m->part || m->inside || !differ(r, m, 0, 1)) continue;
+        const struct mpr_ranks_outlier o = difference(r, i, m->most_rank, m->least_rank);
+        if (r->pair && o.change <= r->pair->change) continue;
+        if (!r->pair) r->pair = mpr_arena_alloc(&r->arena, sizeof *r->pair);
+        *r->pair = o;
     }
 }
 
@@ -367,6 +328,109 @@ static size_t choose_shown(const struct mpr_ranks *r)
     return found;
 }
 
+/* ---- causes */
+
+/* The lines of two ranks, or the parts of their devices' accounts, paired if they are alike. */
+struct causes {
+    struct mpr_ranks_cause *at;
+    size_t count;
+};
+
+static struct mpr_ranks_cause *cause_of(struct causes *all, const char *alike, const char *caller)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->at[i].alike, alike) == 0 && strcmp(all->at[i].caller, caller) == 0)
+            return &all->at[i];
+    all->at[all->count] = (struct mpr_ranks_cause){ .alike = alike, .caller = caller };
+    return &all->at[all->count++];
+}
+
+/* Adds the lines of a rank; @here: those of the outlier, which come first.  If several lines of the
+ * rank that names the path are alike, the name is their common part. */
+static void add_lines(struct causes *all, const struct mpr_digest *d, unsigned kind, bool here)
+{
+    const struct mpr_digest_heap *heap = mpr_ranks_heap(d, kind);
+    for (size_t i = 0; heap && i < d->lines; i++) {
+        const struct mpr_digest_line *l = &d->line[i];
+        if (l->heap != heap->heap || !l->bytes) continue;
+        struct mpr_ranks_cause *c = cause_of(all, l->alike, l->caller);
+        uint64_t *bytes = here ? &c->here : &c->median;
+        if (!c->path) c->path = *l->alike ? l->path : "smaller lines";
+        else if (*bytes && (here || !c->here) && *c->alike) c->path = c->alike;
+        *bytes += l->bytes;
+        c->estimated |= l->estimated;
+    }
+}
+
+/* Adds the parts of the rank's own memory. */
+static void add_parts(struct causes *all, const struct mpr_digest *d, bool here)
+{
+    const struct mpr_digest_device *device = device_of(d);
+    for (size_t i = 0; device && i < d->parts; i++) {
+        const struct mpr_digest_part *p = &d->part[i];
+        if (p->device != device->device || p->bytes <= 0 || strcmp(p->part, "other_processes") == 0)
+            continue;
+        struct mpr_ranks_cause *c = cause_of(all, p->part, "");
+        c->path = p->name;
+        *(here ? &c->here : &c->median) += (uint64_t)p->bytes;
+    }
+}
+
+/* The largest growth comes first. */
+MPR_COMPARE(by_growth, struct mpr_ranks_cause,
+            mpr_compare_signed(b->change, a->change) ?: strcmp(a->alike, b->alike)
+                                                     ?: strcmp(a->caller, b->caller))
+MPR_COMPARE(by_shrinkage, struct mpr_ranks_cause,
+            mpr_compare_signed(a->change, b->change) ?: strcmp(a->alike, b->alike)
+                                                     ?: strcmp(a->caller, b->caller))
+
+/* Returns the causes that changed, the largest in the direction of the whole change first, and
+ * frees the others. */
+static struct mpr_ranks_cause *finish(struct mpr_ranks *r, struct causes *all, bool grew,
+                                      size_t *count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        all->at[i].change = mpr_signed_difference(all->at[i].median, all->at[i].here);
+        if (all->at[i].change) all->at[kept++] = all->at[i];
+    }
+    struct mpr_ranks_cause *cause = mpr_arena_alloc(&r->arena, kept * sizeof *cause);
+    if (kept) {
+        memcpy(cause, all->at, kept * sizeof *cause);
+        qsort(cause, kept, sizeof *cause, grew ? by_growth : by_shrinkage);
+    }
+    *count = kept;
+    free(all->at);
+    return cause;
+}
+
+/* Finds the causes in the lines of the measure, and in the device's account.  PyTorch's blocks
+ * explain a device if they differ by at least half of the bytes of the segments, because a segment
+ * has the range that needed it first, and a block its own. */
+static void explain(struct mpr_ranks *r, struct mpr_ranks_outlier *o)
+{
+    const struct mpr_digest *here = r->rank[o->rank].digest, *median = r->rank[o->usual].digest;
+    const unsigned kind = r->measure[o->measure].kind;
+    const int64_t least = o->change / 2;
+    o->lines_of = o->measure;
+    for (size_t i = r->measures; kind == MPF_HEAP_DEVICE && i-- > 0;) {
+        const struct mpr_ranks_measure *m = &r->measure[i];
+        const int64_t change = mpr_signed_difference(m->value[o->usual], m->value[o->rank]);
+        if (m->kind == MPF_HEAP_TORCH && (o->change > 0 ? change >= least : change <= least))
+            o->lines_of = i;
+    }
+    const unsigned of = r->measure[o->lines_of].kind;
+    struct causes lines = { mpr_alloc(here->lines + median->lines, sizeof *lines.at), 0 };
+    add_lines(&lines, here, of, true);
+    add_lines(&lines, median, of, false);
+    o->cause = finish(r, &lines, o->change > 0, &o->causes);
+    if (!mpf_heap_is_gpu(kind)) return;
+    struct causes parts = { mpr_alloc(here->parts + median->parts, sizeof *parts.at), 0 };
+    add_parts(&parts, here, true);
+    add_parts(&parts, median, false);
+    o->part = finish(r, &parts, o->change > 0, &o->parts);
+}
+
 void mpr_ranks_measure(struct mpr_ranks *r)
 {
     find_measures(r);
@@ -374,4 +438,9 @@ void mpr_ranks_measure(struct mpr_ranks *r)
     find_outliers(r);
     compare_pair(r);
     r->shown = choose_shown(r);
+    for (size_t i = 0; i < r->outliers; i++) explain(r, &r->outlier[i]);
+    if (r->pair) explain(r, r->pair);
+    for (size_t i = 0; i < r->measures; i++)
+        for (size_t k = 0; r->measure[i].split && k < r->measure[i].split->classes; k++)
+            explain(r, &r->measure[i].stage[k].differs);
 }
