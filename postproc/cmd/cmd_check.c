@@ -174,23 +174,16 @@ static int suggest(struct args *a, struct mpr_check *check)
 
 /* ---- checks */
 
-struct adding {
-    struct mpr_check *check;
-    const struct mpr_budget *budget;
-};
-
-static int add(void *to, const char *path, const struct mpr_progress *progress,
+static int add(void *check, const char *path, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
-    const struct adding *adding = to;
-    return mpr_check_add(adding->check, adding->budget, path, progress, error);
+    return mpr_check_add(check, path, progress, error);
 }
 
 /* Compares one log with one of the base.  If the base has several, --pid and --rank also choose
  * among these. */
 static void check_against(struct args *a, struct mpr_check *check, struct mpr_diff *diff)
 {
-    const struct mpr_naming *naming = &a->common.output.naming;
     struct mpr_logs *logs = &a->common.logs, base = { 0 };
     struct mpr_error error;
     base.failed = !mpr_paths_add(&base.paths, a->against);
@@ -209,8 +202,8 @@ static void check_against(struct args *a, struct mpr_check *check, struct mpr_di
         if (!good) mpr_cmd_error(&error);
     }
     if (good) {
-        mpr_diff_finish(diff, naming->user_frames);
-        mpr_check_against(check, diff, naming, a->tolerance);
+        mpr_diff_finish(diff, check->naming->user_frames);
+        mpr_check_against(check, diff, a->tolerance);
     } else logs->failed = true;
     mpr_logs_close(&base, MPR_EXIT_FINE);
 }
@@ -241,8 +234,8 @@ static int run_checks(struct args *a, struct mpr_check *check)
     struct mpr_diff diff;
     mpr_diff_init(&diff,
                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
-    if (a->limited) mpr_logs_each(&a->common.logs, add, &(struct adding){ check, &a->budget });
-    mpr_check_end(check, &a->budget);
+    if (a->limited) mpr_logs_each(&a->common.logs, add, check);
+    mpr_check_end(check);
     if (a->against) check_against(a, check, &diff);
     const bool incomplete = mpr_peaks_incomplete(&check->best) || mpr_peaks_incomplete(&diff.peaks);
     const bool any = check->best.logs || diff.peaks.logs == 2;
@@ -257,7 +250,7 @@ int mpr_cmd_check(int argc, char **argv)
     struct mpr_check check;
     int status = MPR_EXIT_FAILURE;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
-    mpr_check_init(&check, &a.common.output.naming);
+    mpr_check_init(&check, &a.common.output.naming, &a.budget);
     if (mpr_logs_choose(&a.common.logs))
         status = a.suggest ? suggest(&a, &check) : run_checks(&a, &check);
     mpr_check_free(&check);

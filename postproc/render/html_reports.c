@@ -277,8 +277,8 @@ void mpr_html_differences(struct mpr_json *j, const struct mpr_diff *diff,
         mpr_json_open(j, NULL, '{');
         mpr_json_text(j, "name", a->name);
         mpr_json_flag(j, "peak", a->of == MPR_DIFF_DEVICE || a->of == MPR_DIFF_HEAP);
-        mpr_json_signed(j, "base_bytes", a->base.is);
-        mpr_json_signed(j, "new_bytes", a->now.is);
+        mpr_json_signed(j, "base_bytes", a->total.base.is);
+        mpr_json_signed(j, "new_bytes", a->total.now.is);
         difference_rows(j, row, count, a->by);
         mpr_json_close(j, '}');
         mpr_arena_free(&arena);

@@ -121,10 +121,10 @@ static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 /* Notes on limits of the budget that match nothing in some logs, then on those of a base. */
 static void notes(struct mpr_document *doc, const struct mpr_check *check)
 {
-    for (size_t limit = 0; limit < check->limits && limit < check->budget_rows; limit++) {
+    for (size_t limit = 0; limit < check->budget->limits && limit < check->budget_rows; limit++) {
         const struct mpr_check_row *r = &check->row[limit];
         size_t logs = 0, lacking = 0;
-        for (size_t i = limit; i < check->budget_rows; i += check->limits, logs++)
+        for (size_t i = limit; i < check->budget_rows; i += check->budget->limits, logs++)
             lacking += check->row[i].absent || check->row[i].unmatched;
         if (r->not_found) not_found_line(doc, r);
         else if (logs == 1) note_line(doc, r);

@@ -22,49 +22,82 @@ static const char *const kind_words[] = { [MPR_DIFF_GREW] = "grew",
                                           [MPR_DIFF_NOISE] = "noise",
                                           [MPR_DIFF_UNMATCHED] = "unmatched" };
 
-/* ---- columns */
+/* ---- values */
 
-/* A row or an account as a line for people. */
-struct shown {
-    struct mpr_diff_row row;
-    const char *name; /* of the account */
-    const char *percent, *note;
-    int64_t apart;
-};
-
-#define OF_ROW(member)     MPR_FIELD(mpr_diff_row, member)
-#define OF_ACCOUNT(member) MPR_FIELD(mpr_diff_account, member)
-#define OF_SHOWN(member)   MPR_FIELD(shown, member)
-
-MPR_VALUE(shown_path, shown, s, mpr_value_shortened(s->row.path, s->row.caller))
-
-static struct mpr_value kind_of(const void *row, const void *context)
+/* Returns "+17.5 %", "+120 %", "x12.0", "new" or "gone", so that it fits the column. */
+static const char *percent(struct mpr_document *doc, const struct mpr_diff_row *r)
 {
-    (void)context;
-    return mpr_value_text(kind_words[((const struct mpr_diff_row *)row)->kind]);
+    const int64_t base = r->base.is, now = r->now.is;
+    if (base == now) return "";
+    if (!base) return "new";
+    if (!now) return "gone";
+    const double share = 100.0 * ((double)now - (double)base) / (double)llabs(base);
+    return share >= 1000 ? mpr_arena_format(&doc->arena, "x%.1f", (double)now / (double)base)
+                         : mpr_arena_format(&doc->arena, "%+.*f %%", fabs(share) < 99.95, share);
 }
 
-MPR_VALUE(of_what, mpr_diff_account, a, mpr_value_text(of_words[a->of]))
-MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(of_words[a->of]))
+/* Returns the largest difference between the runs of one side. */
+static int64_t runs_apart(const struct mpr_diff_row *r)
+{
+    const int64_t base = mpr_signed_sub(r->base.most, r->base.least),
+                  now = mpr_signed_sub(r->now.most, r->now.least);
+    return base > now ? base : now;
+}
 
-/* Absent if the change is exact. */
+/* Adds the standard error of the change: "noise, +-1.05 MiB". */
+static const char *with_error(struct mpr_document *doc, const char *text, double variance)
+{
+    struct mpr_number error;
+    if (variance == 0) return text;
+    return mpr_arena_format(&doc->arena, "%s%s+-%s", text, *text ? ", " : "",
+                            mpr_units_size(&error, mpr_standard_error(variance)));
+}
+
+static const char *row_note(struct mpr_document *doc, const struct mpr_diff_row *r)
+{
+    const char *note = r->kind == MPR_DIFF_NOISE
+                           ? "noise"
+                           : mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
+    return with_error(doc, note, r->variance);
+}
+
+static const char *account_note(struct mpr_document *doc, const struct mpr_diff_account *a)
+{
+    const char *note =
+        a->inside ? mpr_arena_format(&doc->arena, "inside %s", mpr_heap_name(a->inside)) : "";
+    if (!a->total.change) return note;
+    return with_error(doc, a->total.kind == MPR_DIFF_NOISE ? "noise" : note, a->total.variance);
+}
+
+/* Returns the standard error; absent if the change is exact. */
 static struct mpr_value error_of(double variance)
 {
     return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_standard_error(variance))
                         : mpr_value_absent;
 }
 
-static struct mpr_value row_error(const void *row, const void *context)
-{
-    (void)context;
-    return error_of(((const struct mpr_diff_row *)row)->variance);
-}
+#define ROW(function, ...) MPR_VALUE(function, mpr_diff_row, r, __VA_ARGS__)
+ROW(row_path, mpr_value_shortened(r->path, r->caller))
+ROW(row_kind, mpr_value_text(kind_words[r->kind]))
+ROW(row_error, error_of(r->variance))
+ROW(row_percent, mpr_value_text(percent(doc, r)))
+ROW(row_apart, mpr_value_amount(MPR_SIGNED, runs_apart(r)))
+ROW(row_note_text, mpr_value_text(row_note(doc, r)))
+MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(of_words[a->of]))
 
-static struct mpr_value account_error(const void *row, const void *context)
-{
-    (void)context;
-    return error_of(((const struct mpr_diff_account *)row)->variance);
-}
+#define ACCOUNT(function, ...) MPR_VALUE(function, mpr_diff_account, a, __VA_ARGS__)
+ACCOUNT(account_of_what, mpr_value_text(of_words[a->of]))
+ACCOUNT(account_noise, mpr_value_flag(a->total.kind == MPR_DIFF_NOISE))
+ACCOUNT(account_error, error_of(a->total.variance))
+ACCOUNT(account_percent, mpr_value_text(percent(doc, &a->total)))
+ACCOUNT(account_apart, mpr_value_amount(MPR_SIGNED, runs_apart(&a->total)))
+ACCOUNT(account_note_text, mpr_value_text(account_note(doc, a)))
+
+/* ---- columns */
+
+#define OF_ROW(member)     MPR_FIELD(mpr_diff_row, member)
+#define OF_ACCOUNT(member) MPR_FIELD(mpr_diff_account, member)
+#define OF_TOTAL(member)   MPR_FIELD(mpr_diff_account, total.member)
 
 #define CHANGE_COLUMNS(of)                                                                         \
     { .key = "base_bytes", .type = MPR_SIGNED, of(base.is) },                                      \
@@ -79,18 +112,18 @@ static struct mpr_value account_error(const void *row, const void *context)
 
 // clang-format off
 static const struct mpr_column account_fields[] = {
-    { .key = "of", .get = of_what },
+    { .key = "of", .get = account_of_what },
     { .key = "name", .type = MPR_TEXT, OF_ACCOUNT(name) },
     { .key = "inside", .type = MPR_TEXT, OF_ACCOUNT(inside), .unless = MPR_ABSENT_AT_0 },
-    CHANGE_COLUMNS(OF_ACCOUNT),
-    { .key = "noise", .type = MPR_FLAG, OF_ACCOUNT(noise) },
+    CHANGE_COLUMNS(OF_TOTAL),
+    { .key = "noise", .get = account_noise },
     { .key = "change_error_bytes", .type = MPR_BYTES, .get = account_error },
 };
 
 static const struct mpr_column row_columns[] = {
     { .key = "of", .get = row_of_what, .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
-    { .key = "kind", .get = kind_of },
+    { .key = "kind", .get = row_kind },
     { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_JSON },
     { .key = "site", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_CSV },
     { .key = "caller", .type = MPR_TEXT, OF_ROW(caller), .unless = MPR_UNKNOWN_AT_0 },
@@ -101,119 +134,73 @@ static const struct mpr_column row_columns[] = {
     { .key = "change_error_bytes", .type = MPR_BYTES, .get = row_error },
 };
 
-#define SHOWN_COLUMNS                                                                              \
-    { .title = "base", .type = MPR_SIGNED, OF_SHOWN(row.base.is), .width = 12, .sums = true,       \
+#define SHOWN_COLUMNS(of, name)                                                                    \
+    { .title = "base", .type = MPR_SIGNED, of(base.is), .width = 12, .sums = true,                 \
       .estimate = true },                                                                          \
-    { .title = "new", .type = MPR_SIGNED, OF_SHOWN(row.now.is), .width = 11, .lead = " -> ",       \
-      .sums = true, .estimate = true, .spare = 3 },                                                \
-    { .title = "change", .type = MPR_CHANGE, OF_SHOWN(row.change), .width = 13, .sums = true,      \
+    { .title = "new", .type = MPR_SIGNED, of(now.is), .width = 11, .lead = " -> ", .sums = true,   \
+      .estimate = true, .spare = 3 },                                                              \
+    { .title = "change", .type = MPR_CHANGE, of(change), .width = 13, .sums = true,                \
       .estimate = true },                                                                          \
-    { .title = "", .type = MPR_TEXT, OF_SHOWN(percent), .width = 7, .spare = 2 },                  \
-    { .title = "runs apart", .type = MPR_SIGNED, OF_SHOWN(apart), .width = 13, .spare = 1 },       \
-    { .title = "", .type = MPR_TEXT, OF_SHOWN(note) }
+    { .title = "", .type = MPR_TEXT, .get = name##_percent, .width = 7, .spare = 2 },              \
+    { .title = "runs apart", .type = MPR_SIGNED, .get = name##_apart, .width = 13, .spare = 1 },   \
+    { .title = "", .type = MPR_TEXT, .get = name##_note_text }
 
 enum { APART = 5, SHOWN = 7, PATH = 36 }; /* PATH: columns of a path before the other columns */
 static const struct mpr_column shown_accounts[SHOWN] = {
-    { .title = "", .type = MPR_TEXT, OF_SHOWN(name), .width = MPR_WIDE },
-    SHOWN_COLUMNS,
+    { .title = "", .type = MPR_TEXT, OF_ACCOUNT(name), .width = MPR_WIDE },
+    SHOWN_COLUMNS(OF_TOTAL, account),
 };
 static const struct mpr_column shown_rows[SHOWN] = {
-    { .title = "", .type = MPR_PATH, .get = shown_path, .width = PATH },
-    SHOWN_COLUMNS,
+    { .title = "", .type = MPR_PATH, .get = row_path, .width = PATH },
+    SHOWN_COLUMNS(OF_ROW, row),
 };
 // clang-format on
 
-static bool estimated(const void *row) { return ((const struct shown *)row)->row.estimated; }
+static bool is_row_estimated(const void *row)
+{
+    return ((const struct mpr_diff_row *)row)->estimated;
+}
 
-/* Adds a table for people.  With one run on each side, the runs of a side do not differ. */
-static void table(struct mpr_document *doc, const struct mpr_diff *diff, const char *title,
-                  const struct mpr_column *columns, const struct shown *row, size_t rows,
-                  enum mpr_group by)
+static bool is_total_estimated(const void *account)
+{
+    return ((const struct mpr_diff_account *)account)->total.estimated;
+}
+
+/* ---- tables for people */
+
+/* Adds a table.  With one run on each side, the runs of a side do not differ. */
+static void table(struct mpr_document *doc, const struct mpr_diff *diff,
+                  const struct mpr_column *columns, struct mpr_table t)
 {
     struct mpr_column *column = mpr_arena_alloc(&doc->arena, SHOWN * sizeof *column);
     memcpy(column, columns, SHOWN * sizeof *column);
     if (diff->peaks.logs == 2) column[APART].title = NULL;
-    mpr_doc_table(doc, &(struct mpr_table){ .title = title,
-                                            .only = MPR_FOR_PEOPLE,
-                                            .column = column,
-                                            .columns = SHOWN,
-                                            MPR_ROWS(row, rows),
-                                            .top = TOP,
-                                            .all = columns == shown_accounts ? MPR_FOR_PEOPLE : 0,
-                                            .estimated = estimated,
-                                            .by = by });
-}
-
-/* ---- lines */
-
-/* Returns "+17.5 %", "+120 %", "x12.0", "new" or "gone", so that it fits the column. */
-static const char *percent(struct mpr_document *doc, int64_t base, int64_t now)
-{
-    if (base == now) return "";
-    if (!base) return "new";
-    if (!now) return "gone";
-    const double share = 100.0 * ((double)now - (double)base) / (double)llabs(base);
-    return share >= 1000 ? mpr_arena_format(&doc->arena, "x%.1f", (double)now / (double)base)
-                         : mpr_arena_format(&doc->arena, "%+.*f %%", fabs(share) < 99.95, share);
-}
-
-/* Adds the standard error of the change: "noise, +-1.05 MiB". */
-static const char *with_error(struct mpr_document *doc, const char *text, double variance)
-{
-    struct mpr_number error;
-    if (variance == 0) return text;
-    return mpr_arena_format(&doc->arena, "%s%s+-%s", text, *text ? ", " : "",
-                            mpr_units_size(&error, mpr_standard_error(variance)));
-}
-
-static struct shown shown_row(struct mpr_document *doc, const struct mpr_diff_row *r)
-{
-    const int64_t base = mpr_signed_sub(r->base.most, r->base.least),
-                  now = mpr_signed_sub(r->now.most, r->now.least);
-    const char *note = r->kind == MPR_DIFF_NOISE
-                           ? "noise"
-                           : mpr_report_siblings(doc, r->sibling_least, r->sibling_most);
-    return (struct shown){ .row = *r,
-                           .percent = percent(doc, r->base.is, r->now.is),
-                           .note = with_error(doc, note, r->variance),
-                           .apart = base > now ? base : now };
+    t.only = MPR_FOR_PEOPLE;
+    t.column = column;
+    t.columns = SHOWN;
+    t.top = TOP;
+    mpr_doc_table(doc, &t);
 }
 
 static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, const char *title,
                       const struct mpr_diff_row *row, size_t rows, enum mpr_group by)
 {
-    struct shown *shown = mpr_arena_alloc(&doc->arena, rows * sizeof *shown);
-    for (size_t i = 0; i < rows; i++) shown[i] = shown_row(doc, &row[i]);
-    table(doc, diff, title, shown_rows, shown, rows, by);
-}
-
-/* ---- accounts */
-
-static struct shown shown_account(struct mpr_document *doc, const struct mpr_diff_account *a)
-{
-    const struct mpr_diff_row row = { .base = a->base,
-                                      .now = a->now,
-                                      .change = a->change,
-                                      .estimated = a->inside || a->is_approximate };
-    struct shown shown = shown_row(doc, &row);
-    shown.name = a->name;
-    shown.note =
-        a->inside ? mpr_arena_format(&doc->arena, "inside %s", mpr_heap_name(a->inside)) : "";
-    if (a->noise && a->change) shown.note = "noise";
-    if (a->change) shown.note = with_error(doc, shown.note, a->variance);
-    return shown;
+    table(doc, diff, shown_rows,
+          (struct mpr_table){
+              .title = title, MPR_ROWS(row, rows), .estimated = is_row_estimated, .by = by });
 }
 
 static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
 {
     const struct mpr_log_peaks *log = diff->peaks.log;
-    struct shown *shown = mpr_arena_alloc(&doc->arena, diff->accounts * sizeof *shown);
-    for (size_t i = 0; i < diff->accounts; i++) shown[i] = shown_account(doc, &diff->account[i]);
-    table(doc, diff,
-          mpr_instant_is_peak(log->at)              ? "at the peak"
-          : log->at.from == log[diff->base].at.from ? "at that time"
-                                                    : "at these times",
-          shown_accounts, shown, diff->accounts, MPR_GROUP_RANGE);
+    const char *title = mpr_instant_is_peak(log->at)              ? "at the peak"
+                        : log->at.from == log[diff->base].at.from ? "at that time"
+                                                                  : "at these times";
+    table(doc, diff, shown_accounts,
+          (struct mpr_table){ .title = title,
+                              MPR_ROWS(diff->account, diff->accounts),
+                              .all = MPR_FOR_PEOPLE,
+                              .estimated = is_total_estimated });
 }
 
 /* Merges the rows of noise, which come first, to one.  Returns the remaining number of rows. */
@@ -231,7 +218,6 @@ static size_t merge_noise(struct mpr_document *doc, struct mpr_diff_row *row, si
     }
     const char *lines = mpr_arena_format(&doc->arena, "%zu lines", noise);
     row->path = mpr_frame_labels(&doc->arena, &lines, 1);
-    row->path.depth = 1;
     row->caller = "";
     memmove(row + 1, row + noise, (rows - noise) * sizeof *row);
     return rows - noise + 1;
@@ -293,20 +279,6 @@ static void side(struct mpr_document *doc, const char *key, const struct mpr_log
 
 /* ---- all */
 
-static void account_data(struct mpr_document *doc, const struct mpr_diff_account *a)
-{
-    mpr_doc_open(doc, NULL);
-    mpr_doc_facts(doc, account_fields, a);
-    mpr_doc_table(doc,
-                  &(struct mpr_table){ .key = "rows",
-                                       .only = MPR_IN_JSON | MPR_IN_CSV,
-                                       MPR_COLUMNS(row_columns),
-                                       MPR_ROWS(a->row, a->rows),
-                                       .context = a,
-                                       .folded = { a->name, NULL, "new_bytes", "base_bytes" } });
-    mpr_doc_close(doc);
-}
-
 static struct mpr_value note_text(const void *row, const void *context)
 {
     (void)context;
@@ -329,7 +301,7 @@ static void same(struct mpr_document *doc, const struct mpr_diff *diff)
     for (size_t i = 0; i < diff->accounts; i++) {
         const struct mpr_diff_account *a = &diff->account[i];
         mpr_doc_add_plain(doc, "%s %s %s%s", i ? "," : ":", a->name, a->inside ? "~" : "",
-                          mpr_units_signed(&n, a->now.is));
+                          mpr_units_signed(&n, a->total.now.is));
     }
     mpr_doc_end(doc);
 }
@@ -340,7 +312,7 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
     for (size_t i = 0; i < diff->accounts; i++) {
         const struct mpr_diff_account *a = &diff->account[i];
         any |= a->rows != 0;
-        sums_differ |= a->change && !a->noise;
+        sums_differ |= a->total.change && a->total.kind != MPR_DIFF_NOISE;
         for (size_t k = 0; k < a->rows; k++) all_noise &= a->row[k].kind == MPR_DIFF_NOISE;
     }
     if (*diff->peaks.log[0].choice.source || diff->names_differ || diff->notes || !any || all_noise)
@@ -372,13 +344,17 @@ void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff,
     side(doc, "new", log + diff->base, diff->peaks.logs - diff->base);
     mpr_doc_gap(doc);
     mpr_report_verdict(doc, diff, verdict);
-    mpr_doc_table(doc, &(struct mpr_table){ .key = "devices",
-                                            .only = MPR_IN_JSON,
-                                            .all = MPR_IN_JSON,
-                                            MPR_COLUMNS(note_columns),
-                                            MPR_ROWS(diff->note, diff->notes) });
+    mpr_doc_objects(doc, "devices", note_columns, diff->note, diff->notes);
     mpr_doc_list(doc, "accounts");
-    for (size_t i = 0; i < diff->accounts; i++) account_data(doc, &diff->account[i]);
+    for (const struct mpr_diff_account *a = diff->account; a < diff->account + diff->accounts;
+         a++) {
+        mpr_doc_open(doc, NULL);
+        mpr_doc_facts(doc, account_fields, a);
+        mpr_doc_rows(doc, row_columns, a->row, a->rows, .key = "rows",
+                     .only = MPR_IN_JSON | MPR_IN_CSV, .context = a,
+                     .folded = { a->name, NULL, "new_bytes", "base_bytes" });
+        mpr_doc_close(doc);
+    }
     mpr_doc_close(doc);
     text(doc, diff);
     mpr_doc_csv(doc, row_columns);

@@ -13,15 +13,16 @@
 #include "user_frame.h"
 #include "utf8.h"
 
-void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming)
+void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming,
+                    const struct mpr_budget *budget)
 {
-    *check = (struct mpr_check){ .naming = naming };
-    mpr_peaks_init(&check->best,
-                   &(struct mpr_peaks_options){ .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK });
-    mpr_peaks_init(&check->ranges,
-                   &(struct mpr_peaks_options){ .by = MPR_GROUP_RANGE, .at = MPR_INSTANT_PEAK });
-    mpr_peaks_init(&check->threads,
-                   &(struct mpr_peaks_options){ .by = MPR_GROUP_THREAD, .at = MPR_INSTANT_PEAK });
+    struct mpr_peaks_options options = { .by = MPR_GROUP_AUTO, .at = MPR_INSTANT_PEAK };
+    *check = (struct mpr_check){ .naming = naming, .budget = budget };
+    mpr_peaks_init(&check->best, &options);
+    options.by = MPR_GROUP_RANGE;
+    mpr_peaks_init(&check->ranges, &options);
+    options.by = MPR_GROUP_THREAD;
+    mpr_peaks_init(&check->threads, &options);
 }
 
 void mpr_check_free(struct mpr_check *check)
@@ -72,35 +73,30 @@ static const char *with_caller(struct mpr_arena *arena, const char *text, const 
     return *caller ? mpr_arena_format(arena, "%s <- %s", text, caller) : text;
 }
 
-/* Sums the lines whose text matches the row's pattern, with or without " <- caller".  Returns false
- * if none does. */
-static bool sum_lines(const struct mpr_check *check, const struct mpr_heap_peak *heap, bool unfold,
-                      struct mpr_check_row *out)
-{
-    const enum mpr_group by = newest(&check->best)->choice.by;
-    const char *pattern = out->limit.name;
-    struct mpr_arena scratch = { 0 };
-    size_t lines, live, found = 0;
-    const struct mpr_line *line = lines_of(check, &scratch, heap, unfold, &lines, &live);
-    for (size_t i = 0; i < lines; i++) {
-        const char *text = path_text(&scratch, line[i].row.path, by);
-        if (!mpr_pattern_matches_path(pattern, text) &&
-            !mpr_pattern_matches_path(pattern, with_caller(&scratch, text, line[i].caller)))
-            continue;
-        found++;
-        out->is += line[i].row.bytes;
-        out->is_approximate |= line[i].row.estimated;
-    }
-    mpr_arena_free(&scratch);
-    return found != 0;
-}
-
-/* Matches lines that differ in a number one by one; if none matches, as they are printed
+/* Sums the lines whose text matches the row's pattern, with or without " <- caller".  Lines that
+ * differ in a number are matched one by one; if none matches, as they are printed
  * ("layers.{0..15}"). */
 static void pick_lines(const struct mpr_check *check, struct mpr_check_row *out,
                        const struct mpr_heap_peak *heap)
 {
-    out->unmatched = !sum_lines(check, heap, true, out) && !sum_lines(check, heap, false, out);
+    const enum mpr_group by = newest(&check->best)->choice.by;
+    const char *pattern = out->limit.name;
+    struct mpr_arena scratch = { 0 };
+    size_t lines, live;
+    out->unmatched = true;
+    for (int unfold = 1; out->unmatched && unfold >= 0; unfold--) {
+        const struct mpr_line *line = lines_of(check, &scratch, heap, unfold, &lines, &live);
+        for (size_t i = 0; i < lines; i++) {
+            const char *text = path_text(&scratch, line[i].row.path, by);
+            if (!mpr_pattern_matches_path(pattern, text) &&
+                !mpr_pattern_matches_path(pattern, with_caller(&scratch, text, line[i].caller)))
+                continue;
+            out->unmatched = false;
+            out->is += line[i].row.bytes;
+            out->is_approximate |= line[i].row.estimated;
+        }
+    }
+    mpr_arena_free(&scratch);
 }
 
 /* ---- rows of ranges and threads */
@@ -151,39 +147,33 @@ static void find_near_heap(struct mpr_check *check, struct mpr_check_row *out,
         out->nearest = mpr_arena_text(&check->arena, nearest.word);
 }
 
-static void find_near_line(struct mpr_check *check, struct mpr_check_row *out)
-{
-    const struct mpr_log_peaks *log = newest(&check->best);
-    const struct mpr_heap_peak *heap = mpr_peaks_heap(log, out->limit.heap);
-    struct mpr_nearest nearest = { .text = out->limit.name };
-    size_t lines = 0, live;
-    const struct mpr_line *line =
-        heap ? lines_of(check, &check->arena, heap, true, &lines, &live) : NULL;
-    for (size_t i = 0; i < lines; i++) {
-        const char *text = path_text(&check->arena, line[i].row.path, log->choice.by);
-        mpr_nearest_try(&nearest, text);
-        if (*line[i].caller)
-            mpr_nearest_try(&nearest, with_caller(&check->arena, text, line[i].caller));
-    }
-    if (!nearest.word) return;
-    out->nearest = mpr_arena_text(&check->arena, nearest.word);
-    out->nearest_is_line = true;
-}
-
-/* Finds a range or a thread of a similar name.  A line of the table can look like a range. */
+/* Finds a line, a range or a thread of a similar name.  A line of the table can look like a range.
+ */
 static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
                           const struct mpr_heap_peak *heap)
 {
-    const bool range = out->limit.of == MPR_LIMIT_RANGE;
+    const struct mpr_log_peaks *log = newest(&check->best);
+    const struct mpr_heap_peak *best = mpr_peaks_heap(log, out->limit.heap);
     struct mpr_nearest nearest = { .text = out->limit.name };
-    for (size_t i = 0; i < heap->rows; i++) {
-        const struct mpr_row *row = &heap->row[i];
-        if (row->path.depth)
-            mpr_nearest_try(&nearest, range ? mpr_frame_path_text(&check->arena, row->path)
-                                            : row->path.frame[0]->name);
+    size_t lines = 0, live;
+    for (size_t i = 0; out->limit.of != MPR_LIMIT_LINE && i < heap->rows; i++) {
+        const struct mpr_path path = heap->row[i].path;
+        if (path.depth)
+            mpr_nearest_try(&nearest, out->limit.of == MPR_LIMIT_RANGE
+                                          ? mpr_frame_path_text(&check->arena, path)
+                                          : path.frame[0]->name);
     }
-    if (nearest.word) out->nearest = nearest.word;
-    else if (range) find_near_line(check, out);
+    if (!nearest.word && out->limit.of != MPR_LIMIT_THREAD && best) {
+        const struct mpr_line *line = lines_of(check, &check->arena, best, true, &lines, &live);
+        for (size_t i = 0; i < lines; i++) {
+            const char *text = path_text(&check->arena, line[i].row.path, log->choice.by);
+            mpr_nearest_try(&nearest, text);
+            if (*line[i].caller)
+                mpr_nearest_try(&nearest, with_caller(&check->arena, text, line[i].caller));
+        }
+        out->nearest_is_line = nearest.word != NULL;
+    }
+    if (nearest.word) out->nearest = mpr_arena_text(&check->arena, nearest.word);
 }
 
 /* ---- budgets */
@@ -199,17 +189,15 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
     out->by = log->choice.by;
     out->absent = !heap;
     if (!heap) find_near_heap(check, out, log);
-    else if (of == MPR_LIMIT_LINE) {
-        pick_lines(check, out, heap);
-        if (out->unmatched) find_near_line(check, out);
-    } else if (of != MPR_LIMIT_HEAP) {
-        pick_rows(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
-        if (out->unmatched) find_near_row(check, out, heap);
-    } else {
+    else if (of == MPR_LIMIT_HEAP) {
         out->is = heap->peak_bytes;
         out->is_approximate = heap->is_approximate || heap->inside;
         out->row = heap->row;
         out->rows = heap->rows;
+    } else {
+        if (of == MPR_LIMIT_LINE) pick_lines(check, out, heap);
+        else pick_rows(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
+        if (out->unmatched) find_near_row(check, out, heap);
     }
 }
 
@@ -251,9 +239,10 @@ static int read_roles(struct mpr_check *check, const char *path,
     return 0;
 }
 
-int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
-                  const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_check_add(struct mpr_check *check, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error)
 {
+    const struct mpr_budget *budget = check->budget;
     bool ranges = false, threads = false, roles = false;
     for (size_t i = 0; i < budget->limits; i++) {
         ranges |= budget->limit[i].of == MPR_LIMIT_RANGE;
@@ -288,9 +277,9 @@ static bool precedes(const struct mpr_check_row *a, const struct mpr_check_row *
 
 /* The programs that a process executed one after the other have a log each.  They count once: each
  * limit by the program that holds most of it. */
-static void merge_programs(struct mpr_check *check, size_t limits)
+static void merge_programs(struct mpr_check *check)
 {
-    const size_t logs = check->best.logs;
+    const size_t logs = check->best.logs, limits = check->budget->limits;
     if (logs < 2 || !limits) return;
     size_t *first = mpr_alloc(logs + 1, sizeof *first); /* by process: its first row + 1, or 0
                                                            before it is seen */
@@ -314,16 +303,16 @@ static void merge_programs(struct mpr_check *check, size_t limits)
     free(first);
 }
 
-void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget)
+void mpr_check_end(struct mpr_check *check)
 {
-    merge_programs(check, budget->limits);
-    check->limits = budget->limits;
+    const struct mpr_budget *budget = check->budget;
+    merge_programs(check);
     check->budget_rows = check->rows;
     for (size_t i = 0; check->rows && i < budget->limits; i++) {
         bool found = budget->limit[i].optional;
-        for (size_t k = i; k < check->rows; k += check->limits)
+        for (size_t k = i; k < check->rows; k += budget->limits)
             found |= !check->row[k].absent && !check->row[k].unmatched;
-        for (size_t k = i; k < check->rows && !found; k += check->limits) {
+        for (size_t k = i; k < check->rows && !found; k += budget->limits) {
             check->row[k].not_found = true;
             check->not_found++;
         }
@@ -345,24 +334,9 @@ static const char *line_text(struct mpr_arena *arena, const struct mpr_diff_row 
     return with_caller(arena, path_text(arena, row->path, by), row->caller);
 }
 
-/* Returns the positive rows of a run. */
-static const struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_diff_run *run,
-                                     size_t *rows)
-{
-    struct mpr_row *row = mpr_arena_alloc(arena, run->entries * sizeof *row);
-    *rows = 0;
-    for (size_t i = 0; i < run->entries; i++) {
-        const struct mpr_diff_entry *e = &run->entry[i];
-        if (e->bytes > 0)
-            row[(*rows)++] = (struct mpr_row){ .path = e->path, .bytes = bytes_of(e->bytes) };
-    }
-    return row;
-}
-
 /* Adds a row for the account, and one for each of its lines that grew by more than it may. */
 static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
-                          const struct mpr_diff_account *a, const struct mpr_naming *naming,
-                          double part)
+                          const struct mpr_diff_account *a, double part)
 {
     static const enum mpr_limit_of of[] = { [MPR_DIFF_DEVICE] = MPR_LIMIT_DEVICE,
                                             [MPR_DIFF_HEAP] = MPR_LIMIT_HEAP,
@@ -370,7 +344,8 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                                             [MPR_DIFF_GRAPHS] = MPR_LIMIT_GRAPHS };
     size_t rows;
     const struct mpr_diff_run *run = &a->run[a->now_run];
-    const uint64_t base = bytes_of(a->base.is), more = with_part(base, part) - base;
+    const uint64_t base = bytes_of(a->total.base.is), more = with_part(base, part) - base;
+    struct mpr_row *held = mpr_arena_alloc(&check->arena, run->entries * sizeof *held);
     struct mpr_check_row out = { .log = diff->peaks.log[a->now_run].summary.path,
                                  .limit = { .of = of[a->of],
                                             .name = "",
@@ -379,17 +354,21 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                                             .account = a->name,
                                             .from = diff->peaks.log[a->base_run].summary.path,
                                             .bytes = base + more },
-                                 .is = bytes_of(a->now.is),
+                                 .is = bytes_of(a->total.now.is),
                                  .absent = !run->entries,
+                                 .row = held,
                                  .by = a->by,
                                  .nearest = "",
                                  .grown = "" };
-    const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, naming, &rows),
+    for (size_t i = 0; i < run->entries; i++)
+        if (run->entry[i].bytes > 0)
+            held[out.rows++] = (struct mpr_row){ .path = run->entry[i].path,
+                                                 .bytes = bytes_of(run->entry[i].bytes) };
+    const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, check->naming, &rows),
                               *largest = NULL;
     for (size_t i = 0; i < rows; i++)
         if (row[i].kind == MPR_DIFF_GREW && (!largest || row[i].change > largest->change))
             largest = &row[i];
-    out.row = rows_of(&check->arena, run, &out.rows);
     if (largest) {
         out.grown = line_text(&check->arena, largest, a->by);
         out.grown_bytes = bytes_of(largest->change);
@@ -409,11 +388,10 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
 }
 
 /* Leaves out heaps inside of others, which are estimates of bytes that are compared anyway. */
-void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
-                       const struct mpr_naming *naming, double part)
+void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff, double part)
 {
     for (size_t i = 0; i < diff->accounts; i++)
-        if (!diff->account[i].inside) check_account(check, diff, &diff->account[i], naming, part);
+        if (!diff->account[i].inside) check_account(check, diff, &diff->account[i], part);
 }
 
 /* ---- suggestions: limits on everything with a hundredth of its heap */

@@ -34,26 +34,27 @@ struct mpr_check_row {
 struct mpr_check {
     struct mpr_arena arena;
     const struct mpr_naming *naming;
+    const struct mpr_budget *budget;
     struct mpr_peaks best, ranges, threads; /* one log for each run, if a limit needs it */
     struct mpr_breakdown *breakdown;        /* likewise */
     size_t breakdowns, breakdown_room;
     struct mpr_check_row *row;
     size_t rows, cap, broken, not_found;
-    size_t limits, budget_rows; /* limits of the budget, and their rows: one in each log, before the
-                                   rows of a base */
+    size_t budget_rows; /* rows of the budget's limits: one in each log, before the rows of a base
+                         */
 };
 
-/* @naming: how lines are named; it must live as long as the check. */
-void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming);
+/* @naming: how lines are named; it and the budget must live as long as the check. */
+void mpr_check_init(struct mpr_check *check, const struct mpr_naming *naming,
+                    const struct mpr_budget *budget);
 /* Reads a log and compares it with the budget.  Returns 0, or -1 with *error filled. */
-int mpr_check_add(struct mpr_check *check, const struct mpr_budget *budget, const char *path,
-                  const struct mpr_progress *progress, struct mpr_error *error);
+int mpr_check_add(struct mpr_check *check, const char *path, const struct mpr_progress *progress,
+                  struct mpr_error *error);
 /* Call it after the last log.  Finds the limits that match nothing in any log. */
-void mpr_check_end(struct mpr_check *check, const struct mpr_budget *budget);
+void mpr_check_end(struct mpr_check *check);
 /* Compares accounts with those of a base run: each account, and each of its lines, may grow by
  * @part of the account.  The diff must live as long as the check. */
-void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff,
-                       const struct mpr_naming *naming, double part);
+void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff, double part);
 /* Adds limits to the budget that the run would keep, each with @part of its bytes to spare. */
 int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
                       const char *path, const struct mpr_progress *progress,

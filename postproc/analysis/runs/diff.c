@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "breakdown.h"
 #include "graphs.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
@@ -59,14 +60,6 @@ struct mpr_diff_devices {
     unsigned number[MPF_GPUS];
 };
 
-struct matching {
-    struct mpr_diff *diff;
-    const struct mpr_log_peaks *base, *log;
-    struct mpr_diff_devices *out;
-    bool taken[MPF_GPUS];   /* by number in the diff */
-    bool matched[MPF_GPUS]; /* by the log's own number */
-};
-
 /* Returns how alike two devices are: 4 for one UUID, 3 for one name and number, 2 for one name, 1
  * for one number. */
 static int likeness(const struct mpr_device *a, const struct mpr_device *b)
@@ -85,61 +78,52 @@ static void add_note(struct mpr_diff *diff, const char *text)
     diff->note = note;
 }
 
-/* Matches devices of at least that likeness. */
-static void match(struct matching *m, int least)
+/* Notes a device whose match is not obvious. */
+static void note_match(struct mpr_diff *diff, const struct mpr_log_peaks *log,
+                       const struct mpr_device *a, const struct mpr_device *b, int alike)
 {
-    struct mpr_arena *arena = &m->diff->peaks.arena;
-    const char *base = m->base->summary.path, *log = m->log->summary.path;
-    for (size_t i = 0; i < m->log->devices; i++)
-        for (size_t k = 0; k < m->base->devices; k++) {
-            const struct mpr_device *a = &m->base->device[k], *b = &m->log->device[i];
-            const int alike = likeness(a, b);
-            if (m->matched[b->index] || m->taken[a->index] || alike < least) continue;
-            m->matched[b->index] = m->taken[a->index] = true;
-            m->out->number[b->index] = a->index;
-            if (a->index != b->index)
-                add_note(
-                    m->diff,
-                    mpr_arena_format(arena, "gpu%u is gpu%u of %s: %s", a->index, b->index, log,
-                                     alike == 4 ? "it has the same UUID" : "it has the same name"));
-            else if (*a->name && *b->name && alike == 1)
-                add_note(m->diff,
-                         mpr_arena_format(arena,
-                                          "gpu%u is %s in %s and %s in %s: matched by its number",
-                                          a->index, a->name, base, b->name, log));
-        }
+    struct mpr_arena *arena = &diff->peaks.arena;
+    if (a->index != b->index)
+        add_note(diff, mpr_arena_format(
+                           arena, "gpu%u is gpu%u of %s: %s", a->index, b->index, log->summary.path,
+                           alike == 4 ? "it has the same UUID" : "it has the same name"));
+    else if (*a->name && *b->name && alike == 1)
+        add_note(diff, mpr_arena_format(
+                           arena, "gpu%u is %s in %s and %s in %s: matched by its number", a->index,
+                           a->name, diff->peaks.log[0].summary.path, b->name, log->summary.path));
 }
 
-static bool is_of_base(const struct matching *m, unsigned number)
-{
-    for (size_t k = 0; k < m->base->devices; k++)
-        if (m->base->device[k].index == number) return true;
-    return false;
-}
-
-/* Numbers the run's devices.  One that the first run does not have gets a free number, its own if
- * possible. */
+/* Numbers the run's devices, the most alike first.  One that the first run does not have gets a
+ * free number, its own if possible. */
 static void match_devices(struct mpr_diff *diff, size_t run)
 {
-    struct matching m = { .diff = diff,
-                          .base = &diff->peaks.log[0],
-                          .log = &diff->peaks.log[run],
-                          .out = &diff->devices[run] };
-    for (unsigned i = 0; i < MPF_GPUS; i++) m.out->number[i] = i;
+    const struct mpr_log_peaks *base = &diff->peaks.log[0], *log = &diff->peaks.log[run];
+    unsigned *number = diff->devices[run].number;
+    bool taken[MPF_GPUS] = { false }, matched[MPF_GPUS] = { false }; /* by number; by own number */
+    for (unsigned i = 0; i < MPF_GPUS; i++) number[i] = i;
     if (!run) return;
-    for (int least = 4; least > 0; least--) match(&m, least);
-    for (size_t i = 0; i < m.log->devices; i++) {
-        const unsigned own = m.log->device[i].index;
-        unsigned number = own;
-        if (m.matched[own]) continue;
-        for (unsigned k = 0; (m.taken[number] || is_of_base(&m, number)) && k < MPF_GPUS; k++)
-            number = (own + k) % MPF_GPUS;
-        m.taken[number] = true;
-        m.out->number[own] = number;
-        if (number != own)
+    for (int least = 4; least > 0; least--)
+        for (size_t i = 0; i < log->devices; i++)
+            for (size_t k = 0; k < base->devices; k++) {
+                const struct mpr_device *a = &base->device[k], *b = &log->device[i];
+                const int alike = likeness(a, b);
+                if (matched[b->index] || taken[a->index] || alike < least) continue;
+                matched[b->index] = taken[a->index] = true;
+                number[b->index] = a->index;
+                note_match(diff, log, a, b, alike);
+            }
+    for (size_t k = 0; k < base->devices; k++) taken[base->device[k].index] = true;
+    for (size_t i = 0; i < log->devices; i++) {
+        const unsigned own = log->device[i].index;
+        unsigned unused = own;
+        if (matched[own]) continue;
+        for (unsigned k = 0; taken[unused] && k < MPF_GPUS; k++) unused = (own + k) % MPF_GPUS;
+        taken[unused] = true;
+        number[own] = unused;
+        if (unused != own)
             add_note(diff, mpr_arena_format(&diff->peaks.arena,
-                                            "gpu%u is gpu%u of %s: %s has no such one", number, own,
-                                            m.log->summary.path, m.base->summary.path));
+                                            "gpu%u is gpu%u of %s: %s has no such one", unused, own,
+                                            log->summary.path, base->summary.path));
     }
 }
 
@@ -157,33 +141,25 @@ uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
 
 /* ---- accounts */
 
+/* Returns the account, with room for @max rows of the run. */
 static struct mpr_diff_account *account_of(struct mpr_diff *diff, enum mpr_diff_of of,
-                                           uint8_t which, enum mpr_group by)
+                                           uint8_t which, enum mpr_group by, size_t run, size_t max)
 {
     struct mpr_arena *arena = &diff->peaks.arena;
-    for (size_t i = 0; i < diff->accounts; i++)
-        if (diff->account[i].of == of && diff->account[i].which == which) return &diff->account[i];
-    MPR_GROW(diff->account, diff->accounts, diff->cap);
-    struct mpr_diff_account *a = &diff->account[diff->accounts++];
-    *a = (struct mpr_diff_account){ .of = of,
-                                    .which = which,
-                                    .name = of == MPR_DIFF_HEAP     ? mpr_heap_name(which)
-                                            : of == MPR_DIFF_GRAPHS ? "CUDA graphs"
-                                            : of == MPR_DIFF_COMMS
-                                                ? mpr_arena_format(arena, "gpu%u NCCL", which)
-                                                : mpr_arena_format(arena, "gpu%u", which),
-                                    .by = by,
-                                    .run =
-                                        mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a->run) };
+    struct mpr_diff_account *a = diff->account;
+    while (a < diff->account + diff->accounts && (a->of != of || a->which != which)) a++;
+    if (a == diff->account + diff->accounts) {
+        MPR_GROW(diff->account, diff->accounts, diff->cap);
+        a = &diff->account[diff->accounts++];
+        *a = (struct mpr_diff_account){ .of = of, .which = which, .by = by };
+        a->run = mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a->run);
+        a->name = of == MPR_DIFF_HEAP     ? mpr_heap_name(which)
+                  : of == MPR_DIFF_GRAPHS ? "CUDA graphs"
+                                          : mpr_arena_format(arena, "gpu%u%s", which,
+                                                             of == MPR_DIFF_COMMS ? " NCCL" : "");
+    }
+    a->run[run].entry = mpr_arena_alloc(arena, max * sizeof *a->run[run].entry);
     return a;
-}
-
-/* Returns the account's rows of a run, with room for @max. */
-static struct mpr_diff_run *begin(struct mpr_diff *diff, struct mpr_diff_account *a, size_t run,
-                                  size_t max)
-{
-    a->run[run].entry = mpr_arena_alloc(&diff->peaks.arena, max * sizeof *a->run[run].entry);
-    return &a->run[run];
 }
 
 static void add(struct mpr_diff_run *r, struct mpr_path path, int64_t bytes, bool estimated,
@@ -199,15 +175,14 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     if (mpf_heap_is_gpu(heap))
         heap = mpf_heap_gpu(mpf_heap_code(heap), diff->devices[run].number[mpf_heap_device(heap)]);
     struct mpr_diff_account *a =
-        account_of(diff, MPR_DIFF_HEAP, heap, diff->peaks.log[run].choice.by);
-    struct mpr_diff_run *r = begin(diff, a, run, h->rows);
+        account_of(diff, MPR_DIFF_HEAP, heap, diff->peaks.log[run].choice.by, run, h->rows);
     a->inside = h->inside;
     a->is_approximate |= h->is_approximate;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
         const double variance = mpr_variance_value(&row->variance);
-        add(r, row->path, mpr_saturating_signed(row->bytes), row->estimated, variance);
-        if (h->estimated) r->variance += variance;
+        add(&a->run[run], row->path, mpr_saturating_signed(row->bytes), row->estimated, variance);
+        if (h->estimated) a->run[run].variance += variance;
     }
 }
 
@@ -218,13 +193,11 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
     const struct mpr_device_state *s = &d->peak;
     const uint8_t number = (uint8_t)diff->devices[run].number[d->index];
     struct mpr_arena *arena = &diff->peaks.arena;
-    struct mpr_diff_run *r;
-    if (s->parts)
-        r = begin(diff, account_of(diff, MPR_DIFF_DEVICE, number, MPR_GROUP_HEAP), run, s->parts);
+    struct mpr_diff_account *a = NULL;
+    if (s->parts) a = account_of(diff, MPR_DIFF_DEVICE, number, MPR_GROUP_HEAP, run, s->parts);
     for (size_t i = 0; i < s->parts; i++)
-        add(r, mpr_frame_labels(arena, &s->part[i].name, 1), s->part[i].bytes, false, 0);
-    if (s->comms)
-        r = begin(diff, account_of(diff, MPR_DIFF_COMMS, number, MPR_GROUP_HEAP), run, s->comms);
+        add(&a->run[run], mpr_frame_labels(arena, &s->part[i].name, 1), s->part[i].bytes, false, 0);
+    if (s->comms) a = account_of(diff, MPR_DIFF_COMMS, number, MPR_GROUP_HEAP, run, s->comms);
     for (size_t i = 0; i < s->comms; i++) {
         const struct mpr_comm_row *c = &s->comm[i];
         const char *name =
@@ -232,7 +205,8 @@ static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_devic
                 ? "a communicator"
                 : mpr_arena_format(arena, "communicator of %" PRIu64 " ranks", c->ranks);
         if (*c->first_use) name = mpr_arena_format(arena, "%s, first %s", name, c->first_use);
-        add(r, mpr_frame_labels(arena, &name, 1), mpr_saturating_signed(c->bytes), false, 0);
+        add(&a->run[run], mpr_frame_labels(arena, &name, 1), mpr_saturating_signed(c->bytes), false,
+            0);
     }
 }
 
@@ -240,13 +214,13 @@ static void add_run(struct mpr_diff *diff, size_t run)
 {
     const struct mpr_log_peaks *log = &diff->peaks.log[run];
     const struct mpr_graphs *g = &diff->graphs[run];
+    struct mpr_diff_account *a = NULL;
     for (size_t i = 0; i < log->heaps; i++) add_heap(diff, run, &log->heap[i]);
     for (size_t i = 0; !diff->peaks.options.heap && i < log->devices; i++)
         add_device(diff, run, &log->device[i]);
-    if (!g->rows) return;
-    struct mpr_diff_run *r =
-        begin(diff, account_of(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE), run, g->rows);
-    for (size_t i = 0; i < g->rows; i++) add(r, g->row[i].path, g->row[i].bytes.all, false, 0);
+    if (g->rows) a = account_of(diff, MPR_DIFF_GRAPHS, 0, MPR_GROUP_RANGE, run, g->rows);
+    for (size_t i = 0; i < g->rows; i++)
+        add(&a->run[run], g->row[i].path, g->row[i].bytes.all, false, 0);
 }
 
 /* ---- sides */
@@ -274,27 +248,28 @@ static struct mpr_spread spread(const int64_t *bytes, size_t runs, int64_t is)
     return s;
 }
 
-/* @bytes: by run. */
-static struct mpr_spread base_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
-                                 const int64_t *bytes)
+/* Returns a row with the bytes of both sides.  @bytes: by run. */
+static struct mpr_diff_row row_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                                  const int64_t *bytes)
 {
-    return spread(bytes, diff->base, bytes[a->base_run]);
+    const int64_t base = bytes[a->base_run], now = bytes[a->now_run];
+    return (struct mpr_diff_row){
+        .base = spread(bytes, diff->base, base),
+        .now = spread(bytes + diff->base, diff->peaks.logs - diff->base, now),
+        .change = mpr_signed_sub(now, base),
+    };
 }
 
-static struct mpr_spread now_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
-                                const int64_t *bytes)
+/* A change is noise if the sides' spreads overlap, or the samples differ by at most twice the
+ * standard error of the change.  An exact change is not noise. */
+static enum mpr_diff_kind kind_of(const struct mpr_diff *diff, const struct mpr_diff_row *r,
+                                  double variance)
 {
-    return spread(bytes + diff->base, diff->peaks.logs - diff->base, bytes[a->now_run]);
-}
-
-/* Returns true if the sides' spreads overlap, or the samples differ by at most twice the standard
- * error of the change.  An exact change is not noise. */
-static bool is_noise(const struct mpr_diff *diff, const struct mpr_spread *base,
-                     const struct mpr_spread *now, double variance)
-{
-    const double errors = 2, change = (double)mpr_signed_sub(now->is, base->is);
-    return (diff->peaks.logs > 2 && base->least <= now->most && now->least <= base->most) ||
-           (variance > 0 && change * change <= errors * errors * variance);
+    const double errors = 2, change = (double)r->change;
+    if ((diff->peaks.logs > 2 && r->base.least <= r->now.most && r->now.least <= r->base.most) ||
+        (variance > 0 && change * change <= errors * errors * variance))
+        return MPR_DIFF_NOISE;
+    return r->change > 0 ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
 }
 
 /* ---- rows: pairs of calls as lines, by what became of them */
@@ -353,12 +328,9 @@ static bool has_address(const struct mpr_line *line)
     return false;
 }
 
-static bool is_one_sided(const struct mpr_diff *diff, const struct mpr_diff_account *a,
-                         const struct mpr_line *line)
+static bool is_one_sided(const struct mpr_diff_row *r)
 {
-    const struct mpr_spread base = base_of(diff, a, line->of_run),
-                            now = now_of(diff, a, line->of_run);
-    return (!base.least && !base.most) != (!now.least && !now.most);
+    return (!r->base.least && !r->base.most) != (!r->now.least && !r->now.most);
 }
 
 /* Returns the lines that changed.  Lines of one side come first, because they may fold with those
@@ -368,11 +340,12 @@ static size_t lines_of(struct mpr_arena *arena, const struct mpr_diff *diff,
                        const struct mpr_diff_account *a, const struct mpr_naming *naming,
                        struct mpr_line *line)
 {
-    struct mpr_line *other = mpr_alloc(a->pairs + 1, sizeof *other);
+    struct mpr_line *other = mpr_alloc(a->pairs, sizeof *other);
     size_t lines = 0, others = 0, changed = 0;
     for (size_t i = 0; i < a->pairs; i++) {
         const struct mpr_line of = line_of(arena, &a->pair[i], diff->peaks.logs);
-        if (is_one_sided(diff, a, &of) && !has_address(&of)) line[lines++] = of;
+        const struct mpr_diff_row row = row_of(diff, a, of.of_run);
+        if (is_one_sided(&row) && !has_address(&of)) line[lines++] = of;
         else other[others++] = of;
     }
     lines = mpr_naming_group_sides(arena, naming, a->by, line, lines, diff->base);
@@ -399,53 +372,45 @@ static double unseen(const struct mpr_diff *diff, const struct mpr_diff_account 
     return sampled && !line->of_run[run] ? mean * mean : 0;
 }
 
-static enum mpr_diff_kind kind_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
-                                  const struct mpr_line *line)
+static enum mpr_diff_kind kind_of_line(const struct mpr_diff *diff,
+                                       const struct mpr_diff_account *a,
+                                       const struct mpr_line *line)
 {
-    const struct mpr_spread base = base_of(diff, a, line->of_run),
-                            now = now_of(diff, a, line->of_run);
-    const double variance = mpr_variance_value(&line->row.variance) +
-                            unseen(diff, a, line, a->base_run) + unseen(diff, a, line, a->now_run);
-    if (is_one_sided(diff, a, line) && has_address(line)) return MPR_DIFF_UNMATCHED;
-    if (is_noise(diff, &base, &now, variance)) return MPR_DIFF_NOISE;
-    return now.is > base.is ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
+    const struct mpr_diff_row row = row_of(diff, a, line->of_run);
+    if (is_one_sided(&row) && has_address(line)) return MPR_DIFF_UNMATCHED;
+    return kind_of(diff, &row,
+                   mpr_variance_value(&line->row.variance) + unseen(diff, a, line, a->base_run) +
+                       unseen(diff, a, line, a->now_run));
 }
 
-/* Addresses of the two sides cannot be paired, so they are one line. */
-static size_t join_unmatched(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
-{
-    static const char *const name[] = { "calls without names that one side has" };
-    for (size_t i = 1; i < lines; i++) mpr_line_add(line, &line[i]);
-    line->row.path = mpr_frame_labels(arena, name, 1);
-    line->row.path.depth = 1;
-    line->caller = "";
-    return lines != 0;
-}
-
-/* Fills the rows of one kind. */
+/* Fills the rows of one kind.  Addresses of the two sides cannot be paired, so they are one row. */
 static size_t rows_of(struct mpr_arena *arena, const struct mpr_diff *diff,
                       const struct mpr_diff_account *a, const struct mpr_naming *naming,
                       const struct mpr_line *all, size_t count, enum mpr_diff_kind kind,
                       struct mpr_diff_row *row)
 {
-    struct mpr_line *line = mpr_alloc(count + 1, sizeof *line);
+    static const char *const unmatched[] = { "calls without names that one side has" };
+    struct mpr_line *line = mpr_alloc(count, sizeof *line);
     size_t lines = 0;
     for (size_t i = 0; i < count; i++)
-        if (kind_of(diff, a, &all[i]) == kind) line[lines++] = all[i];
+        if (kind_of_line(diff, a, &all[i]) == kind) line[lines++] = all[i];
     mpr_lines_sort(line, lines, MPR_ORDER_BYTES);
-    if (kind == MPR_DIFF_UNMATCHED) lines = join_unmatched(arena, line, lines);
-    else lines = mpr_naming_group(arena, naming, a->by, line, lines);
+    if (kind != MPR_DIFF_UNMATCHED) lines = mpr_naming_group(arena, naming, a->by, line, lines);
+    else if (lines) {
+        for (size_t i = 1; i < lines; i++) mpr_line_add(line, &line[i]);
+        line->row.path = mpr_frame_labels(arena, unmatched, 1);
+        line->caller = "";
+        lines = 1;
+    }
     for (size_t i = 0; i < lines; i++) {
-        row[i] = (struct mpr_diff_row){ .kind = kind,
-                                        .path = line[i].row.path,
-                                        .caller = line[i].caller,
-                                        .base = base_of(diff, a, line[i].of_run),
-                                        .now = now_of(diff, a, line[i].of_run),
-                                        .sibling_least = line[i].sibling_least,
-                                        .sibling_most = line[i].sibling_most,
-                                        .estimated = line[i].row.estimated,
-                                        .variance = mpr_variance_value(&line[i].row.variance) };
-        row[i].change = mpr_signed_sub(row[i].now.is, row[i].base.is);
+        row[i] = row_of(diff, a, line[i].of_run);
+        row[i].kind = kind;
+        row[i].path = line[i].row.path;
+        row[i].caller = line[i].caller;
+        row[i].sibling_least = line[i].sibling_least;
+        row[i].sibling_most = line[i].sibling_most;
+        row[i].estimated = line[i].row.estimated;
+        row[i].variance = mpr_variance_value(&line[i].row.variance);
     }
     free(line);
     return lines;
@@ -455,7 +420,7 @@ struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_dif
                                    const struct mpr_diff_account *a,
                                    const struct mpr_naming *naming, size_t *rows)
 {
-    struct mpr_line *line = mpr_alloc(a->pairs + 1, sizeof *line);
+    struct mpr_line *line = mpr_alloc(a->pairs, sizeof *line);
     const size_t lines = lines_of(arena, diff, a, naming, line);
     struct mpr_diff_row *row = mpr_arena_alloc(arena, lines * sizeof *row);
     *rows = 0;
@@ -465,10 +430,9 @@ struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_dif
     return row;
 }
 
-struct mpr_diff_row *mpr_diff_compare_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
-                                           const struct mpr_naming *naming,
-                                           const struct mpr_diff_side *base,
-                                           const struct mpr_diff_side *now, size_t *rows)
+struct mpr_diff_row *mpr_diff_role_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
+                                        const struct mpr_naming *naming,
+                                        const struct mpr_role_share *const *share, size_t *rows)
 {
     const struct mpr_naming whole = { .user_frames = naming->user_frames, .unfold = true };
     struct mpr_diff_account a = { .of = MPR_DIFF_HEAP,
@@ -476,7 +440,8 @@ struct mpr_diff_row *mpr_diff_compare_rows(struct mpr_arena *arena, const struct
                                   .now_run = diff->base };
     a.run = mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a.run);
     for (size_t run = 0; run < diff->peaks.logs; run++) {
-        const struct mpr_diff_side *side = run < diff->base ? base : now;
+        const struct mpr_role_share *side = share[run >= diff->base];
+        if (!side) continue;
         a.run[run].entry = mpr_arena_alloc(arena, side->rows * sizeof *a.run[run].entry);
         for (size_t i = 0; i < side->rows; i++)
             add(&a.run[run], side->row[i].path, mpr_saturating_signed(side->row[i].bytes), false,
@@ -496,11 +461,10 @@ static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
     for (size_t i = 0; i < runs; i++) total[i] = a->run[i].total;
     a->base_run = median_run(a, 0, diff->base);
     a->now_run = median_run(a, diff->base, runs);
-    a->base = base_of(diff, a, total);
-    a->now = now_of(diff, a, total);
-    a->change = mpr_signed_sub(a->now.is, a->base.is);
-    a->variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
-    a->noise = is_noise(diff, &a->base, &a->now, a->variance);
+    a->total = row_of(diff, a, total);
+    a->total.variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
+    a->total.kind = kind_of(diff, &a->total, a->total.variance);
+    a->total.estimated = a->inside || a->is_approximate;
     pair_runs(&diff->peaks.arena, diff, a, naming);
     a->row = mpr_diff_rows(&diff->peaks.arena, diff, a, naming, &a->rows);
     free(total);
@@ -509,10 +473,11 @@ static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
 static int by_size(const void *left, const void *right)
 {
     const struct mpr_diff_account *a = left, *b = right;
-    const int64_t x = a->base.is > a->now.is ? a->base.is : a->now.is,
-                  y = b->base.is > b->now.is ? b->base.is : b->now.is;
-    if (a->of != b->of) return a->of < b->of ? -1 : 1;
-    if (x != y) return x > y ? -1 : 1;
+    const struct mpr_diff_row *s = &a->total, *t = &b->total;
+    const int64_t x = s->base.is > s->now.is ? s->base.is : s->now.is,
+                  y = t->base.is > t->now.is ? t->base.is : t->now.is;
+    const int order = mpr_compare(a->of, b->of) ?: mpr_compare_signed(y, x);
+    if (order) return order;
     return a->of == MPR_DIFF_HEAP ? mpr_heap_by_name(a->which, b->which) : a->which - b->which;
 }
 

@@ -17,6 +17,7 @@
 #include "peaks.h"
 
 struct mpr_error;
+struct mpr_role_share;
 
 /* Bytes of a side: of its median run, and the smallest and largest of its runs. */
 struct mpr_spread {
@@ -33,7 +34,7 @@ struct mpr_diff_row {
     int64_t change;                       /* now.is - base.is */
     uint64_t sibling_least, sibling_most; /* as in struct mpr_line, of changes */
     bool estimated;
-    double variance; /* of `change`, if it comes from samples */
+    double variance; /* of `change`, or 0 if it is exact */
 };
 
 /* The rows of an account in one run. */
@@ -54,15 +55,13 @@ enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAP
 struct mpr_diff_account {
     enum mpr_diff_of of;
     uint8_t which; /* the heap, or the device's number; devices are numbered as in the first run */
-    const char *name;    /* for people: a heap's name, "gpu0 NCCL" */
-    uint8_t inside;      /* the heap that includes these bytes, or MPF_HEAP_NONE */
-    bool is_approximate; /* a run's peak is approximate (struct mpr_heap_peak) */
-    enum mpr_group by;   /* of its rows */
-    struct mpr_spread base, now;
-    int64_t change;
-    double variance; /* of `change`, as of a row */
-    bool noise;
-    struct mpr_diff_row *row; /* changes, shortened but not folded: by kind, the largest first */
+    const char *name;          /* for people: a heap's name, "gpu0 NCCL" */
+    uint8_t inside;            /* the heap that includes these bytes, or MPF_HEAP_NONE */
+    enum mpr_group by;         /* of its rows */
+    struct mpr_diff_row total; /* its bytes, without a path; estimated also if a run's peak is
+                                  approximate (struct mpr_heap_peak), or if it is inside */
+    bool is_approximate;       /* a run's peak is */
+    struct mpr_diff_row *row;  /* changes, shortened but not folded: by kind, the largest first */
     size_t rows;
     struct mpr_diff_run *run; /* by run */
     size_t base_run, now_run; /* the median runs of the sides */
@@ -101,16 +100,11 @@ struct mpr_diff_row *mpr_diff_rows(struct mpr_arena *arena, const struct mpr_dif
                                    const struct mpr_diff_account *account,
                                    const struct mpr_naming *naming, size_t *rows);
 
-/* Other rows of a side, for example those of a role.  They are the same in all runs of the side. */
-struct mpr_diff_side {
-    const struct mpr_row *row;
-    size_t rows;
-};
-/* Returns their changes as mpr_diff_rows does. */
-struct mpr_diff_row *mpr_diff_compare_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
-                                           const struct mpr_naming *naming,
-                                           const struct mpr_diff_side *base,
-                                           const struct mpr_diff_side *now, size_t *rows);
+/* Returns the changes of a role's rows as mpr_diff_rows does.  @share: of the base and of the new
+ * side; NULL: it has none.  They are the same in all runs of a side. */
+struct mpr_diff_row *mpr_diff_role_rows(struct mpr_arena *arena, const struct mpr_diff *diff,
+                                        const struct mpr_naming *naming,
+                                        const struct mpr_role_share *const *share, size_t *rows);
 /* Returns the heap of a run by the run's own number of the device.  @heap: as the first run numbers
  * devices. */
 uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap);

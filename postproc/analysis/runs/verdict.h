@@ -8,6 +8,7 @@
 #ifndef MPR_VERDICT_H
 #define MPR_VERDICT_H
 
+#include "amount.h"
 #include "diff.h"
 #include "insights.h"
 
@@ -80,7 +81,10 @@ void mpr_verdict_find(struct mpr_verdict *verdict, const struct mpr_diff *diff,
 void mpr_verdict_free(struct mpr_verdict *verdict);
 
 /* Returns now - base. */
-int64_t mpr_sides_change(struct mpr_sides sides);
+static inline int64_t mpr_sides_change(struct mpr_sides s)
+{
+    return mpr_signed_difference(s.base, s.now);
+}
 static inline uint64_t mpr_sides_larger(struct mpr_sides s)
 {
     return s.base > s.now ? s.base : s.now;
