@@ -208,19 +208,18 @@ static void check_against(struct args *a, struct mpr_check *check, struct mpr_di
     mpr_logs_close(&base, MPR_EXIT_FINE);
 }
 
-static bool write_junit(const struct args *a, const struct mpr_check *check)
-{
-    struct mpr_destination to;
-    if (!a->junit) return true;
-    if (mpr_destination_open(&to, a->junit) != 0) return false;
-    mpr_junit_write(to.file, check, &a->common.output.naming);
-    return mpr_destination_close(&to, true) == 0;
-}
-
 static int report(struct args *a, const struct mpr_check *check, bool incomplete)
 {
     struct mpr_document doc;
-    const bool written = write_junit(a, check);
+    struct mpr_destination to;
+    bool written = true;
+    if (a->junit) {
+        written = mpr_destination_open(&to, a->junit) == 0;
+        if (written) {
+            mpr_junit_write(to.file, check, check->naming);
+            written = mpr_destination_close(&to, true) == 0;
+        }
+    }
     mpr_output_begin(&a->common.output, &doc);
     mpr_report_check(&doc, check);
     const int status = mpr_output_document(&a->common.output, &doc, incomplete);
@@ -237,8 +236,8 @@ static int run_checks(struct args *a, struct mpr_check *check)
     if (a->limited) mpr_logs_each(&a->common.logs, add, check);
     mpr_check_end(check);
     if (a->against) check_against(a, check, &diff);
-    const bool incomplete = mpr_peaks_incomplete(&check->best) || mpr_peaks_incomplete(&diff.peaks);
-    const bool any = check->best.logs || diff.peaks.logs == 2;
+    const bool incomplete = mpr_peaks_incomplete(&check->best) || mpr_peaks_incomplete(&diff.peaks),
+               any = check->best.logs || diff.peaks.logs == 2;
     const int status = any ? report(a, check, incomplete) : MPR_EXIT_FAILURE;
     mpr_diff_free(&diff);
     return status;

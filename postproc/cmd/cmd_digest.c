@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "basename.h"
 #include "cmd.h"
 #include "database.h"
@@ -34,13 +35,6 @@ static enum mpr_digest_found read_digest(struct mpr_digest *d, const char *log, 
     if (stat(path, &st) == 0 && access(log, F_OK) == 0 && !mpr_file_trusted(&st, log))
         return MPR_DIGEST_FOREIGN;
     return mpr_digest_read(d, path, arena, why);
-}
-
-/* Returns true if the digest was made from the log as it is now. */
-static bool is_fresh(const struct mpr_digest *d, const char *log)
-{
-    struct mpr_digest_source now;
-    return mpr_digest_read_source(&now, log) && mpr_digest_is_fresh(d, &now);
 }
 
 /* ---- digests for ranks */
@@ -86,10 +80,7 @@ static void add_operand(struct log_names *logs, struct mpr_digests *all, const c
         fail(all, operand, "this directory has neither digests (*.digest) nor logs (*.zst)");
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
+MPR_COMPARE(by_name, char *, strcmp(*a, *b))
 
 static void add_digest(struct mpr_digests *all, const char *log, const struct mpr_output *output,
                        const struct mpr_progress *progress)
@@ -102,7 +93,7 @@ static void add_digest(struct mpr_digests *all, const char *log, const struct mp
     MPR_GROW(all->at, all->count, all->cap);
     struct mpr_digest *d = &all->at[all->count];
     const bool good = read_digest(d, log, path, &arena, &why) == MPR_DIGEST_GOOD;
-    if (good && (!log_exists || is_fresh(d, log))) all->count++;
+    if (good && (!log_exists || mpr_digest_is_fresh(d, log))) all->count++;
     else {
         if (good) mpr_digest_free(d);
         if (!log_exists) fail(all, access(path, F_OK) == 0 ? path : log, why);
@@ -192,7 +183,7 @@ static int is_stored(const char *log, const char *path, struct mpr_error *error)
     const enum mpr_digest_found found = read_digest(&old, log, path, &arena, &why);
     int stored = 0;
     if (found == MPR_DIGEST_GOOD) {
-        stored = is_fresh(&old, log);
+        stored = mpr_digest_is_fresh(&old, log);
         mpr_digest_free(&old);
     } else if (found != MPR_DIGEST_DAMAGED && found != MPR_DIGEST_MISSING)
         stored = mpr_fail(error, "%s: %s; this file was not changed. Remove it, or give -o FILE",

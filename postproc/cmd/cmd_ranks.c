@@ -78,20 +78,7 @@ static int write_rows(const struct mpr_digest_table *t, const struct mpr_digest 
     return fclose(file) != 0 || bad ? mpr_fail_errno(error, path, "write") : 0;
 }
 
-/* Writes DIRECTORY/rank=N/data.csv.  Processes without ranks are numbered from 0. */
-static int write_rank(const struct mpr_digest_table *t, const struct mpr_ranks *r, size_t rank,
-                      const char *directory, struct mpr_error *error)
-{
-    const uint64_t number = r->rank[rank].number != UINT64_MAX ? r->rank[rank].number : rank;
-    char *folder = mpr_text_format("%s/rank=%" PRIu64, directory, number);
-    char *path = mpr_text_format("%s/data.csv", folder);
-    int status = make_directory(folder, error);
-    if (status == 0) status = write_rows(t, r->rank[rank].digest, path, error);
-    free(path);
-    free(folder);
-    return status;
-}
-
+/* Writes DIRECTORY/TABLE/rank=N/data.csv.  Processes without ranks are numbered from 0. */
 static int write_tables(const struct mpr_ranks *r, const char *directory, struct mpr_error *error)
 {
     int status = make_directory(directory, error);
@@ -101,8 +88,15 @@ static int write_tables(const struct mpr_ranks *r, const char *directory, struct
         const struct mpr_digest_table *t = &mpr_digest_table[i];
         char *folder = mpr_text_format("%s/%s", directory, t->table.name);
         status = make_directory(folder, error);
-        for (size_t k = 0; status == 0 && k < r->ranks; k++)
-            status = write_rank(t, r, k, folder, error);
+        for (size_t k = 0; status == 0 && k < r->ranks; k++) {
+            const uint64_t number = r->rank[k].number != UINT64_MAX ? r->rank[k].number : k;
+            char *of_rank = mpr_text_format("%s/rank=%" PRIu64, folder, number),
+                 *path = mpr_text_format("%s/data.csv", of_rank);
+            status = make_directory(of_rank, error);
+            if (status == 0) status = write_rows(t, r->rank[k].digest, path, error);
+            free(path);
+            free(of_rank);
+        }
         free(folder);
     }
     return status;
@@ -110,32 +104,28 @@ static int write_tables(const struct mpr_ranks *r, const char *directory, struct
 
 /* ---- the report */
 
-static int report(struct args *a, const struct mpr_digests *digests)
-{
-    struct mpr_document doc;
-    struct mpr_ranks ranks;
-    struct mpr_error error;
-    mpr_ranks_make(&ranks, digests->at, digests->count);
-    mpr_digests_say_made(digests, 1);
-    mpr_output_begin(&a->common.output, &doc);
-    mpr_report_ranks(&doc, &ranks);
-    int status = mpr_output_document(&a->common.output, &doc, ranks.incomplete);
-    if (a->tables && write_tables(&ranks, a->tables, &error) != 0) {
-        mpr_cmd_error(&error);
-        status = MPR_EXIT_FAILURE;
-    }
-    mpr_ranks_free(&ranks);
-    return status;
-}
-
 int mpr_cmd_ranks(int argc, char **argv)
 {
     struct args a = { .common = mpr_args_default() };
     struct mpr_digests digests = { 0 };
+    struct mpr_document doc;
+    struct mpr_ranks ranks;
+    struct mpr_error error;
     int status = MPR_EXIT_FAILURE;
     mpr_cmdline_parse(&cmdline, argc, argv, &a);
     mpr_digests_add(&digests, a.common.operand, a.common.operands, &a.common.output);
-    if (digests.count) status = report(&a, &digests);
+    if (digests.count) {
+        mpr_ranks_make(&ranks, digests.at, digests.count);
+        mpr_digests_say_made(&digests, 1);
+        mpr_output_begin(&a.common.output, &doc);
+        mpr_report_ranks(&doc, &ranks);
+        status = mpr_output_document(&a.common.output, &doc, ranks.incomplete);
+        if (a.tables && write_tables(&ranks, a.tables, &error) != 0) {
+            mpr_cmd_error(&error);
+            status = MPR_EXIT_FAILURE;
+        }
+        mpr_ranks_free(&ranks);
+    }
     if (digests.failed) status = MPR_EXIT_FAILURE;
     mpr_digests_free(&digests);
     return mpr_args_close(&a.common, status);

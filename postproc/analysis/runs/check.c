@@ -187,6 +187,12 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
     const struct mpr_heap_peak *heap = mpr_peaks_heap(log, out->limit.heap);
     out->log = log->summary.path;
     out->by = log->choice.by;
+    if (of == MPR_LIMIT_RSS || of == MPR_LIMIT_CGROUP) {
+        out->reached = of == MPR_LIMIT_RSS ? log->rss_peak : log->cgroup_peak;
+        out->absent = out->reached.bytes == MPF_UNKNOWN;
+        if (!out->absent) out->is = out->reached.bytes;
+        return;
+    }
     out->absent = !heap;
     if (!heap) find_near_heap(check, out, log);
     else if (of == MPR_LIMIT_HEAP) {
@@ -199,16 +205,6 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
         else pick_rows(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
         if (out->unmatched) find_near_row(check, out, heap);
     }
-}
-
-static void fill_from_samples(const struct mpr_check *check, struct mpr_check_row *out)
-{
-    const struct mpr_log_peaks *log = newest(&check->best);
-    out->log = log->summary.path;
-    out->by = log->choice.by;
-    out->reached = out->limit.of == MPR_LIMIT_RSS ? log->rss_peak : log->cgroup_peak;
-    out->absent = out->reached.bytes == MPF_UNKNOWN;
-    if (!out->absent) out->is = out->reached.bytes;
 }
 
 static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row *out)
@@ -259,8 +255,6 @@ int mpr_check_add(struct mpr_check *check, const char *path, const struct mpr_pr
             .log_index = check->best.logs - 1, .limit = budget->limit[i], .nearest = "", .grown = ""
         };
         if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
-        else if (row.limit.of == MPR_LIMIT_RSS || row.limit.of == MPR_LIMIT_CGROUP)
-            fill_from_samples(check, &row);
         else fill_from_peaks(check, &row);
         add(check, row);
     }
@@ -438,20 +432,8 @@ static const struct mpr_frame *starred(struct mpr_arena *arena, const struct mpr
     return places ? mpr_numbers_replace(arena, frame, place, star, places) : frame;
 }
 
-/* Returns the end of the number of a source line ("file.py:12)") or of an address ("lib.so+0x1f");
- * @at for other text. */
-static const char *end_of_number(const char *name, const char *at)
-{
-    const char *end = at;
-    if (at - name >= 1 && at[-1] == ':')
-        while (isdigit((unsigned char)*end)) end++;
-    else if (at - name >= 3 && strncmp(at - 3, "+0x", 3) == 0)
-        while (isxdigit((unsigned char)*end)) end++;
-    return *end == ')' || !*end ? end : at;
-}
-
-/* Returns the line's text with * for numbers, also for source lines and addresses; NULL for a line
- * without a call, such as "(no call stack)". */
+/* Returns the line's text with * for numbers, also for source lines ("file.py:12)") and addresses
+ * ("lib.so+0x1f"); NULL for a line without a call, such as "(no call stack)". */
 static const char *line_pattern(struct mpr_arena *arena, struct mpr_path path)
 {
     const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
@@ -462,9 +444,14 @@ static const char *line_pattern(struct mpr_arena *arena, struct mpr_path path)
     size_t bytes = 0;
     if (*name == '(') return NULL;
     for (const char *at = name; *at;) {
-        const char *end = end_of_number(name, at);
-        text[bytes++] = end > at ? '*' : *at;
-        at = end > at ? end : at + 1;
+        const char *end = at;
+        if (at - name >= 1 && at[-1] == ':')
+            while (isdigit((unsigned char)*end)) end++;
+        else if (at - name >= 3 && strncmp(at - 3, "+0x", 3) == 0)
+            while (isxdigit((unsigned char)*end)) end++;
+        const bool number = end > at && (*end == ')' || !*end);
+        text[bytes++] = number ? '*' : *at;
+        at = number ? end : at + 1;
     }
     return text;
 }
@@ -477,29 +464,19 @@ struct subject {
 
 MPR_COMPARE(by_pattern, struct subject, strcmp(a->pattern, b->pattern))
 
-/* Merges equal patterns, and drops those without a hundredth of the heap.  Returns their number. */
-static size_t keep_large(struct subject *subject, size_t subjects, const struct mpr_heap_peak *heap)
-{
-    size_t merged = 0, kept = 0;
-    if (subjects) qsort(subject, subjects, sizeof *subject, by_pattern);
-    for (size_t i = 0; i < subjects; i++) {
-        if (merged && by_pattern(&subject[merged - 1], &subject[i]) == 0)
-            subject[merged - 1].bytes += subject[i].bytes;
-        else subject[merged++] = subject[i];
-    }
-    for (size_t i = 0; i < merged; i++)
-        if (subject[i].bytes >= heap->peak_bytes / HUNDREDTH) subject[kept++] = subject[i];
-    return kept;
-}
-
-/* Suggests limits on what the patterns match, which may be more than they are made of. */
+/* Suggests limits on what the patterns match, which may be more than they are made of.  Equal
+ * patterns are one, and those without a hundredth of the heap are left out. */
 static void suggest_patterns(struct mpr_check *check, struct mpr_budget *budget,
                              enum mpr_limit_of of, struct subject *subject, size_t subjects,
                              const struct mpr_heap_peak *heap, double part)
 {
-    subjects = keep_large(subject, subjects, heap);
-    for (size_t i = 0; i < subjects; i++) {
+    if (subjects) qsort(subject, subjects, sizeof *subject, by_pattern);
+    for (size_t i = 0, end; i < subjects; i = end) {
         struct mpr_check_row row = { .limit.name = subject[i].pattern };
+        uint64_t bytes = 0;
+        for (end = i; end < subjects && by_pattern(&subject[i], &subject[end]) == 0; end++)
+            bytes += subject[end].bytes;
+        if (bytes < heap->peak_bytes / HUNDREDTH) continue;
         if (of == MPR_LIMIT_RANGE) pick_rows(check, &row, heap, is_within);
         else pick_lines(check, &row, heap);
         suggest(budget, of, subject[i].pattern, heap->heap, with_part(row.is, part));
@@ -549,17 +526,6 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
     suggest_patterns(check, budget, MPR_LIMIT_LINE, subject, subjects, heap, part);
 }
 
-static void suggest_roles(const struct mpr_breakdown *b, struct mpr_budget *budget, double part)
-{
-    for (size_t i = 0; i < b->heaps; i++)
-        for (enum mpr_role role = 0; role < MPR_ROLE_UNEXPLAINED; role++) {
-            const uint64_t bytes = b->heap[i].role[role].bytes;
-            if (bytes && bytes >= b->heap[i].bytes / HUNDREDTH)
-                suggest(budget, MPR_LIMIT_ROLE, mpr_role_key(role), b->heap[i].heap,
-                        with_part(bytes, part));
-        }
-}
-
 /* A heap without bytes gets no limit, because its first byte would break it. */
 int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
                       const char *path, const struct mpr_progress *progress,
@@ -578,6 +544,13 @@ int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double
     }
     if (!mpr_peaks_has_torch(log)) return 0;
     if (read_roles(check, path, progress, error) != 0) return -1;
-    suggest_roles(&check->breakdown[check->breakdowns - 1], budget, part);
+    const struct mpr_breakdown *b = &check->breakdown[check->breakdowns - 1];
+    for (const struct mpr_breakdown_heap *h = b->heap; h < b->heap + b->heaps; h++)
+        for (enum mpr_role role = 0; role < MPR_ROLE_UNEXPLAINED; role++) {
+            const uint64_t bytes = h->role[role].bytes;
+            if (bytes && bytes >= h->bytes / HUNDREDTH)
+                suggest(budget, MPR_LIMIT_ROLE, mpr_role_key(role), h->heap,
+                        with_part(bytes, part));
+        }
     return 0;
 }

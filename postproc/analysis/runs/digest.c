@@ -24,20 +24,20 @@ static uint64_t size_of(const char *log, const char *ending)
     return bytes;
 }
 
-bool mpr_digest_read_source(struct mpr_digest_source *source, const char *log)
+static struct mpr_digest_source source_of(const char *log)
 {
-    *source = (struct mpr_digest_source){ size_of(log, ""), size_of(log, ".fold"),
-                                          size_of(log, ".journal") };
-    return source->log_bytes != UINT64_MAX;
+    return (struct mpr_digest_source){ size_of(log, ""), size_of(log, ".fold"),
+                                       size_of(log, ".journal") };
 }
 
 /* A journal can get more events without a change of its size. */
-bool mpr_digest_is_fresh(const struct mpr_digest *d, const struct mpr_digest_source *now)
+bool mpr_digest_is_fresh(const struct mpr_digest *d, const char *log)
 {
     const struct mpr_digest_process *p = d->process;
-    return p->source.log_bytes == now->log_bytes && p->source.fold_bytes == now->fold_bytes &&
-           p->source.journal_bytes == now->journal_bytes &&
-           (p->ended_for_certain || now->journal_bytes == UINT64_MAX);
+    const struct mpr_digest_source now = source_of(log);
+    return now.log_bytes != UINT64_MAX && p->source.log_bytes == now.log_bytes &&
+           p->source.fold_bytes == now.fold_bytes && p->source.journal_bytes == now.journal_bytes &&
+           (p->ended_for_certain || now.journal_bytes == UINT64_MAX);
 }
 
 /* ---- texts of bounded length */
@@ -282,13 +282,21 @@ static void fill_findings(struct mpr_digest *d, const struct mpr_insights *in,
 
 /* ---- series over time */
 
-static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
+/* Consecutive spans become one row if there are too many. */
+static int read_series(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
+                       struct mpr_error *error)
 {
+    const struct mpr_timeline_options options = { .by = MPR_GROUP_RANGE,
+                                                  .to = UINT64_MAX,
+                                                  .buckets = MPR_DIGEST_SPANS_MOST,
+                                                  .bands = 1,
+                                                  .changes = SIZE_MAX };
+    struct mpr_timeline t;
+    if (mpr_timeline_read(&t, path, &options, progress, error) != 0) return -1;
     const size_t each =
-        rows_each(MPR_DIGEST_SPANS, t->heaps, MPR_DIGEST_SPANS_LEAST, MPR_DIGEST_SPANS_MOST);
-    d->span = mpr_arena_alloc(&d->arena, t->heaps * each * sizeof *d->span);
-    for (size_t i = 0; i < t->heaps; i++) {
-        const struct mpr_heap_timeline *h = &t->heap[i];
+        rows_each(MPR_DIGEST_SPANS, t.heaps, MPR_DIGEST_SPANS_LEAST, MPR_DIGEST_SPANS_MOST);
+    d->span = mpr_arena_alloc(&d->arena, t.heaps * each * sizeof *d->span);
+    for (const struct mpr_heap_timeline *h = t.heap; h < t.heap + t.heaps; h++) {
         const size_t joined = (h->spans + each - 1) / each;
         for (size_t k = 0; k < h->spans; k++) {
             const struct mpr_span *s = &h->span[k];
@@ -307,64 +315,44 @@ static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
             row->close_bytes = s->close;
         }
     }
-}
-
-static int read_series(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
-                       struct mpr_error *error)
-{
-    const struct mpr_timeline_options options = { .by = MPR_GROUP_RANGE,
-                                                  .to = UINT64_MAX,
-                                                  .buckets = MPR_DIGEST_SPANS_MOST,
-                                                  .bands = 1,
-                                                  .changes = SIZE_MAX };
-    struct mpr_timeline timeline;
-    if (mpr_timeline_read(&timeline, path, &options, progress, error) != 0) return -1;
-    fill_spans(d, &timeline);
-    mpr_timeline_free(&timeline);
+    mpr_timeline_free(&t);
     return 0;
 }
 
 /* ---- out-of-memory events */
 
-static bool any_failed(const struct mpr_insights *in)
+/* Keeps the newest events, if there may be any. */
+static int read_ooms(struct mpr_digest *d, const struct mpr_insights *in, const char *path,
+                     const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const struct mpr_log_peaks *log = &in->peaks.log[0];
-    bool any = in->oom.told || log->summary.oom != MPR_FATE_NO_OOM;
-    for (size_t i = 0; i < log->heaps; i++)
-        any |= log->heap[i].failures && mpf_heap_is_gpu(log->heap[i].heap);
-    return any;
-}
-
-/* Keeps the newest events. */
-static void fill_ooms(struct mpr_digest *d, const struct mpr_ooms_log *log)
-{
-    const size_t first = log->stories > MPR_DIGEST_OOMS ? log->stories - MPR_DIGEST_OOMS : 0;
-    d->oom = mpr_arena_alloc(&d->arena, MPR_DIGEST_OOMS * sizeof *d->oom);
-    d->process->ooms_hard = log->hard;
-    d->process->ooms_soft = log->soft;
-    if (log->summary.oom != MPR_FATE_NO_OOM) d->process->failed_ns = log->summary.duration_ns;
-    for (size_t i = log->stories; i-- > 0;)
-        if (log->story[i].hard) d->process->failed_ns = log->story[i].time;
-    for (size_t i = first; i < log->stories; i++) {
-        const struct mpr_oom_event *s = &log->story[i];
-        d->oom[d->ooms++] = (struct mpr_digest_oom){ .time_ns = s->time,
-                                                     .device = s->index,
-                                                     .heap = s->heap,
-                                                     .thread = text_of(d, s->thread),
-                                                     .path = path_of(d, MPR_GROUP_RANGE, s->path),
-                                                     .asked_bytes = s->bytes,
-                                                     .free_bytes = s->free,
-                                                     .total_bytes = s->total,
-                                                     .got_over = !s->hard };
-    }
-}
-
-static int read_ooms(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
-                     struct mpr_error *error)
-{
+    const struct mpr_log_peaks *peaks = &in->peaks.log[0];
     struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
+    bool any = in->oom.told || peaks->summary.oom != MPR_FATE_NO_OOM;
+    for (size_t i = 0; i < peaks->heaps; i++)
+        any |= peaks->heap[i].failures && mpf_heap_is_gpu(peaks->heap[i].heap);
+    if (!any) return 0;
     const int status = mpr_ooms_add(&ooms, path, progress, error);
-    for (size_t i = 0; i < ooms.logs; i++) fill_ooms(d, &ooms.log[i]);
+    for (const struct mpr_ooms_log *log = ooms.log; log < ooms.log + ooms.logs; log++) {
+        const size_t first = log->stories > MPR_DIGEST_OOMS ? log->stories - MPR_DIGEST_OOMS : 0;
+        d->oom = mpr_arena_alloc(&d->arena, MPR_DIGEST_OOMS * sizeof *d->oom);
+        d->process->ooms_hard = log->hard;
+        d->process->ooms_soft = log->soft;
+        if (log->summary.oom != MPR_FATE_NO_OOM) d->process->failed_ns = log->summary.duration_ns;
+        for (size_t i = log->stories; i-- > 0;)
+            if (log->story[i].hard) d->process->failed_ns = log->story[i].time;
+        for (const struct mpr_oom_event *s = log->story + first; s < log->story + log->stories; s++)
+            d->oom[d->ooms++] = (struct mpr_digest_oom){
+                .time_ns = s->time,
+                .device = s->index,
+                .heap = s->heap,
+                .thread = text_of(d, s->thread),
+                .path = path_of(d, MPR_GROUP_RANGE, s->path),
+                .asked_bytes = s->bytes,
+                .free_bytes = s->free,
+                .total_bytes = s->total,
+                .got_over = !s->hard,
+            };
+    }
     mpr_ooms_free(&ooms);
     return status;
 }
@@ -376,8 +364,7 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_insights in;
-    struct mpr_digest_source source;
-    mpr_digest_read_source(&source, path);
+    const struct mpr_digest_source source = source_of(path);
     *d = (struct mpr_digest){ 0 };
     if (mpr_insights_read(&in, path, NULL, false, progress, error) != 0) return -1;
     const struct mpr_log_peaks *log = &in.peaks.log[0];
@@ -390,7 +377,7 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
     if (in.has_steps) fill_instances(d, &in.steps.instances);
     fill_findings(d, &in, words);
     int status = read_series(d, path, progress, error);
-    if (status == 0 && any_failed(&in)) status = read_ooms(d, path, progress, error);
+    if (status == 0) status = read_ooms(d, &in, path, progress, error);
     mpr_insights_free(&in);
     if (status != 0) mpr_digest_free(d);
     return status;

@@ -174,9 +174,7 @@ int mpr_digest_make(struct mpr_digest *digest, const char *path,
                     struct mpr_error *error);
 void mpr_digest_free(struct mpr_digest *digest);
 
-/* Reads the present sizes of a log's files. Returns false if the log is missing. */
-bool mpr_digest_read_source(struct mpr_digest_source *source, const char *log);
-/* Returns true if the digest is up to date. */
-bool mpr_digest_is_fresh(const struct mpr_digest *digest, const struct mpr_digest_source *now);
+/* Returns true if the digest was made from the log as it is now. */
+bool mpr_digest_is_fresh(const struct mpr_digest *digest, const char *log);
 
 #endif

@@ -187,12 +187,6 @@ struct step_peaks {
     size_t count;
 };
 
-/* Returns the distance between the quartiles.  A few steps that also validate do not change it. */
-static uint64_t spread_of(const struct step_peaks *s)
-{
-    return s->peak[s->count * 3 / 4] - s->peak[s->count / 4];
-}
-
 /* Returns true if the steps of one run are larger than those of the other by more than chance:
  * three standard errors of the Mann-Whitney statistic. */
 static bool is_shifted(const struct step_peaks *a, const struct step_peaks *b)
@@ -224,23 +218,26 @@ static struct step_peaks steps_of(struct mpr_arena *arena, const struct mpr_brea
 }
 
 /* Returns true if the training steps of each run vary by at least as much as the two peaks differ,
- * and the steps of one run are not larger than those of the other one.  Sets the spread of the
- * heap's steps if both runs have enough of them. */
+ * and the steps of one run are not larger than those of the other one.  If both runs have enough
+ * steps, their spread is the distance between the quartiles, which a few steps that also validate
+ * do not change. */
 static bool is_step_noise(struct comparison *c, const struct mpr_diff_account *a,
                           const struct mpr_breakdown_heap *const *h)
 {
     enum { MIN_STEPS = 4 };
     struct step_peaks of[2];
+    uint64_t spread[2];
     for (size_t i = 0; i < 2; i++) {
         if (!h[i]) return false;
         of[i] = steps_of(&c->out->arena, &c->insights[i]->breakdown, h[i]);
         if (of[i].count < MIN_STEPS) return false;
+        spread[i] = of[i].peak[of[i].count * 3 / 4] - of[i].peak[of[i].count / 4];
     }
-    const struct mpr_sides spread = { spread_of(&of[0]), spread_of(&of[1]) };
+    const struct mpr_sides spreads = { spread[0], spread[1] };
     const bool overlap = of[0].peak[0] <= of[1].peak[of[1].count - 1] &&
                          of[1].peak[0] <= of[0].peak[of[0].count - 1];
-    c->heap[a->which].step_spread = spread;
-    return overlap && mpr_sides_distance(sides_of(&a->total)) <= mpr_sides_smaller(spread) &&
+    c->heap[a->which].step_spread = spreads;
+    return overlap && mpr_sides_distance(sides_of(&a->total)) <= mpr_sides_smaller(spreads) &&
            !is_shifted(&of[0], &of[1]);
 }
 
@@ -281,19 +278,18 @@ static bool varies_by_step(enum mpr_role role)
            role == MPR_ROLE_UNEXPLAINED;
 }
 
-/* Returns true if growth explains at least half of the role's change: blocks that a program keeps
- * have such roles. */
-static bool is_growth(enum mpr_role role, struct mpr_sides bytes, struct mpr_sides growth)
+/* Returns true if the role's change is not stated.  The change may be a consequence: the heap peaks
+ * at another instant of a step, when other roles hold less; or growth explains at least half of it,
+ * because blocks that a program keeps have such roles. */
+static bool is_left_out(const struct comparison *c, enum mpr_role role, struct mpr_sides bytes,
+                        struct mpr_sides peak, struct mpr_sides growth)
 {
-    return varies_by_step(role) && agree(bytes, growth) &&
+    if (role == MPR_ROLE_GRAPHS || !counts(c, bytes, peak))
+        return true; /* compare_pools has them */
+    if (!agree(bytes, peak) && mpr_sides_distance(bytes) < mpr_sides_distance(peak) / 2)
+        return true;
+    return mpr_sides_larger(growth) && varies_by_step(role) && agree(bytes, growth) &&
            mpr_sides_distance(bytes) / 2 <= mpr_sides_distance(growth);
-}
-
-/* Returns true if the change may be a consequence: the heap peaks at another instant of a step,
- * when other roles hold less. */
-static bool is_consequence(struct mpr_sides bytes, struct mpr_sides peak)
-{
-    return !agree(bytes, peak) && mpr_sides_distance(bytes) < mpr_sides_distance(peak) / 2;
 }
 
 /* Returns true if roles that vary were not compared, because their difference is noise. */
@@ -307,10 +303,8 @@ static bool compare_roles(struct comparison *c, const struct mpr_diff_account *a
     for (enum mpr_role role = 0; role < MPR_ROLES; role++) {
         const struct shares share = shares_of(h, role);
         const struct mpr_sides bytes = share_bytes(&share);
-        if (role == MPR_ROLE_GRAPHS) continue; /* compare_pools has them */
-        if (!counts(c, bytes, peak) || is_consequence(bytes, peak) ||
-            (noise && varies_by_step(role)) || (other_size && agree(bytes, peak)) ||
-            (mpr_sides_larger(growth) && is_growth(role, bytes, growth)))
+        if (is_left_out(c, role, bytes, peak, growth) || (noise && varies_by_step(role)) ||
+            (other_size && agree(bytes, peak)))
             continue;
         struct mpr_change *change =
             add(c, MPR_CHANGE_ROLE, mpr_role_key(role), a->which, bytes, peak);
@@ -534,41 +528,38 @@ static struct comparison begin(struct mpr_verdict *out, const struct mpr_diff *d
     return c;
 }
 
-static void state_peak(struct comparison *c, const struct mpr_diff_account *a)
-{
-    struct mpr_verdict *out = c->out;
-    if (a) {
-        out->of = a->name;
-        out->peak = sides_of(&a->total);
-        if (a->of == MPR_DIFF_HEAP) out->step_spread = c->heap[a->which].step_spread;
-        out->has_run_spread = c->diff->peaks.logs > 2;
-        out->run_spread =
-            (struct mpr_sides){ positive(mpr_signed_sub(a->total.base.most, a->total.base.least)),
-                                positive(mpr_signed_sub(a->total.now.most, a->total.now.least)) };
-        if (out->changes && out->change[0].kind == MPR_CHANGE_BLOCKS) {
-            out->run[0] = a->base_run;
-            out->run[1] = a->now_run;
-        }
-    } else if (out->changes) {
-        out->of = "anonymous memory";
-        out->peak = out->change[0].peak;
-    }
-}
-
 static void find(struct comparison *c)
 {
     struct mpr_verdict *out = c->out;
+    const struct mpr_diff *diff = c->diff;
     if (!c->insights[0] || !c->insights[1]) c->insights[0] = c->insights[1] = NULL;
-    for (size_t i = 0; i < c->diff->accounts; i++)
-        if (is_compared(c, &c->diff->account[i])) compare_heap(c, &c->diff->account[i]);
-    for (size_t i = 0; i < c->diff->accounts; i++)
-        if (c->diff->account[i].of == MPR_DIFF_DEVICE) compare_device(c, &c->diff->account[i]);
+    for (size_t i = 0; i < diff->accounts; i++)
+        if (is_compared(c, &diff->account[i])) compare_heap(c, &diff->account[i]);
+    for (size_t i = 0; i < diff->accounts; i++)
+        if (diff->account[i].of == MPR_DIFF_DEVICE) compare_device(c, &diff->account[i]);
     compare_retention(c);
     if (out->changes) qsort(out->change, out->changes, sizeof *out->change, by_importance);
-    state_peak(c, out->changes ? account_of(c->diff, out->change) : foremost(c));
     out->outcome = out->changes  ? MPR_OUTCOME_CHANGED
                    : c->is_noise ? MPR_OUTCOME_NOISE
                                  : MPR_OUTCOME_SAME;
+    const struct mpr_diff_account *a = out->changes ? account_of(diff, out->change) : foremost(c);
+    if (!a) {
+        if (!out->changes) return;
+        out->of = "anonymous memory";
+        out->peak = out->change[0].peak;
+        return;
+    }
+    const struct mpr_spread *base = &a->total.base, *now = &a->total.now;
+    out->of = a->name;
+    out->peak = sides_of(&a->total);
+    if (a->of == MPR_DIFF_HEAP) out->step_spread = c->heap[a->which].step_spread;
+    out->has_run_spread = diff->peaks.logs > 2;
+    out->run_spread = (struct mpr_sides){ positive(mpr_signed_sub(base->most, base->least)),
+                                          positive(mpr_signed_sub(now->most, now->least)) };
+    if (out->changes && out->change[0].kind == MPR_CHANGE_BLOCKS) {
+        out->run[0] = a->base_run;
+        out->run[1] = a->now_run;
+    }
 }
 
 void mpr_verdict_find(struct mpr_verdict *out, const struct mpr_diff *diff,
