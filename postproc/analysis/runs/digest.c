@@ -24,19 +24,21 @@ static uint64_t size_of(const char *log, const char *ending)
     return bytes;
 }
 
-static struct mpr_digest_source source_of(const char *log)
+static void fill_sizes(struct mpr_digest_process *p, const char *log)
 {
-    return (struct mpr_digest_source){ size_of(log, ""), size_of(log, ".fold"),
-                                       size_of(log, ".journal") };
+    p->log_bytes = size_of(log, "");
+    p->fold_bytes = size_of(log, ".fold");
+    p->journal_bytes = size_of(log, ".journal");
 }
 
 /* A journal can get more events without a change of its size. */
 bool mpr_digest_is_fresh(const struct mpr_digest *d, const char *log)
 {
     const struct mpr_digest_process *p = d->process;
-    const struct mpr_digest_source now = source_of(log);
-    return now.log_bytes != UINT64_MAX && p->source.log_bytes == now.log_bytes &&
-           p->source.fold_bytes == now.fold_bytes && p->source.journal_bytes == now.journal_bytes &&
+    struct mpr_digest_process now = { 0 };
+    fill_sizes(&now, log);
+    return now.log_bytes != UINT64_MAX && p->log_bytes == now.log_bytes &&
+           p->fold_bytes == now.fold_bytes && p->journal_bytes == now.journal_bytes &&
            (p->ended_for_certain || now.journal_bytes == UINT64_MAX);
 }
 
@@ -67,8 +69,6 @@ static void fill_process(struct mpr_digest *d, const struct mpr_log_peaks *log,
 {
     const struct mpr_summary *s = &log->summary;
     const struct mpr_process_info *info = &s->process;
-    d->process = mpr_arena_alloc(&d->arena, sizeof *d->process);
-    d->processes = 1;
     *d->process = (struct mpr_digest_process){
         .file = text_of(d, mpr_basename(s->path)),
         .host = text_of(d, info->host),
@@ -89,6 +89,9 @@ static void fill_process(struct mpr_digest *d, const struct mpr_log_peaks *log,
         .named = text_of(d, log->choice.source),
         .host_blocks =
             s->recording.blocks == MPR_RECORDED_ALL ? "" : mpr_recorded_name(s->recording.blocks),
+        .log_bytes = d->process->log_bytes,
+        .fold_bytes = d->process->fold_bytes,
+        .journal_bytes = d->process->journal_bytes,
     };
 }
 
@@ -364,12 +367,16 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_insights in;
-    const struct mpr_digest_source source = source_of(path);
     *d = (struct mpr_digest){ 0 };
-    if (mpr_insights_read(&in, path, NULL, false, progress, error) != 0) return -1;
+    d->process = mpr_arena_alloc(&d->arena, sizeof *d->process);
+    d->processes = 1;
+    fill_sizes(d->process, path);
+    if (mpr_insights_read(&in, path, NULL, false, progress, error) != 0) {
+        mpr_digest_free(d);
+        return -1;
+    }
     const struct mpr_log_peaks *log = &in.peaks.log[0];
     fill_process(d, log, words);
-    d->process->source = source;
     fill_heaps(d, log);
     fill_lines(d, log, words->naming);
     fill_devices(d, log);

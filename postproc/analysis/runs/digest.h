@@ -25,123 +25,32 @@ struct mpr_finding;
 struct mpr_finding_text;
 struct mpr_summary;
 
-/* The sizes of the files from which it was made; UINT64_MAX for a missing file. */
-struct mpr_digest_source {
-    uint64_t log_bytes, fold_bytes, journal_bytes;
-};
-
-struct mpr_digest_process {
-    const char *file, *host, *rank, *program; /* file: without its directory, or "" if unknown */
-    const char *ended;                        /* "exit", "SIGKILL", ... */
-    uint64_t pid, ppid, start_ns;             /* start_ns: CLOCK_REALTIME, or 0 if unknown */
-    uint64_t duration_ns, events, lost_events;
-    bool complete, incomplete;
-    bool ended_for_certain; /* else the log may continue */
-    uint64_t failed_ns;     /* the first out-of-memory event without recovery, or UINT64_MAX */
-    uint64_t ooms_hard, ooms_soft;
-    uint64_t rss_high;       /* UINT64_MAX if unknown */
-    const char *named;       /* the source of names: "NVTX", ... */
-    const char *host_blocks; /* "sample", "large", "off", or "" if all blocks of malloc are recorded
-                              */
-    struct mpr_digest_source source;
-};
-
-struct mpr_digest_heap {
-    uint8_t heap, inside; /* inside: the heap that includes these bytes, or MPF_HEAP_NONE */
-    bool estimated;       /* from samples, or blocks were only counted from time to time */
-    uint64_t peak_bytes, peak_ns, peak_blocks, end_bytes, end_blocks;
-    uint64_t allocations, frees, failures;
-    const char *instance; /* the instance of a repeated range with the peak: "step 7", or "" */
-};
-
-/* A line of a heap's table at its peak, as `peaks` shows it. */
-struct mpr_digest_line {
-    uint8_t heap;
-    const char *path, *caller; /* as people see them: names joined by " > "; caller "" */
-    const char *alike; /* the path without numbers, the same in all ranks; "" for the rest */
-    uint64_t bytes, blocks, end_bytes, allocations;
-    uint64_t error_bytes; /* one standard error, or 0 if exact */
-    bool estimated;
-    uint64_t lines; /* 1, or the number of lines in the rest */
-};
-
-struct mpr_digest_device {
-    uint64_t device, peak_ns, used_bytes, total_bytes; /* bytes: UINT64_MAX if unknown */
-    const char *name, *uuid;
-};
-
-/* A part of a device's account at its peak; their sum is used_bytes. */
-struct mpr_digest_part {
-    uint64_t device;
-    const char *part, *name;
-    int64_t bytes;
-};
-
-struct mpr_digest_comm {
-    uint64_t device;
-    const char *communicator, *first_use; /* NCCL's hash, the same in all of its ranks; "" for the
-                                             rest */
-    uint64_t ranks, rank, first_ns;       /* UINT64_MAX if unknown; first_ns: first seen */
-    uint64_t bytes, blocks;
-};
-
-struct mpr_digest_role {
-    uint8_t heap;
-    const char *role;
-    uint64_t at_ns, bytes, blocks;
-};
-
-/* An instance of the outermost repeated range, or `count` consecutive ones with the largest peak of
- * them. */
-struct mpr_digest_instance {
-    uint8_t heap;
-    const char *range, *name; /* name: of the first instance */
-    uint64_t number, count, begin_ns, end_ns;
-    bool ended;
-    uint64_t peak_bytes, begin_bytes, end_bytes;
-};
-
-struct mpr_digest_oom {
-    uint64_t time_ns, device;
-    uint8_t heap;
-    const char *thread, *path;
-    uint64_t asked_bytes, free_bytes, total_bytes; /* UINT64_MAX: not known */
-    bool got_over;
-};
-
-struct mpr_digest_finding {
-    const char *finding, *where, *what, *path, *change, *report;
-    uint64_t saves_at_most_bytes;
-    bool estimated;
-};
-
-struct mpr_digest_span {
-    uint8_t heap;
-    uint64_t start_ns, time_of_max_ns, max_bytes, min_bytes, close_bytes;
-};
-
-/* X(table, row, list, count) */
-#define MPR_DIGEST_LISTS(X)                                                                        \
-    X(processes, mpr_digest_process, process, processes)                                           \
-    X(heaps, mpr_digest_heap, heap, heaps)                                                         \
-    X(lines, mpr_digest_line, line, lines)                                                         \
-    X(devices, mpr_digest_device, device, devices)                                                 \
-    X(device_parts, mpr_digest_part, part, parts)                                                  \
-    X(communicators, mpr_digest_comm, comm, comms)                                                 \
-    X(roles, mpr_digest_role, role, roles)                                                         \
-    X(instances, mpr_digest_instance, instance, instances)                                         \
-    X(ooms, mpr_digest_oom, oom, ooms)                                                             \
-    X(findings, mpr_digest_finding, finding, findings)                                             \
-    X(series, mpr_digest_span, span, spans)
+// clang-format off
+/* Rows: struct mpr_digest_process and so on. */
+#define TABLE(table, row)                  struct mpr_digest_##row {
+#define TEXT(row, column, member)          const char *member;
+#define HEAP(row, column, member)          uint8_t member;
+#define FLAG(row, column, member)          bool member;
+#define NUMBER(row, type, column, member)  uint64_t member;
+#define MAYBE(row, type, column, member)   uint64_t member;
+#define SIGNED(row, column, member)        int64_t member;
+#define END(table, row, list, count)       };
+#include "digest.def"
 
 struct mpr_digest {
     struct mpr_arena arena;
-#define X(table, row, list, count)                                                                 \
-    struct row *list;                                                                              \
-    size_t count;
-    MPR_DIGEST_LISTS(X) /* one process */
-#undef X
+    /* One process. */
+#define TABLE(table, row)
+#define TEXT(row, column, member)
+#define HEAP(row, column, member)
+#define FLAG(row, column, member)
+#define NUMBER(row, type, column, member)
+#define MAYBE(row, type, column, member)
+#define SIGNED(row, column, member)
+#define END(table, row, list, count)       struct mpr_digest_##row *list; size_t count;
+#include "digest.def"
 };
+// clang-format on
 
 /* Limits of rows: of lines and spans for all heaps together, with a minimum for each heap; of
  * instances for each heap. */
