@@ -5,8 +5,7 @@
 #include "diff.h"
 #include "html.h"
 #include "insights.h"
-#include "outlier.h"
-#include "page_log.h"
+#include "page_runs.h"
 #include "timeline.h"
 #include "verdict.h"
 
@@ -76,7 +75,7 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
     struct mpr_timeline *t = &runs->at[runs->count];
     if (runs->with_findings) {
         struct mpr_insights *in = mpr_alloc(1, sizeof *in);
-        if (mpr_page_log_read(t, in, &runs->reading[runs->count], path, &runs->options, progress,
+        if (mpr_page_run_read(t, in, &runs->reading[runs->count], path, &runs->options, progress,
                               error) != 0) {
             free(in);
             return -1;
@@ -97,7 +96,7 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     struct mpr_outlier found = { .outlier = 1 };
-    bool good = runs->count == 2 || mpr_outlier_find(runs->at, runs->count, &found);
+    bool good = runs->count == 2 || mpr_page_runs_outlier(runs->at, runs->count, &found);
     if (good) {
         page->base = found.median;
         page->now = found.outlier;
@@ -186,7 +185,7 @@ static int write_page(struct mpr_output *output, struct runs *runs)
                              .naming = &output->naming };
     if (compare(runs, &page, &diff)) page.diff = &diff;
     bool *alike = mpr_alloc(runs->count, sizeof *alike);
-    mpr_outlier_peers(runs->at, runs->count, alike);
+    mpr_page_runs_peers(runs->at, runs->count, alike);
     page.alike = alike;
     read_findings(runs, &page);
     page.insights = (const struct mpr_insights *const *)runs->insights;

@@ -9,8 +9,8 @@
 #include "alloc.h"
 #include "insights.h"
 #include "mpf/sample.h"
-#include "outlier.h"
 #include "page.def"
+#include "page_runs.h"
 #include "timeline.h"
 
 #define COUNT(...) +1
@@ -347,7 +347,7 @@ static void find_places(struct places *places, const struct mpr_page *page)
             const uint8_t heap = page->timeline[i].heap[k].heap;
             if (places->of[heap]) continue;
             places->of[heap] = mpr_alloc(page->count, sizeof *places->of[heap]);
-            mpr_outlier_places(page->timeline, page->count, page->alike, heap, places->of[heap]);
+            mpr_page_runs_places(page->timeline, page->count, page->alike, heap, places->of[heap]);
         }
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "mpf/event.h"
-#include "outlier.h"
+#include "page_runs.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -49,10 +49,10 @@ static void the_farthest_in_any_heap_is_found(void **state)
 {
     struct mpr_outlier out;
     (void)state;
-    assert_false(mpr_outlier_find(run, RUNS, &out));
+    assert_false(mpr_page_runs_outlier(run, RUNS, &out));
     heap[2][0].peak_bytes = 120 * MIB;
     heap[4][1].peak_bytes = 50 * MIB;
-    assert_true(mpr_outlier_find(run, RUNS, &out));
+    assert_true(mpr_page_runs_outlier(run, RUNS, &out));
     assert_int_equal(out.outlier, 4);
     assert_int_equal(out.heap, MPF_HEAP_MMAP);
 }
@@ -64,7 +64,7 @@ static void a_fork_in_one_of_several_runs_hides_no_outlier(void **state)
     forked(5, 4);
     heap[1][0].peak_bytes = 300 * MIB;
     heap[5][0].peak_bytes = 900 * MIB; /* belongs to another kind */
-    assert_true(mpr_outlier_find(run, RUNS, &out));
+    assert_true(mpr_page_runs_outlier(run, RUNS, &out));
     assert_int_equal(out.outlier, 1);
 }
 
@@ -75,7 +75,7 @@ static void workers_are_compared_without_their_parent(void **state)
     for (size_t i = 1; i < RUNS; i++) forked(i, 0);
     heap[0][0].peak_bytes = 900 * MIB;
     heap[3][0].peak_bytes = 130 * MIB;
-    assert_true(mpr_outlier_find(run, RUNS, &out));
+    assert_true(mpr_page_runs_outlier(run, RUNS, &out));
     assert_int_equal(out.outlier, 3);
 }
 
@@ -87,14 +87,14 @@ static void outliers_by_a_heap_have_places(void **state)
     size_t place[RUNS];
     (void)state;
     for (size_t i = 0; i < RUNS; i++) heap[i][0].peak_bytes = mib[i] * MIB;
-    mpr_outlier_places(run, RUNS, alike, MPF_HEAP_HOST, place);
+    mpr_page_runs_places(run, RUNS, alike, MPF_HEAP_HOST, place);
     assert_memory_equal(place, expected, sizeof place);
     alike[4] = false;
     run[3].heaps = 0; /* holds nothing */
-    mpr_outlier_places(run, RUNS, alike, MPF_HEAP_HOST, place);
+    mpr_page_runs_places(run, RUNS, alike, MPF_HEAP_HOST, place);
     assert_int_equal(place[3], 1);
     assert_int_equal(place[4], 0);
-    mpr_outlier_places(run, RUNS, alike, MPF_HEAP_MMAP, place);
+    mpr_page_runs_places(run, RUNS, alike, MPF_HEAP_MMAP, place);
     assert_int_equal(place[0], 0);
 }
 

@@ -1,4 +1,4 @@
-#include "outlier.h"
+#include "page_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,29 @@
 #include "amount.h"
 #include "outliers.h"
 #include "process_tree.h"
+#include "reader.h"
+
+int mpr_page_run_read(struct mpr_timeline *timeline, struct mpr_insights *insights,
+                      struct mpr_insights_reading **reading, const char *path,
+                      const struct mpr_timeline_options *options,
+                      const struct mpr_progress *progress, struct mpr_error *error)
+{
+    struct mpr_reader reader;
+    mpr_timeline_init(timeline, options);
+    if (mpr_reader_open(&reader, path, options->by, MPR_INSTANT_PEAK, error) != 0) return -1;
+    struct mpr_timeline_reading *series = mpr_timeline_watch(timeline, &reader);
+    *reading = mpr_insights_watch(insights, &reader, path, true);
+    const int status = mpr_reader_replay(&reader, path, progress, error);
+    if (status == 0) {
+        mpr_timeline_take(timeline, series, &reader, path);
+        mpr_insights_take(*reading, &reader);
+        mpr_reader_close(&reader);
+    } else mpr_insights_end(*reading);
+    mpr_timeline_end(series);
+    return status;
+}
+
+/* ---- the peaks of a run */
 
 /* Returns the run's heap if @same is set, and otherwise, or if the run does not have it, the heap
  * with the largest peak of the same kind, because each rank has its own GPU.  Returns NULL if there
@@ -66,7 +89,7 @@ static void choose_siblings(const struct mpr_timeline *run, size_t runs, bool *a
     free(children);
 }
 
-void mpr_outlier_peers(const struct mpr_timeline *run, size_t runs, bool *alike)
+void mpr_page_runs_peers(const struct mpr_timeline *run, size_t runs, bool *alike)
 {
     bool ranked = false;
     for (size_t i = 0; i < runs; i++) {
@@ -108,8 +131,8 @@ static void free_peaks(struct peaks *p)
     free(p->apart);
 }
 
-void mpr_outlier_places(const struct mpr_timeline *run, size_t runs, const bool *alike,
-                        uint8_t heap, size_t *place)
+void mpr_page_runs_places(const struct mpr_timeline *run, size_t runs, const bool *alike,
+                          uint8_t heap, size_t *place)
 {
     struct peaks p = peaks_of(run, runs, alike, heap, true);
     memset(place, 0, runs * sizeof *place);
@@ -118,11 +141,11 @@ void mpr_outlier_places(const struct mpr_timeline *run, size_t runs, const bool 
 }
 
 /* Compares the runs by each kind of heap, in the order in which they have them. */
-bool mpr_outlier_find(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out)
+bool mpr_page_runs_outlier(const struct mpr_timeline *run, size_t runs, struct mpr_outlier *out)
 {
     bool *alike = mpr_alloc(runs, sizeof *alike), seen[UINT8_MAX + 1] = { false };
     uint64_t farthest = 0;
-    mpr_outlier_peers(run, runs, alike);
+    mpr_page_runs_peers(run, runs, alike);
     for (size_t i = 0; i < runs; i++) {
         for (size_t k = 0; alike[i] && k < run[i].heaps; k++) {
             const struct mpr_heap_timeline *h = &run[i].heap[k];
