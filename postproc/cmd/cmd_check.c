@@ -16,15 +16,11 @@ struct args {
     bool suggest;
 };
 
-/* Adds a line of a budget, or prints the error and ends the process. */
-static void add_line(struct args *a, const char *text)
+/* Ends the process with the error of a budget, if there is one. */
+static void require_budget(int status, const struct mpr_error *error)
 {
-    struct mpr_error error;
-    char *line = mpr_text_copy(text);
-    const int status = mpr_budget_line(&a->budget, line, "--max", &error);
-    free(line);
     if (status == 0) return;
-    mpr_cmd_error(&error);
+    mpr_cmd_error(error);
     exit(MPR_EXIT_USAGE);
 }
 
@@ -32,9 +28,13 @@ static void add_max(void *value, const struct mpr_given *given)
 {
     const char *text = given->text;
     struct args *a = value;
+    struct mpr_error error;
     a->limited = true;
     if (text[strcspn(text, "= ")] == ' ') { /* the name of a heap has no blank */
-        add_line(a, text);
+        char *line = mpr_text_copy(text);
+        const int status = mpr_budget_line(&a->budget, line, "--max", &error);
+        free(line);
+        require_budget(status, &error);
         return;
     }
     struct mpr_limit limit = { .name = "", .from = "--max" };
@@ -65,9 +65,7 @@ static void add_budget(void *value, const struct mpr_given *given)
     struct args *a = value;
     struct mpr_error error;
     a->limited = true;
-    if (mpr_budget_read(&a->budget, given->text, &error) == 0) return;
-    mpr_cmd_error(&error);
-    exit(MPR_EXIT_USAGE);
+    require_budget(mpr_budget_read(&a->budget, given->text, &error), &error);
 }
 
 static void set_percent(void *value, const struct mpr_given *given)
@@ -147,10 +145,9 @@ static void write_budget(const struct mpr_renderer *renderer, FILE *out, const v
     (void)renderer, (void)style;
     for (size_t i = 0; i < budget->limits; i++) {
         const struct mpr_limit *limit = &budget->limit[i];
-        if (limit->of == MPR_LIMIT_RANGE) fprintf(out, "range \"%s\" ", limit->name);
-        else if (limit->of == MPR_LIMIT_LINE) fprintf(out, "line \"%s\" ", limit->name);
-        else if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "role %s ", limit->name);
-        else fputs("heap ", out);
+        fprintf(out, "%s ", mpr_limit_words[limit->of]);
+        if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "%s ", limit->name);
+        else if (*limit->name) fprintf(out, "\"%s\" ", limit->name);
         fprintf(out, "%s %" PRIu64 "\n", limit->account, limit->bytes);
     }
 }

@@ -204,31 +204,26 @@ static int store(struct args *a, const char *log, const struct mpr_database_plac
     return mpr_fail(error, "%s: cannot write: %s", place->path, why);
 }
 
-/* Stores LOG.digest in a directory that other users may not change, readable by the users who may
- * read the log, because a digest has the log's names. */
-static int store_beside(struct args *a, const char *log, const char *path,
-                        const struct mpr_progress *progress, struct mpr_error *error)
-{
-    struct stat st;
-    const char *name;
-    const int directory = mpr_file_directory(path, &name, error);
-    if (directory < 0) return -1;
-    const bool known = fstatat(directory, mpr_basename(log), &st, 0) == 0;
-    const struct mpr_database_place place = { path, directory, known ? st.st_mode & 0666 : 0600 };
-    const int status = store(a, log, &place, progress, error);
-    close(directory);
-    return status;
-}
-
+/* Stores the digest in --output, or as LOG.digest in a directory that other users may not change.
+ * The users who may read the log may read LOG.digest, because a digest has the log's names. */
 static int add(void *to, const char *log, const struct mpr_progress *progress,
                struct mpr_error *error)
 {
     struct args *a = to;
     const struct mpr_database_place named = { a->common.output.path, AT_FDCWD, 0666 };
+    struct stat st;
+    const char *name;
     if (named.path) return store(a, log, &named, progress, error);
     char *path = mpr_text_format("%s%s", log, ending);
-    const int stored = is_stored(log, path, error),
-              status = stored ? stored : store_beside(a, log, path, progress, error);
+    int status = is_stored(log, path, error);
+    if (status == 0) {
+        const int directory = mpr_file_directory(path, &name, error);
+        const bool known = directory >= 0 && fstatat(directory, mpr_basename(log), &st, 0) == 0;
+        const struct mpr_database_place place = { path, directory,
+                                                  known ? st.st_mode & 0666 : 0600 };
+        status = directory < 0 ? -1 : store(a, log, &place, progress, error);
+        if (directory >= 0) close(directory);
+    }
     free(path);
     return status < 0 ? -1 : 0;
 }

@@ -6,21 +6,13 @@
 #include "report_rows.h"
 #include "reports.h"
 
-static const char *const of_words[] = {
-    [MPR_LIMIT_HEAP] = "heap",     [MPR_LIMIT_RANGE] = "range",
-    [MPR_LIMIT_THREAD] = "thread", [MPR_LIMIT_ROLE] = "role",
-    [MPR_LIMIT_DEVICE] = "device", [MPR_LIMIT_COMMS] = "communicators",
-    [MPR_LIMIT_GRAPHS] = "graphs", [MPR_LIMIT_LINE] = "line",
-    [MPR_LIMIT_RSS] = "rss",       [MPR_LIMIT_CGROUP] = "cgroup"
-};
-
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     if (r->limit.of == MPR_LIMIT_DEVICE)
         return mpr_arena_format(&doc->arena, "%s used bytes", r->limit.account);
     if (!*r->limit.name) return r->limit.account;
-    return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", of_words[r->limit.of], r->limit.name,
-                            r->limit.account);
+    return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", mpr_limit_words[r->limit.of],
+                            r->limit.name, r->limit.account);
 }
 
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
@@ -52,7 +44,7 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
 
 #define OF(member) MPR_FIELD(mpr_check_row, member)
 
-MPR_VALUE(of_what, mpr_check_row, r, mpr_value_text(of_words[r->limit.of]))
+MPR_VALUE(of_what, mpr_check_row, r, mpr_value_text(mpr_limit_words[r->limit.of]))
 MPR_VALUE(is_broken, mpr_check_row, r, mpr_value_flag(r->over))
 /* A spreadsheet would take "--max" for a formula. */
 MPR_VALUE(csv_from, mpr_check_row, r, mpr_value_text(r->limit.from + strspn(r->limit.from, "-")))
@@ -80,16 +72,6 @@ static const struct mpr_column columns[] = {
 };
 
 /* ---- lines */
-
-static void broken_line(struct mpr_document *doc, const struct mpr_check *check,
-                        const struct mpr_check_row *r)
-{
-    mpr_doc_add(doc, MPR_WARN, "BROKEN");
-    mpr_doc_add_plain(doc, " %s", mpr_report_broken(doc, r));
-    if (strcmp(check->row[0].log, check->row[check->rows - 1].log) != 0)
-        mpr_doc_add_plain(doc, "  [%s]", r->log);
-    mpr_doc_end(doc);
-}
 
 /* A limit that matches nothing may have a misspelt or outdated name. */
 static void not_found_line(struct mpr_document *doc, const struct mpr_check_row *r)
@@ -160,8 +142,14 @@ void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
     mpr_doc_fact(doc, "not_found", mpr_value_number(MPR_COUNT, check->not_found));
     mpr_doc_rows(doc, columns, check->row, check->rows, .key = "limits",
                  .only = MPR_IN_JSON | MPR_IN_CSV, .all = MPR_EVERYWHERE);
-    for (size_t i = 0; i < check->rows; i++)
-        if (check->row[i].over) broken_line(doc, check, &check->row[i]);
+    for (const struct mpr_check_row *r = check->row; r < check->row + check->rows; r++) {
+        if (!r->over) continue;
+        mpr_doc_add(doc, MPR_WARN, "BROKEN");
+        mpr_doc_add_plain(doc, " %s", mpr_report_broken(doc, r));
+        if (strcmp(check->row[0].log, check->row[check->rows - 1].log) != 0)
+            mpr_doc_add_plain(doc, "  [%s]", r->log);
+        mpr_doc_end(doc);
+    }
     notes(doc, check);
     sum_line(doc, check);
     mpr_doc_csv(doc, columns);

@@ -368,14 +368,6 @@ static const struct mpr_column heat_columns[] = {
     { .key = "bytes", .type = MPR_NUMBERS, .get = heat_bytes },
 };
 
-static const char *shade(uint64_t bytes, uint64_t max)
-{
-    static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-    if (!bytes || !max) return eighth[0];
-    const double filled = (double)bytes / (double)max * 8;
-    return eighth[filled < 1 ? 1 : filled > 8 ? 8 : (int)filled];
-}
-
 /* Returns the largest value of consecutive ranks. */
 static uint64_t most_of(const struct mpr_ranks *r, size_t from, size_t to, size_t column)
 {
@@ -398,11 +390,19 @@ static const char *label(struct mpr_document *doc, const struct mpr_ranks *r, si
 
 static void heat_row(struct mpr_document *doc, const struct mpr_ranks *r, size_t from, size_t to)
 {
+    static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
     size_t columns = MPR_RANKS_COLUMNS;
     while (columns && !most_of(r, from, to, columns - 1)) columns--;
     mpr_doc_add_plain(doc, "  %-*.*s ", LABEL, LABEL, label(doc, r, from, to));
-    for (size_t i = 0; i < columns; i++)
-        mpr_doc_add_plain(doc, "%s", shade(most_of(r, from, to, i), r->heat_most));
+    for (size_t i = 0; i < columns; i++) {
+        const uint64_t bytes = most_of(r, from, to, i);
+        const double filled = (double)bytes / (double)r->heat_most * 8;
+        mpr_doc_add_plain(doc, "%s",
+                          eighth[!bytes       ? 0
+                                 : filled < 1 ? 1
+                                 : filled > 8 ? 8
+                                              : (int)filled]);
+    }
     mpr_doc_end(doc);
 }
 

@@ -9,6 +9,14 @@
 #include "error.h"
 #include "nearest.h"
 
+const char *const mpr_limit_words[] = {
+    [MPR_LIMIT_HEAP] = "heap",           [MPR_LIMIT_RANGE] = "range",
+    [MPR_LIMIT_THREAD] = "thread",       [MPR_LIMIT_ROLE] = "role",
+    [MPR_LIMIT_LINE] = "line",           [MPR_LIMIT_RSS] = "rss",
+    [MPR_LIMIT_CGROUP] = "cgroup",       [MPR_LIMIT_DEVICE] = "device",
+    [MPR_LIMIT_COMMS] = "communicators", [MPR_LIMIT_GRAPHS] = "graphs"
+};
+
 void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
     MPR_GROW(b->limit, b->limits, b->cap);
@@ -78,30 +86,26 @@ static char *next_word(char **line, bool *bad)
     return word;
 }
 
-struct form {
-    const char *word;
-    enum mpr_limit_of of;
+/* The lines of a budget, by their first word. */
+static const struct form {
     size_t words;
     const char *form, *example;
-};
+} forms[] = { [MPR_LIMIT_HEAP] = { 3, "heap NAME SIZE", "heap host/heap 500MiB" },
+              [MPR_LIMIT_RANGE] = { 4, "range \"PATH\" HEAP SIZE",
+                                    "range \"step * > forward\" host/heap 500MiB" },
+              [MPR_LIMIT_LINE] = { 4, "line \"TEXT\" HEAP SIZE",
+                                   "line \"load (loader.py:*)\" host/heap 500MiB" },
+              [MPR_LIMIT_THREAD] = { 4, "thread NAME HEAP SIZE",
+                                     "thread loader* host/heap 500MiB" },
+              [MPR_LIMIT_ROLE] = { 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" },
+              [MPR_LIMIT_RSS] = { 2, "rss SIZE", "rss 900MiB" },
+              [MPR_LIMIT_CGROUP] = { 2, "cgroup SIZE", "cgroup 900MiB" } };
 
 /* Returns NULL if no limit begins with that word. */
 static const struct form *form_of(const char *word)
 {
-    static const struct form forms[] = {
-        { "heap", MPR_LIMIT_HEAP, 3, "heap NAME SIZE", "heap host/heap 500MiB" },
-        { "range", MPR_LIMIT_RANGE, 4, "range \"PATH\" HEAP SIZE",
-          "range \"step * > forward\" host/heap 500MiB" },
-        { "line", MPR_LIMIT_LINE, 4, "line \"TEXT\" HEAP SIZE",
-          "line \"load (loader.py:*)\" host/heap 500MiB" },
-        { "thread", MPR_LIMIT_THREAD, 4, "thread NAME HEAP SIZE",
-          "thread loader* host/heap 500MiB" },
-        { "role", MPR_LIMIT_ROLE, 4, "role NAME HEAP SIZE", "role activations gpu0/torch 500MiB" },
-        { "rss", MPR_LIMIT_RSS, 2, "rss SIZE", "rss 900MiB" },
-        { "cgroup", MPR_LIMIT_CGROUP, 2, "cgroup SIZE", "cgroup 900MiB" }
-    };
     for (size_t i = 0; word && i < sizeof forms / sizeof *forms; i++)
-        if (strcmp(forms[i].word, word) == 0) return &forms[i];
+        if (strcmp(mpr_limit_words[i], word) == 0) return &forms[i];
     return NULL;
 }
 
@@ -165,7 +169,7 @@ static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, 
 {
     const struct form *form = form_of(word[0]);
     if (!form || form->words != words) return fail_form(from, word[0], error);
-    limit->of = form->of;
+    limit->of = (enum mpr_limit_of)(form - forms);
     limit->name = words == 4 ? word[1] : "";
     limit->heap = mpr_heap_named(word[words - 2]);
     limit->role = mpr_role_named(limit->name);

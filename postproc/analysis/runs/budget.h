@@ -36,6 +36,8 @@ enum mpr_limit_of {
     MPR_LIMIT_GRAPHS
 };
 
+extern const char *const mpr_limit_words[]; /* "heap", by kind */
+
 struct mpr_limit {
     enum mpr_limit_of of;
     const char *name;   /* a pattern of ranges, lines or threads, a role's key, or a line of `diff`;

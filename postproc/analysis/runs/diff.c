@@ -177,7 +177,7 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     struct mpr_diff_account *a =
         account_of(diff, MPR_DIFF_HEAP, heap, diff->peaks.log[run].choice.by, run, h->rows);
     a->inside = h->inside;
-    a->is_approximate |= h->is_approximate;
+    a->total.estimated |= h->is_approximate;
     for (size_t i = 0; i < h->rows; i++) {
         const struct mpr_row *row = &h->row[i];
         const double variance = mpr_variance_value(&row->variance);
@@ -274,17 +274,8 @@ static enum mpr_diff_kind kind_of(const struct mpr_diff *diff, const struct mpr_
 
 /* ---- rows: pairs of calls as lines, by what became of them */
 
-/* The caller distinguishes lines, so it is the last frame of a pair's path. */
-static struct mpr_path with_caller(struct mpr_arena *arena, const struct mpr_line *line)
-{
-    const struct mpr_path path = line->row.path;
-    const struct mpr_frame **frame = mpr_arena_alloc(arena, (path.depth + 1) * sizeof *frame);
-    if (path.depth) memcpy(frame, path.frame, path.depth * sizeof *frame);
-    frame[path.depth] =
-        *line->caller ? mpr_frame_named(arena, MPR_FRAME_LABEL, line->caller) : &mpr_frame_none;
-    return (struct mpr_path){ frame, path.depth + 1 };
-}
-
+/* Pairs the account's rows of all runs.  The caller distinguishes lines, so it is the last frame of
+ * a pair's path. */
 static void pair_runs(struct mpr_arena *arena, const struct mpr_diff *diff,
                       struct mpr_diff_account *a, const struct mpr_naming *naming)
 {
@@ -297,7 +288,12 @@ static void pair_runs(struct mpr_arena *arena, const struct mpr_diff *diff,
             const struct mpr_diff_entry *e = &a->run[run].entry[i];
             const struct mpr_row row = { .path = e->path };
             const struct mpr_line line = mpr_naming_line(arena, naming, a->by, &row);
-            mpr_pairs_add(&pairs, with_caller(arena, &line), e->bytes, e->estimated,
+            const size_t depth = line.row.path.depth;
+            const struct mpr_frame **frame = mpr_arena_alloc(arena, (depth + 1) * sizeof *frame);
+            if (depth) memcpy(frame, line.row.path.frame, depth * sizeof *frame);
+            frame[depth] = *line.caller ? mpr_frame_named(arena, MPR_FRAME_LABEL, line.caller)
+                                        : &mpr_frame_none;
+            mpr_pairs_add(&pairs, (struct mpr_path){ frame, depth + 1 }, e->bytes, e->estimated,
                           is_shown ? e->variance : 0);
         }
     }
@@ -461,10 +457,11 @@ static void compare(struct mpr_diff *diff, struct mpr_diff_account *a,
     for (size_t i = 0; i < runs; i++) total[i] = a->run[i].total;
     a->base_run = median_run(a, 0, diff->base);
     a->now_run = median_run(a, diff->base, runs);
+    const bool estimated = a->total.estimated || a->inside;
     a->total = row_of(diff, a, total);
     a->total.variance = a->run[a->base_run].variance + a->run[a->now_run].variance;
     a->total.kind = kind_of(diff, &a->total, a->total.variance);
-    a->total.estimated = a->inside || a->is_approximate;
+    a->total.estimated = estimated;
     pair_runs(&diff->peaks.arena, diff, a, naming);
     a->row = mpr_diff_rows(&diff->peaks.arena, diff, a, naming, &a->rows);
     free(total);

@@ -58,9 +58,8 @@ struct mpr_diff_account {
     const char *name;          /* for people: a heap's name, "gpu0 NCCL" */
     uint8_t inside;            /* the heap that includes these bytes, or MPF_HEAP_NONE */
     enum mpr_group by;         /* of its rows */
-    struct mpr_diff_row total; /* its bytes, without a path; estimated also if a run's peak is
-                                  approximate (struct mpr_heap_peak), or if it is inside */
-    bool is_approximate;       /* a run's peak is */
+    struct mpr_diff_row total; /* its bytes, without a path; estimated if a run's peak is approximate
+                                  (struct mpr_heap_peak), or if it is inside */
     struct mpr_diff_row *row;  /* changes, shortened but not folded: by kind, the largest first */
     size_t rows;
     struct mpr_diff_run *run; /* by run */

@@ -120,30 +120,7 @@ struct alike {
     uint32_t olders, newers;
 };
 
-struct joining {
-    struct alike *alike;
-    uint32_t count, cap;
-    struct mpr_index by_functions;
-    bool callers; /* the callers must be the same */
-};
-
-static struct alike *alike_of(struct joining *j, struct mpr_pair *pair)
-{
-    const size_t depth = pair->path.depth - !j->callers;
-    uint64_t hash = 0;
-    for (size_t i = 0; i < depth; i++) hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
-    MPR_INDEX_EACH(number, &j->by_functions, hash) {
-        struct alike *a = &j->alike[number - 1];
-        if (a->first->path.depth == pair->path.depth &&
-            is_same(a->first->function, pair->function, depth))
-            return a;
-    }
-    MPR_GROW(j->alike, j->count, j->cap);
-    j->alike[j->count++] = (struct alike){ .first = pair };
-    mpr_index_add(&j->by_functions, hash, j->count);
-    return &j->alike[j->count - 1];
-}
-
+/* Adds the older pair's bytes to the newer one, and drops the older one. */
 static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_pair *newer)
 {
     for (size_t i = 0; i < p->runs; i++)
@@ -154,27 +131,40 @@ static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_p
     older->older = false;
 }
 
+/* @callers: the callers must be the same. */
 static void join_alike(struct mpr_pairs *p, bool callers)
 {
-    struct joining j = { .callers = callers };
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < p->pairs; i++) {
-        struct mpr_pair *pair = &p->pair[i];
-        struct alike *a = alike_of(&j, pair);
+    struct mpr_index by_functions = { 0 };
+    struct alike *alike = mpr_alloc(p->pairs, sizeof *alike);
+    uint32_t count = 0, kept = 0;
+    for (struct mpr_pair *pair = p->pair; pair < p->pair + p->pairs; pair++) {
+        const size_t depth = pair->path.depth - !callers;
+        struct alike *a = NULL;
+        uint64_t hash = 0;
+        for (size_t i = 0; i < depth; i++) hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
+        MPR_INDEX_EACH(number, &by_functions, hash) {
+            struct alike *known = &alike[number - 1];
+            if (known->first->path.depth == pair->path.depth &&
+                is_same(known->first->function, pair->function, depth))
+                a = known;
+        }
+        if (!a) {
+            a = &alike[count++];
+            a->first = pair;
+            mpr_index_add(&by_functions, hash, count);
+        }
         if (pair->older) a->older = pair;
         if (pair->newer) a->newer = pair;
         a->olders += pair->older;
         a->newers += pair->newer;
     }
-    for (uint32_t i = 0; i < j.count; i++) {
-        const struct alike *a = &j.alike[i];
+    for (const struct alike *a = alike; a < alike + count; a++)
         if (a->olders == 1 && a->newers == 1 && a->older != a->newer) join(p, a->older, a->newer);
-    }
     for (uint32_t i = 0; i < p->pairs; i++)
         if (p->pair[i].older || p->pair[i].newer) p->pair[kept++] = p->pair[i];
     p->pairs = kept;
-    mpr_index_free(&j.by_functions);
-    free(j.alike);
+    mpr_index_free(&by_functions);
+    free(alike);
 }
 
 void mpr_pairs_join(struct mpr_pairs *p)

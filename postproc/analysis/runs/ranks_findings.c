@@ -14,11 +14,6 @@ static const char *place_of(struct mpr_insights *in, const char *path, const cha
     return mpr_arena_format(&in->arena, "%s%s%s", path, *caller ? " <- " : "", caller);
 }
 
-static bool is_of_job(const struct mpr_finding *f)
-{
-    return f->kind == MPR_FINDING_FOREIGN_GPU || f->kind == MPR_FINDING_UNEVEN_RANKS;
-}
-
 /* Moves the newest finding before those about one log that save at most a quarter more, because it
  * explains them. */
 static void move_up(struct mpr_insights *in)
@@ -26,9 +21,12 @@ static void move_up(struct mpr_insights *in)
     const struct mpr_finding newest = in->finding[in->findings - 1];
     const uint64_t most = newest.bytes + newest.bytes / 4;
     size_t at = 0;
-    while (at + 1 < in->findings &&
-           in->finding[at].bytes > (is_of_job(&in->finding[at]) ? newest.bytes : most))
-        at++;
+    for (; at + 1 < in->findings; at++) {
+        const struct mpr_finding *f = &in->finding[at];
+        const bool of_job =
+            f->kind == MPR_FINDING_FOREIGN_GPU || f->kind == MPR_FINDING_UNEVEN_RANKS;
+        if (f->bytes <= (of_job ? newest.bytes : most)) break;
+    }
     memmove(&in->finding[at + 1], &in->finding[at], (in->findings - 1 - at) * sizeof *in->finding);
     in->finding[at] = newest;
 }
@@ -123,20 +121,9 @@ static const struct mpr_digest_line *largest_line(const struct mpr_digest *d, ui
     return NULL;
 }
 
-/* A rank that holds the same on its own GPU differs only because the others hold it elsewhere. */
-static bool is_foreign(const struct mpr_insights *in, const char *place)
-{
-    const char key[] = "place";
-    for (size_t i = 0; i < in->findings; i++) {
-        if (in->finding[i].kind != MPR_FINDING_FOREIGN_GPU) continue;
-        const struct mpr_fact *foreign = mpr_finding_value(&in->finding[i], key, sizeof key - 1);
-        if (foreign && strcmp(foreign->text, place) == 0) return true;
-    }
-    return false;
-}
-
-static void add_foreign(struct mpr_insights *in, const struct mpr_ranks *r, const struct foreign *f,
-                        size_t gpus)
+/* Returns the place of the line that holds most, or NULL. */
+static const char *add_foreign(struct mpr_insights *in, const struct mpr_ranks *r,
+                               const struct foreign *f, size_t gpus)
 {
     const struct use *largest = f->largest;
     const struct mpr_digest *d = r->rank[largest->rank].digest;
@@ -155,13 +142,15 @@ static void add_foreign(struct mpr_insights *in, const struct mpr_ranks *r, cons
                             mpr_arena_format(&in->arena, "%s%s", f->ranks > 1 ? "ranks " : "",
                                              mpr_ranks_set(r, &in->arena, f->rank, f->ranks)));
     mpr_finding_detail_text(out, "gpu", mpr_arena_format(&in->arena, "gpu%u", device));
-    if (blocks) mpr_finding_detail_text(out, "place", place_of(in, line->path, line->caller));
+    const char *place = blocks ? place_of(in, line->path, line->caller) : NULL;
+    if (place) mpr_finding_detail_text(out, "place", place);
     move_up(in);
+    return place;
 }
 
 /* Reports the GPU that has most of such memory.  A GPU that only one rank uses belongs to it, as in
- * a model over several GPUs. */
-static void foreign_gpus(struct mpr_insights *in, const struct mpr_ranks *r)
+ * a model over several GPUs.  Returns the place of its largest line, or NULL. */
+static const char *foreign_gpus(struct mpr_insights *in, const struct mpr_ranks *r)
 {
     size_t devices = 0, gpus = 0;
     for (size_t i = 0; i < r->ranks; i++) devices += r->rank[i].digest->devices;
@@ -176,19 +165,12 @@ static void foreign_gpus(struct mpr_insights *in, const struct mpr_ranks *r)
         gpus++;
         if (f.blocks + f.contexts > most.blocks + most.contexts) most = f;
     }
-    if (gpus) add_foreign(in, r, &most, gpus);
+    const char *place = gpus ? add_foreign(in, r, &most, gpus) : NULL;
     free(use);
+    return place;
 }
 
 /* ---- ranks that hold more */
-
-/* Ranks of one job run at the same time. */
-static bool ran_together(const struct mpr_rank *a, const struct mpr_rank *b)
-{
-    return a->start_ns && b->start_ns &&
-           a->start_ns < b->start_ns + b->digest->process->duration_ns &&
-           b->start_ns < a->start_ns + a->digest->process->duration_ns;
-}
 
 /* Growth explains the difference already. */
 static bool grows(const struct mpr_digest *d, uint64_t bytes)
@@ -201,32 +183,38 @@ static bool grows(const struct mpr_digest *d, uint64_t bytes)
 }
 
 /* Reports the difference that explains the job: of two ranks theirs, else the largest outlier that
- * holds more than the usual rank. */
-static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
+ * holds more than the usual rank.  @foreign: the place of a foreign GPU's memory, or NULL: a rank
+ * that holds the same on its own GPU differs only because the others hold it elsewhere. */
+static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r, const char *foreign)
 {
     const struct mpr_ranks_outlier *o = r->pair;
     for (size_t i = 0; !o && i < r->outliers; i++)
         if (r->outlier[i].change > 0) o = &r->outlier[i];
-    if (!o || !ran_together(&r->rank[o->rank], &r->rank[o->usual])) return;
+    if (!o) return;
+    const struct mpr_rank *a = &r->rank[o->rank], *b = &r->rank[o->usual];
+    if (!a->start_ns || !b->start_ns ||
+        a->start_ns >= b->start_ns + b->digest->process->duration_ns ||
+        b->start_ns >= a->start_ns + a->digest->process->duration_ns)
+        return; /* ranks of one job run at the same time */
     const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
-    const struct mpr_digest *d = r->rank[o->rank].digest;
+    const struct mpr_digest *d = a->digest;
     const struct mpr_digest_heap *heap = mpr_ranks_heap(d, m->kind);
     const uint64_t peak = m->value[o->rank], usual = m->value[o->usual],
                    more = mpr_saturating_sub(peak, usual);
     const char *place = o->causes && o->cause[0].change > 0
                             ? place_of(in, o->cause[0].path, o->cause[0].caller)
                             : NULL;
-    if (!heap || !mpr_worth(more, peak) || grows(d, more) || (place && is_foreign(in, place)))
+    if (!heap || !mpr_worth(more, peak) || grows(d, more) ||
+        (place && foreign && strcmp(place, foreign) == 0))
         return;
     struct mpr_finding *f =
         mpr_finding_add(in, MPR_FINDING_UNEVEN_RANKS, heap->heap, heap->peak_ns, more);
     f->estimated = m->estimated;
     mpr_finding_estimate(f, "peak_bytes", peak, m->estimated);
     mpr_finding_estimate(f, "usual_bytes", usual, m->estimated);
-    mpr_finding_detail_text(f, "rank", r->rank[o->rank].name);
-    mpr_finding_detail_text(f, "usual",
-                            mpr_arena_format(&in->arena, "%s%s", r->pair ? "" : "the median, ",
-                                             r->rank[o->usual].name));
+    mpr_finding_detail_text(f, "rank", a->name);
+    mpr_finding_detail_text(
+        f, "usual", mpr_arena_format(&in->arena, "%s%s", r->pair ? "" : "the median, ", b->name));
     if (place) {
         const struct mpr_ranks_cause *c = &o->cause[0];
         mpr_finding_estimate(f, "place_bytes", (uint64_t)c->change, c->estimated);
@@ -238,6 +226,5 @@ static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r)
 void mpr_ranks_findings(const struct mpr_ranks *r, struct mpr_insights *in)
 {
     if (!r->numbered || r->ranks < 2) return;
-    foreign_gpus(in, r);
-    uneven_ranks(in, r);
+    uneven_ranks(in, r, foreign_gpus(in, r));
 }

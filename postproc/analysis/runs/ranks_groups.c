@@ -277,34 +277,27 @@ static int by_host(const void *left, const void *right, void *arg)
     return strcmp(r->rank[a].host, r->rank[b].host) ?: mpr_compare(a, b);
 }
 
-static struct mpr_ranks_node node_of(const struct mpr_ranks *r, const size_t *rank, size_t ranks)
-{
-    struct mpr_ranks_node n = { .host = r->rank[rank[0]].host,
-                                .ranks = ranks,
-                                .median = median_of(r, rank, ranks) };
-    for (size_t i = 0; i < ranks; i++) {
-        const uint64_t value = value_of(r, rank[i]),
-                       rss = r->rank[rank[i]].digest->process->rss_high;
-        if (!i || value > n.most) {
-            n.most = value;
-            n.most_rank = rank[i];
-        }
-        n.failed += r->rank[rank[i]].failed_ns != UINT64_MAX;
-        if (n.rss_sum != UINT64_MAX) n.rss_sum = rss == UINT64_MAX ? rss : n.rss_sum + rss;
-    }
-    return n;
-}
-
 static void find_nodes(struct mpr_ranks *r)
 {
     size_t *rank = mpr_alloc(r->ranks, sizeof *rank);
     for (size_t i = 0; i < r->ranks; i++) rank[i] = i;
     if (r->ranks) qsort_r(rank, r->ranks, sizeof *rank, by_host, r);
     r->node = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->node);
-    for (size_t i = 0, end; i < r->ranks; i = end) {
-        const char *host = r->rank[rank[i]].host;
-        for (end = i; end < r->ranks && strcmp(r->rank[rank[end]].host, host) == 0;) end++;
-        r->node[r->nodes++] = node_of(r, rank + i, end - i);
+    for (size_t first = 0, end; first < r->ranks; first = end) {
+        struct mpr_ranks_node *n = &r->node[r->nodes++];
+        n->host = r->rank[rank[first]].host;
+        for (end = first; end < r->ranks && strcmp(r->rank[rank[end]].host, n->host) == 0; end++) {
+            const uint64_t value = value_of(r, rank[end]),
+                           rss = r->rank[rank[end]].digest->process->rss_high;
+            if (end == first || value > n->most) {
+                n->most = value;
+                n->most_rank = rank[end];
+            }
+            n->failed += r->rank[rank[end]].failed_ns != UINT64_MAX;
+            if (n->rss_sum != UINT64_MAX) n->rss_sum = rss == UINT64_MAX ? rss : n->rss_sum + rss;
+        }
+        n->ranks = end - first;
+        n->median = median_of(r, rank + first, n->ranks);
     }
     free(rank);
 }

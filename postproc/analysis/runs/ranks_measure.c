@@ -59,17 +59,6 @@ static struct mpr_ranks_measure *measure_of(struct mpr_ranks *r, size_t *cap, un
     return m;
 }
 
-/* A heap that ranks have on different devices is called "gpuN/torch". */
-static void add_heap(struct mpr_ranks *r, size_t *cap, size_t rank, const struct mpr_digest_heap *h)
-{
-    const char *name = mpr_heap_name(h->heap);
-    struct mpr_ranks_measure *m = measure_of(r, cap, mpf_heap_code(h->heap), NULL, name);
-    if (m->name != name) m->name = mpr_arena_format(&r->arena, "gpuN%s", name + strcspn(name, "/"));
-    m->inside |= h->inside != MPF_HEAP_NONE;
-    m->estimated |= h->estimated;
-    if (h->peak_bytes > m->value[rank]) m->value[rank] = h->peak_bytes;
-}
-
 static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
 {
     m->median = mpr_outliers_median(m->value, r->ranks);
@@ -87,14 +76,23 @@ MPR_COMPARE(by_size, struct mpr_ranks_measure,
                                                           ?: mpr_compare(b->most, a->most)
                                                           ?: strcmp(a->name, b->name))
 
-/* Finds heaps, then parts.  A part that is the remainder of a sum may be negative; it counts as 0.
- */
+/* Finds heaps, then parts.  A heap that ranks have on different devices is called "gpuN/torch".  A
+ * part that is the remainder of a sum may be negative; it counts as 0. */
 static void find_measures(struct mpr_ranks *r)
 {
     size_t cap = 0;
-    for (size_t i = 0; i < r->ranks; i++)
-        for (size_t k = 0; k < r->rank[i].digest->heaps; k++)
-            add_heap(r, &cap, i, &r->rank[i].digest->heap[k]);
+    for (size_t i = 0; i < r->ranks; i++) {
+        const struct mpr_digest *d = r->rank[i].digest;
+        for (const struct mpr_digest_heap *h = d->heap; h < d->heap + d->heaps; h++) {
+            const char *name = mpr_heap_name(h->heap);
+            struct mpr_ranks_measure *m = measure_of(r, &cap, mpf_heap_code(h->heap), NULL, name);
+            if (m->name != name)
+                m->name = mpr_arena_format(&r->arena, "gpuN%s", name + strcspn(name, "/"));
+            m->inside |= h->inside != MPF_HEAP_NONE;
+            m->estimated |= h->estimated;
+            if (h->peak_bytes > m->value[i]) m->value[i] = h->peak_bytes;
+        }
+    }
     for (size_t i = 0; i < r->ranks; i++) {
         const struct mpr_digest *d = r->rank[i].digest;
         const struct mpr_digest_device *device = device_of(d);

@@ -345,7 +345,7 @@ static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
     c->is_noise |= c->heap[a->which].is_noise;
     if (c->out->changes > before || noise || !counts(c, peak, peak)) return;
     struct mpr_change *change = add(c, MPR_CHANGE_BLOCKS, "blocks", a->which, peak, peak);
-    change->estimated = a->total.variance > 0 || a->is_approximate;
+    change->estimated = a->total.variance > 0 || a->total.estimated;
     name_by_row(c, change, a);
 }
 
