@@ -75,8 +75,8 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
     struct mpr_timeline *t = &runs->at[runs->count];
     if (runs->with_findings) {
         struct mpr_insights *in = mpr_alloc(1, sizeof *in);
-        if (mpr_page_run_read(t, in, &runs->reading[runs->count], path, &runs->options, progress,
-                              error) != 0) {
+        if (mpr_page_runs_read(t, in, &runs->reading[runs->count], path, &runs->options, progress,
+                               error) != 0) {
             free(in);
             return -1;
         }

@@ -216,20 +216,20 @@ void mpr_report_ranks_processes(struct mpr_document *doc, const struct mpr_ranks
 #define MEASURE(function, ...)                                                                     \
     MPR_VALUE_IN(function, mpr_ranks_measure, m, mpr_ranks, r, __VA_ARGS__)
 MEASURE(measure_of, mpr_value_text(m->part ? "part" : "heap"))
-MEASURE(least_rank, mpr_value_text(r->rank[m->least_rank].name))
-MEASURE(most_rank, mpr_value_text(r->rank[m->most_rank].name))
+MEASURE(least_rank, mpr_value_text(r->rank[m->all.least_rank].name))
+MEASURE(most_rank, mpr_value_text(r->rank[m->all.most_rank].name))
 
 // clang-format off
 static const struct mpr_column measure_columns[] = {
     { .key = "of", .get = measure_of },
     { .key = "name", .title = "", .type = MPR_TEXT, OF_MEASURE(name), .width = 24 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(median),
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(all.median),
       .estimate = true },
-    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(least), .spare = 3,
+    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(all.least), .spare = 3,
       .estimate = true },
     { .key = "least_rank", .title = "of", .type = MPR_TEXT, .get = least_rank, .width = 9,
       .spare = 1 },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(most), .estimate = true },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(all.most), .estimate = true },
     { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9,
       .spare = 2 },
     { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(aparts), .width = 7 },
@@ -259,16 +259,16 @@ static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
 /* ---- nodes */
 
 MPR_VALUE_IN(node_most_rank, mpr_ranks_node, n, mpr_ranks, r,
-             mpr_value_text(r->rank[n->most_rank].name))
+             mpr_value_text(r->rank[n->of.most_rank].name))
 #define OF_NODE(member) MPR_FIELD(mpr_ranks_node, member)
 
 // clang-format off
 static const struct mpr_column node_columns[] = {
     { .key = "host", .title = "", .type = MPR_TEXT, OF_NODE(host), .width = 20 },
-    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(ranks), .width = 7 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(median),
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(of.ranks), .width = 7 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(of.median),
       .estimate = true },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(most), .estimate = true },
+    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(of.most), .estimate = true },
     { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = node_most_rank, .width = 9,
       .spare = 2 },
     { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum),
@@ -481,8 +481,8 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
         const struct mpr_ranks_measure *m = &r->measure[k];
         for (size_t i = 0; i < m->aparts; i++) cell[m->apart[i] * r->measures + k].apart = true;
         for (size_t i = 0; m->split && i < m->split->classes; i++)
-            for (size_t n = 0; n < m->stage[i].ranks; n++)
-                cell[m->stage[i].rank[n] * r->measures + k].stage = m->stage[i].members;
+            for (size_t n = 0; n < m->stage[i].of.ranks; n++)
+                cell[m->stage[i].of.rank[n] * r->measures + k].stage = m->stage[i].members;
     }
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];

@@ -234,10 +234,10 @@ static void stage_fields(struct mpr_document *doc, const struct mpr_ranks *r,
     const struct mpr_ranks_outlier *o = &s->differs;
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "members", mpr_value_text(s->members));
-    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, s->ranks));
-    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, s->median));
-    mpr_doc_fact(doc, "least_bytes", mpr_value_number(MPR_BYTES, s->least));
-    mpr_doc_fact(doc, "most_bytes", mpr_value_number(MPR_BYTES, s->most));
+    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, s->of.ranks));
+    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, s->of.median));
+    mpr_doc_fact(doc, "least_bytes", mpr_value_number(MPR_BYTES, s->of.least));
+    mpr_doc_fact(doc, "most_bytes", mpr_value_number(MPR_BYTES, s->of.most));
     mpr_doc_fact(doc, "apart", mpr_value_number(MPR_COUNT, s->apart));
     mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
     mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[o->rank].name));
@@ -302,8 +302,8 @@ static void stages(struct mpr_document *doc, const struct mpr_ranks *r,
     say_split(doc, m);
     for (size_t i = 0; i < m->split->classes && i < LINES; i++) {
         const struct mpr_ranks_stage *s = &m->stage[i];
-        mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->ranks > 1 ? "ranks " : "", s->members);
-        mpr_doc_add_plain(doc, "  %s%s", m->estimated ? "~" : "", mpr_doc_size(doc, s->median));
+        mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->of.ranks > 1 ? "ranks " : "", s->members);
+        mpr_doc_add_plain(doc, "  %s%s", m->estimated ? "~" : "", mpr_doc_size(doc, s->of.median));
         if (s->differs.change) {
             mpr_doc_add(doc, MPR_STRONG, "  %s", change(doc, s->differs.change, m->estimated));
             say_why(doc, r, &s->differs);
@@ -338,7 +338,7 @@ static bool is_common(const struct mpr_ranks_measure *m)
     if (m->part && strncmp(m->part, "torch_", 6) == 0) return false; /* it is in a heap */
     for (size_t i = 0; m->part && i < sizeof nobodys / sizeof *nobodys; i++)
         if (strcmp(m->part, nobodys[i]) == 0) return false;
-    return !m->inside && m->median >= LEAST_BYTES && m->least >= m->most / 10 * 9;
+    return !m->inside && m->all.median >= LEAST_BYTES && m->all.least >= m->all.most / 10 * 9;
 }
 
 /* Returns the largest finding of its kind if each rank has one, or NULL. */
@@ -366,7 +366,7 @@ static void common(struct mpr_document *doc, const struct mpr_ranks *r)
         const struct mpr_ranks_measure *m = &r->measure[i];
         if (!is_common(m)) continue;
         mpr_doc_add_plain(doc, "%s %s of %s", shown++ ? "," : "each rank holds about",
-                          mpr_doc_size(doc, m->median), m->name);
+                          mpr_doc_size(doc, m->all.median), m->name);
     }
     for (size_t i = 0; i < first->findings && findings < FINDINGS; i++) {
         const struct mpr_digest_finding *f = common_finding(r, first->finding[i].finding);

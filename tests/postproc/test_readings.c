@@ -53,7 +53,7 @@ static void the_page_takes_no_more_readings(void **state)
     struct mpr_insights_reading *reading;
     const uint64_t before = mpr_readings_so_far().readings;
     (void)state;
-    assert_int_equal(mpr_page_run_read(&t, &in, &reading, LOG, &options, &none, &error), 0);
+    assert_int_equal(mpr_page_runs_read(&t, &in, &reading, LOG, &options, &none, &error), 0);
     mpr_insights_finish(reading, NULL, &none);
     assert_non_null(in.steps.comparison.growth.row);
     assert_true(in.has_breakdown);

@@ -9,10 +9,10 @@
 #include "process_tree.h"
 #include "reader.h"
 
-int mpr_page_run_read(struct mpr_timeline *timeline, struct mpr_insights *insights,
-                      struct mpr_insights_reading **reading, const char *path,
-                      const struct mpr_timeline_options *options,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_page_runs_read(struct mpr_timeline *timeline, struct mpr_insights *insights,
+                       struct mpr_insights_reading **reading, const char *path,
+                       const struct mpr_timeline_options *options,
+                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_reader reader;
     mpr_timeline_init(timeline, options);

@@ -31,6 +31,14 @@ struct mpr_rank {
     uint64_t peak;      /* bytes of its largest heap */
 };
 
+/* Some ranks, and their values of a measure. */
+struct mpr_ranks_class {
+    const size_t *rank; /* ascending */
+    size_t ranks;
+    uint64_t median, least, most;
+    size_t median_rank, least_rank, most_rank; /* the first rank with that value */
+};
+
 /* Groups of one size with the same layout among the ranks; each rank is in one of them. An axis is
  * a dimension of the job's parallelism. */
 struct mpr_ranks_axis {
@@ -76,9 +84,8 @@ struct mpr_ranks_outlier {
 /* A class of ranks with similar peaks of a heap; other stages have other peaks. */
 struct mpr_ranks_stage {
     const char *members; /* "{0..15}" */
-    const size_t *rank;
-    size_t ranks, apart; /* apart: the number of outliers among them */
-    uint64_t median, least, most;
+    struct mpr_ranks_class of;
+    size_t apart;                     /* the number of outliers among them */
     struct mpr_ranks_outlier differs; /* its median rank compared with that of all ranks */
 };
 
@@ -92,8 +99,7 @@ struct mpr_ranks_measure {
     bool inside;      /* a heap inside another one: it makes no outlier */
     bool estimated;   /* in some rank it is from samples, or approximate */
     uint64_t *value;  /* by rank, bytes */
-    uint64_t median, least, most;
-    size_t median_rank, least_rank, most_rank;
+    struct mpr_ranks_class all;
     size_t *usual; /* by rank: the rank that is the median of its stage, or of all */
     size_t *apart; /* outliers from `usual`, the farthest first */
     size_t aparts;
@@ -104,9 +110,8 @@ struct mpr_ranks_measure {
 
 struct mpr_ranks_node {
     const char *host;
-    size_t ranks, failed;
-    uint64_t median, most; /* by the shown measure */
-    size_t most_rank;
+    struct mpr_ranks_class of; /* by the shown measure */
+    size_t failed;
     uint64_t rss_sum; /* UINT64_MAX if unknown for some */
 };
 
@@ -204,6 +209,8 @@ void mpr_ranks_share(struct mpr_ranks *ranks);
 void mpr_ranks_measure(struct mpr_ranks *ranks);
 /* Fills the values of nodes and groups. */
 void mpr_ranks_gather(struct mpr_ranks *ranks);
+/* @value: by rank.  @rank: lives as long as the class, and has at least one. */
+struct mpr_ranks_class mpr_ranks_class_of(const uint64_t *value, const size_t *rank, size_t ranks);
 /* Returns the heap of that kind with the largest peak, or NULL. */
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *digest, unsigned kind);
 /* Returns the peak of that kind of heap on the device, or 0. */

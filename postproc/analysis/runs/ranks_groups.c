@@ -256,20 +256,6 @@ void mpr_ranks_share(struct mpr_ranks *r)
 
 /* ---- values of nodes and groups */
 
-static uint64_t value_of(const struct mpr_ranks *r, size_t rank)
-{
-    return r->measures ? r->measure[r->shown].value[rank] : 0;
-}
-
-static uint64_t median_of(const struct mpr_ranks *r, const size_t *rank, size_t ranks)
-{
-    uint64_t *value = mpr_alloc(ranks, sizeof *value);
-    for (size_t i = 0; i < ranks; i++) value[i] = value_of(r, rank[i]);
-    const uint64_t median = mpr_outliers_median(value, ranks);
-    free(value);
-    return median;
-}
-
 static int by_host(const void *left, const void *right, void *arg)
 {
     const struct mpr_ranks *r = arg;
@@ -279,7 +265,7 @@ static int by_host(const void *left, const void *right, void *arg)
 
 static void find_nodes(struct mpr_ranks *r)
 {
-    size_t *rank = mpr_alloc(r->ranks, sizeof *rank);
+    size_t *rank = mpr_arena_alloc(&r->arena, r->ranks * sizeof *rank);
     for (size_t i = 0; i < r->ranks; i++) rank[i] = i;
     if (r->ranks) qsort_r(rank, r->ranks, sizeof *rank, by_host, r);
     r->node = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->node);
@@ -287,19 +273,13 @@ static void find_nodes(struct mpr_ranks *r)
         struct mpr_ranks_node *n = &r->node[r->nodes++];
         n->host = r->rank[rank[first]].host;
         for (end = first; end < r->ranks && strcmp(r->rank[rank[end]].host, n->host) == 0; end++) {
-            const uint64_t value = value_of(r, rank[end]),
-                           rss = r->rank[rank[end]].digest->process->rss_high;
-            if (end == first || value > n->most) {
-                n->most = value;
-                n->most_rank = rank[end];
-            }
+            const uint64_t rss = r->rank[rank[end]].digest->process->rss_high;
             n->failed += r->rank[rank[end]].failed_ns != UINT64_MAX;
             if (n->rss_sum != UINT64_MAX) n->rss_sum = rss == UINT64_MAX ? rss : n->rss_sum + rss;
         }
-        n->ranks = end - first;
-        n->median = median_of(r, rank + first, n->ranks);
+        if (r->measures)
+            n->of = mpr_ranks_class_of(r->measure[r->shown].value, rank + first, end - first);
     }
-    free(rank);
 }
 
 static struct mpr_ranks_kind kind_of(struct mpr_ranks *r, size_t first, size_t groups)
@@ -328,11 +308,11 @@ void mpr_ranks_gather(struct mpr_ranks *r)
 {
     find_nodes(r);
     r->kind = mpr_arena_alloc(&r->arena, r->groups * sizeof *r->kind);
-    for (size_t i = 0; i < r->groups; i++) {
-        struct mpr_ranks_group *g = &r->group[i];
-        g->median = median_of(r, g->rank, g->present);
-        for (size_t k = 0; k < g->present; k++)
-            if (value_of(r, g->rank[k]) > g->most) g->most = value_of(r, g->rank[k]);
+    for (struct mpr_ranks_group *g = r->group; r->measures && g < r->group + r->groups; g++) {
+        const struct mpr_ranks_class c =
+            mpr_ranks_class_of(r->measure[r->shown].value, g->rank, g->present);
+        g->median = c.median;
+        g->most = c.most;
     }
     for (size_t i = 0, end; i < r->groups; i = end) {
         for (end = i; end < r->groups && r->group[end].size == r->group[i].size &&

@@ -10,6 +10,21 @@
 #include "outliers.h"
 #include "ranks.h"
 
+struct mpr_ranks_class mpr_ranks_class_of(const uint64_t *value, const size_t *rank, size_t ranks)
+{
+    struct mpr_ranks_class c = { .rank = rank, .ranks = ranks, .least = UINT64_MAX };
+    uint64_t *own = mpr_alloc(ranks, sizeof *own);
+    for (size_t i = 0; i < ranks; i++) own[i] = value[rank[i]];
+    c.median = mpr_outliers_median(own, ranks);
+    for (size_t i = ranks; i-- > 0;) {
+        if (own[i] == c.median) c.median_rank = rank[i];
+        if (own[i] <= c.least) c.least = value[c.least_rank = rank[i]];
+        if (own[i] >= c.most) c.most = value[c.most_rank = rank[i]];
+    }
+    free(own);
+    return c;
+}
+
 const struct mpr_digest_heap *mpr_ranks_heap(const struct mpr_digest *d, unsigned kind)
 {
     const struct mpr_digest_heap *found = NULL;
@@ -59,21 +74,10 @@ static struct mpr_ranks_measure *measure_of(struct mpr_ranks *r, size_t *cap, un
     return m;
 }
 
-static void summarize(const struct mpr_ranks *r, struct mpr_ranks_measure *m)
-{
-    m->median = mpr_outliers_median(m->value, r->ranks);
-    m->least = UINT64_MAX;
-    for (size_t i = r->ranks; i-- > 0;) {
-        if (m->value[i] == m->median) m->median_rank = i;
-        if (m->value[i] <= m->least) m->least = m->value[m->least_rank = i];
-        if (m->value[i] >= m->most) m->most = m->value[m->most_rank = i];
-    }
-}
-
 /* Heaps are before parts, the largest first. */
 MPR_COMPARE(by_size, struct mpr_ranks_measure,
-            mpr_compare(a->part != NULL, b->part != NULL) ?: mpr_compare(b->median, a->median)
-                                                          ?: mpr_compare(b->most, a->most)
+            mpr_compare(a->part != NULL, b->part != NULL) ?: mpr_compare(b->all.median, a->all.median)
+                                                          ?: mpr_compare(b->all.most, a->all.most)
                                                           ?: strcmp(a->name, b->name))
 
 /* Finds heaps, then parts.  A heap that ranks have on different devices is called "gpuN/torch".  A
@@ -102,7 +106,10 @@ static void find_measures(struct mpr_ranks *r)
             measure_of(r, &cap, MPF_HEAP_NONE, p->part, p->name)->value[i] = (uint64_t)p->bytes;
         }
     }
-    for (size_t i = 0; i < r->measures; i++) summarize(r, &r->measure[i]);
+    size_t *every = mpr_arena_alloc(&r->arena, r->ranks * sizeof *every);
+    for (size_t i = 0; i < r->ranks; i++) every[i] = i;
+    for (struct mpr_ranks_measure *m = r->measure; m < r->measure + r->measures; m++)
+        m->all = mpr_ranks_class_of(m->value, every, r->ranks);
     struct mpr_ranks_measure *grown = r->measure;
     r->measure = mpr_arena_alloc(&r->arena, r->measures * sizeof *r->measure);
     if (r->measures) {
@@ -114,61 +121,42 @@ static void find_measures(struct mpr_ranks *r)
 
 /* ---- classes of ranks */
 
-struct class {
-    const size_t *rank;
-    size_t ranks, median_rank;
-    uint64_t *value; /* by rank of the class; allocated */
-    uint64_t median;
-};
-
-static struct class class_of(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s,
-                             size_t k)
+static struct mpr_ranks_class class_of(const struct mpr_ranks_measure *m,
+                                       const struct mpr_ranks_split *s, size_t k)
 {
-    struct class c = { .rank = s->rank + s->begin[k], .ranks = s->begin[k + 1] - s->begin[k] };
-    c.value = mpr_alloc(c.ranks, sizeof *c.value);
-    for (size_t i = 0; i < c.ranks; i++) c.value[i] = m->value[c.rank[i]];
-    c.median = mpr_outliers_median(c.value, c.ranks);
-    for (size_t i = c.ranks; i-- > 0;)
-        if (c.value[i] == c.median) c.median_rank = c.rank[i];
-    return c;
+    return mpr_ranks_class_of(m->value, s->rank + s->begin[k], s->begin[k + 1] - s->begin[k]);
 }
 
-/* Returns the sum of the ranks' distances from the medians of their classes.  *between: the largest
- * difference of two medians. */
-static double distances(const struct mpr_ranks_measure *m, const struct mpr_ranks_split *s,
-                        uint64_t *between)
+/* Returns the sum of the ranks' distances from the median. */
+static double distances(const struct mpr_ranks_measure *m, const struct mpr_ranks_class *c)
 {
     double sum = 0;
-    uint64_t min = UINT64_MAX, max = 0;
-    for (size_t k = 0; k < s->classes; k++) {
-        const struct class c = class_of(m, s, k);
-        double own = 0;
-        for (size_t i = 0; i < c.ranks; i++)
-            own += fabs((double)mpr_signed_difference(c.median, c.value[i]));
-        sum += own;
-        if (c.median < min) min = c.median;
-        if (c.median > max) max = c.median;
-        free(c.value);
-    }
-    *between = max - min;
+    for (size_t i = 0; i < c->ranks; i++)
+        sum += fabs((double)mpr_signed_difference(c->median, m->value[c->rank[i]]));
     return sum;
 }
 
-/* Returns the partition into stages, or NULL.  Stages differ by more than a twentieth of the
- * median. They leave at most a quarter of the distances from the median; a finer partition must
- * take away another eighth. */
+/* Returns the partition into stages, or NULL.  The medians of stages differ by more than a
+ * twentieth of the median.  Stages leave at most a quarter of the distances from the median; a
+ * finer partition must take away another eighth. */
 static const struct mpr_ranks_split *choose_stages(const struct mpr_ranks *r,
-                                                   const struct mpr_ranks_measure *m,
-                                                   const struct mpr_ranks_split *all)
+                                                   const struct mpr_ranks_measure *m)
 {
-    uint64_t between;
-    const double whole = distances(m, all, &between);
+    const double whole = distances(m, &m->all);
     const struct mpr_ranks_split *best = NULL;
     double best_sum = whole;
-    for (size_t i = 0; i < r->splits; i++) {
-        const double sum = distances(m, &r->split[i], &between);
-        if (between <= m->median / 20 || sum > whole / 4 || best_sum - sum < whole / 8) continue;
-        best = &r->split[i];
+    for (const struct mpr_ranks_split *s = r->split; s < r->split + r->splits; s++) {
+        double sum = 0;
+        uint64_t min = UINT64_MAX, max = 0;
+        for (size_t k = 0; k < s->classes; k++) {
+            const struct mpr_ranks_class c = class_of(m, s, k);
+            sum += distances(m, &c);
+            if (c.median < min) min = c.median;
+            if (c.median > max) max = c.median;
+        }
+        if (max - min <= m->all.median / 20 || sum > whole / 4 || best_sum - sum < whole / 8)
+            continue;
+        best = s;
         best_sum = sum;
     }
     return best;
@@ -200,12 +188,13 @@ static struct mpr_ranks_outlier difference(const struct mpr_ranks *r, size_t mea
 /* Adds the outliers of a class.  *within: the largest difference of its other ranks.  Returns the
  * number of outliers. */
 static size_t find_apart(const struct mpr_ranks *r, struct mpr_ranks_measure *m,
-                         const struct class *c, uint64_t *within)
+                         const struct mpr_ranks_class *c, uint64_t *within)
 {
     size_t *apart = mpr_alloc(c->ranks, sizeof *apart), aparts = 0;
+    uint64_t *value = mpr_alloc(c->ranks, sizeof *value), min = UINT64_MAX, max = 0;
     bool *is_apart = mpr_alloc(c->ranks, sizeof *is_apart);
-    uint64_t min = UINT64_MAX, max = 0;
-    const size_t count = mpr_outliers_find(c->value, c->ranks, apart);
+    for (size_t i = 0; i < c->ranks; i++) value[i] = m->value[c->rank[i]];
+    const size_t count = mpr_outliers_find(value, c->ranks, apart);
     for (size_t i = 0; i < count; i++) {
         const size_t rank = c->rank[apart[i]];
         if (!differ(r, m, rank, c->median_rank)) continue;
@@ -216,11 +205,12 @@ static size_t find_apart(const struct mpr_ranks *r, struct mpr_ranks_measure *m,
     for (size_t i = 0; i < c->ranks; i++) {
         m->usual[c->rank[i]] = c->median_rank;
         if (is_apart[i]) continue;
-        if (c->value[i] < min) min = c->value[i];
-        if (c->value[i] > max) max = c->value[i];
+        if (value[i] < min) min = value[i];
+        if (value[i] > max) max = value[i];
     }
     *within = max - min;
     free(apart);
+    free(value);
     free(is_apart);
     return aparts;
 }
@@ -242,39 +232,24 @@ MPR_COMPARE(by_difference, struct mpr_ranks_stage,
 static void judge(struct mpr_ranks *r, size_t measure)
 {
     struct mpr_ranks_measure *m = &r->measure[measure];
-    size_t *every = mpr_alloc(r->ranks, sizeof *every), begin[] = { 0, r->ranks };
-    const struct mpr_ranks_split all = { .classes = 1, .rank = every, .begin = begin };
-    for (size_t i = 0; i < r->ranks; i++) every[i] = i;
+    uint64_t within;
     m->usual = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->usual);
     m->apart = mpr_arena_alloc(&r->arena, r->ranks * sizeof *m->apart);
-    m->split = choose_stages(r, m, &all);
-    const struct mpr_ranks_split *split = m->split ? m->split : &all;
-    if (m->split) m->stage = mpr_arena_alloc(&r->arena, split->classes * sizeof *m->stage);
-    for (size_t k = 0; k < split->classes; k++) {
-        const struct class c = class_of(m, split, k);
-        uint64_t within;
-        const size_t aparts = find_apart(r, m, &c, &within);
-        if (m->split) {
-            m->stage[k] = (struct mpr_ranks_stage){
-                .members = mpr_ranks_set(r, &r->arena, c.rank, c.ranks),
-                .rank = c.rank,
-                .ranks = c.ranks,
-                .apart = aparts,
-                .median = c.median,
-                .least = UINT64_MAX,
-                .differs = difference(r, measure, c.median_rank, m->median_rank),
-            };
-            for (size_t i = 0; i < c.ranks; i++) {
-                if (c.value[i] < m->stage[k].least) m->stage[k].least = c.value[i];
-                if (c.value[i] > m->stage[k].most) m->stage[k].most = c.value[i];
-            }
-            if (within > m->within) m->within = within;
-        }
-        free(c.value);
+    m->split = choose_stages(r, m);
+    if (m->split) m->stage = mpr_arena_alloc(&r->arena, m->split->classes * sizeof *m->stage);
+    else find_apart(r, m, &m->all, &within);
+    for (size_t k = 0; m->split && k < m->split->classes; k++) {
+        const struct mpr_ranks_class c = class_of(m, m->split, k);
+        m->stage[k] = (struct mpr_ranks_stage){
+            .members = mpr_ranks_set(r, &r->arena, c.rank, c.ranks),
+            .of = c,
+            .apart = find_apart(r, m, &c, &within),
+            .differs = difference(r, measure, c.median_rank, m->all.median_rank),
+        };
+        if (within > m->within) m->within = within;
     }
-    if (m->split) qsort(m->stage, split->classes, sizeof *m->stage, by_difference);
+    if (m->split) qsort(m->stage, m->split->classes, sizeof *m->stage, by_difference);
     if (m->aparts) qsort_r(m->apart, m->aparts, sizeof *m->apart, by_distance, m);
-    free(every);
 }
 
 /* ---- outliers */
@@ -306,7 +281,7 @@ static void compare_pair(struct mpr_ranks *r)
     for (size_t i = 0; r->ranks == 2 && i < r->measures; i++) {
         const struct mpr_ranks_measure *m = &r->measure[i];
         if (m->part || m->inside || !differ(r, m, 0, 1)) continue;
-        const struct mpr_ranks_outlier o = difference(r, i, m->most_rank, m->least_rank);
+        const struct mpr_ranks_outlier o = difference(r, i, m->all.most_rank, m->all.least_rank);
         if (r->pair && o.change <= r->pair->change) continue;
         if (!r->pair) r->pair = mpr_arena_alloc(&r->arena, sizeof *r->pair);
         *r->pair = o;
