@@ -12,7 +12,7 @@
 #include "basename.h"
 #include "cmd.h"
 #include "database.h"
-#include "digests.h"
+#include "digest.h"
 #include "file.h"
 #include "reports.h"
 

@@ -6,8 +6,7 @@
 
 #include "alloc.h"
 #include "cmd.h"
-#include "digest_tables.h"
-#include "digests.h"
+#include "export.h"
 #include "ranks.h"
 #include "reports.h"
 

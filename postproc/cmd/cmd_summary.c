@@ -4,7 +4,6 @@
 
 #include "alloc.h"
 #include "cmd.h"
-#include "digests.h"
 #include "insights.h"
 #include "ranks.h"
 #include "reports.h"

@@ -1,4 +1,4 @@
-/* Reading and writing share one description of the tables (digest_tables.h). */
+/* Reading and writing share one description of the tables (digest.def). */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -9,10 +9,13 @@
 #include "alloc.h"
 #include "database.h"
 #include "digest.h"
-#include "digest_tables.h"
+#include "export.h"
+
+/* Any change of a table makes a new version, because the reader expects all columns. */
+enum { VERSION = 1, APPLICATION = 0x6d706467 /* "mpdg" */ };
 
 /* Small pages because most tables have few rows. */
-static const struct mpr_database_kind kind = { MPR_DIGEST_APPLICATION, MPR_DIGEST_VERSION, 1024 };
+static const struct mpr_database_kind kind = { APPLICATION, VERSION, 1024 };
 
 const char *mpr_digest_write(const struct mpr_digest *d, const struct mpr_database_place *place)
 {
@@ -118,15 +121,15 @@ static enum mpr_digest_found identify(struct reading *r)
     if (!number_of(r, "PRAGMA application_id", &application) ||
         !number_of(r, "PRAGMA user_version", &version))
         return refused(r);
-    if (application != MPR_DIGEST_APPLICATION)
+    if (application != APPLICATION)
         return say(r, MPR_DIGEST_FOREIGN, "this database is not a digest of a log");
-    if (version == MPR_DIGEST_VERSION) return MPR_DIGEST_GOOD;
-    const bool older = version < MPR_DIGEST_VERSION;
+    if (version == VERSION) return MPR_DIGEST_GOOD;
+    const bool older = version < VERSION;
     return say(r, older ? MPR_DIGEST_DAMAGED : MPR_DIGEST_NEWER,
                mpr_arena_format(
                    r->arena,
                    "this digest has version %lld, and this memprof-report reads version %d; %s",
-                   (long long)version, MPR_DIGEST_VERSION,
+                   (long long)version, VERSION,
                    older ? "make the digest again from its log" : "use a newer memprof-report"));
 }
 

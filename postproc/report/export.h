@@ -1,5 +1,5 @@
-/* The columns of the tables that only `memprof-report export` writes; memprof-report(1) lists them.
- */
+/* The columns of the tables that only `memprof-report export` and digests have; memprof-report(1)
+ * lists them. */
 #ifndef MPR_EXPORT_H
 #define MPR_EXPORT_H
 
@@ -42,5 +42,15 @@ struct mpr_export_table {
     size_t columns;
 };
 extern const struct mpr_export_table mpr_export_table[MPR_EXPORT_COUNT];
+
+/* A table of a digest (digest.def), as memprof-report(1) lists them.  Each column is a member of
+ * its row, never computed by a function or taken from the context. */
+struct mpr_digest_table {
+    struct mpr_export_table table;
+    size_t list, count; /* offsets in struct mpr_digest */
+    size_t stride;      /* bytes of a row */
+};
+extern const struct mpr_digest_table mpr_digest_table[];
+extern const size_t mpr_digest_tables;
 
 #endif

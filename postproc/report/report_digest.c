@@ -1,6 +1,6 @@
 /* The columns of a digest's tables (digest.def). */
 #include "digest.h"
-#include "digest_tables.h"
+#include "export.h"
 
 // clang-format off
 #define COLUMN(row, column, kind, member, null_rule)                                               \
