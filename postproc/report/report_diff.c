@@ -69,17 +69,12 @@ static const char *account_note(struct mpr_document *doc, const struct mpr_diff_
     return with_error(doc, a->total.kind == MPR_DIFF_NOISE ? "noise" : note, a->total.variance);
 }
 
-/* Returns the standard error; absent if the change is exact. */
-static struct mpr_value error_of(double variance)
-{
-    return variance > 0 ? mpr_value_number(MPR_BYTES, mpr_standard_error(variance))
-                        : mpr_value_absent;
-}
-
 #define ROW(function, ...) MPR_VALUE(function, mpr_diff_row, r, __VA_ARGS__)
 ROW(row_path, mpr_value_shortened(r->path, r->caller))
 ROW(row_kind, mpr_value_text(kind_words[r->kind]))
-ROW(row_error, error_of(r->variance))
+/* Absent if the change is exact. */
+ROW(row_error, r->variance > 0 ? mpr_value_number(MPR_BYTES, mpr_standard_error(r->variance))
+                               : mpr_value_absent)
 ROW(row_percent, mpr_value_text(percent(doc, r)))
 ROW(row_apart, mpr_value_amount(MPR_SIGNED, runs_apart(r)))
 ROW(row_note_text, mpr_value_text(row_note(doc, r)))
@@ -88,106 +83,81 @@ MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(o
 #define ACCOUNT(function, ...) MPR_VALUE(function, mpr_diff_account, a, __VA_ARGS__)
 ACCOUNT(account_of_what, mpr_value_text(of_words[a->of]))
 ACCOUNT(account_noise, mpr_value_flag(a->total.kind == MPR_DIFF_NOISE))
-ACCOUNT(account_error, error_of(a->total.variance))
-ACCOUNT(account_percent, mpr_value_text(percent(doc, &a->total)))
-ACCOUNT(account_apart, mpr_value_amount(MPR_SIGNED, runs_apart(&a->total)))
 ACCOUNT(account_note_text, mpr_value_text(account_note(doc, a)))
 
 /* ---- columns */
 
 #define OF_ROW(member)     MPR_FIELD(mpr_diff_row, member)
 #define OF_ACCOUNT(member) MPR_FIELD(mpr_diff_account, member)
-#define OF_TOTAL(member)   MPR_FIELD(mpr_diff_account, total.member)
-
-#define CHANGE_COLUMNS(of)                                                                         \
-    { .key = "base_bytes", .type = MPR_SIGNED, of(base.is) },                                      \
-        { .key = "new_bytes", .type = MPR_SIGNED, of(now.is) },                                    \
-        { .key = "change_bytes", .type = MPR_SIGNED, of(change) },                                 \
-        { .key = "base_least_bytes", .type = MPR_SIGNED, of(base.least) },                         \
-        { .key = "base_most_bytes", .type = MPR_SIGNED, of(base.most) },                           \
-        { .key = "new_least_bytes", .type = MPR_SIGNED, of(now.least) },                           \
-    {                                                                                              \
-        .key = "new_most_bytes", .type = MPR_SIGNED, of(now.most)                                  \
-    }
 
 // clang-format off
-static const struct mpr_column account_fields[] = {
+/* Of a row, or of an account, which begins with its total. */
+#define CHANGE_COLUMNS                                                                             \
+    { .key = "base_bytes", .title = "base", .type = MPR_SIGNED, OF_ROW(base.is), .width = 12,      \
+      .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true },                                 \
+    { .key = "new_bytes", .title = "new", .type = MPR_SIGNED, OF_ROW(now.is), .width = 11,         \
+      .lead = " -> ", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true, .spare = 3 },     \
+    { .key = "change_bytes", .title = "change", .type = MPR_CHANGE, OF_ROW(change), .width = 13,   \
+      .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true },                                 \
+    { .key = "base_least_bytes", .type = MPR_SIGNED, OF_ROW(base.least) },                         \
+    { .key = "base_most_bytes", .type = MPR_SIGNED, OF_ROW(base.most) },                           \
+    { .key = "new_least_bytes", .type = MPR_SIGNED, OF_ROW(now.least) },                           \
+    { .key = "new_most_bytes", .type = MPR_SIGNED, OF_ROW(now.most) },                             \
+    { .title = "", .type = MPR_TEXT, .get = row_percent, .width = 7, .spare = 2 },                 \
+    { .title = "runs apart", .type = MPR_SIGNED, .get = row_apart, .width = 13, .spare = 1 }
+
+static const struct mpr_column account_columns[] = {
     { .key = "of", .get = account_of_what },
-    { .key = "name", .type = MPR_TEXT, OF_ACCOUNT(name) },
+    { .key = "name", .title = "", .type = MPR_TEXT, OF_ACCOUNT(name), .width = MPR_WIDE },
     { .key = "inside", .type = MPR_TEXT, OF_ACCOUNT(inside), .unless = MPR_ABSENT_AT_0 },
-    CHANGE_COLUMNS(OF_TOTAL),
+    CHANGE_COLUMNS,
     { .key = "noise", .get = account_noise },
-    { .key = "change_error_bytes", .type = MPR_BYTES, .get = account_error },
+    { .key = "change_error_bytes", .type = MPR_BYTES, .get = row_error },
+    { .title = "", .type = MPR_TEXT, .get = account_note_text },
 };
 
+enum { PATH = 36 }; /* columns of a path before the other columns */
 static const struct mpr_column row_columns[] = {
     { .key = "of", .get = row_of_what, .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
     { .key = "kind", .get = row_kind },
     { .key = "path", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_JSON },
     { .key = "site", MPR_PATH_FIELD(mpr_diff_row, path), .only = MPR_IN_CSV },
+    { .title = "", .type = MPR_PATH, .get = row_path, .width = PATH },
     { .key = "caller", .type = MPR_TEXT, OF_ROW(caller), .unless = MPR_UNKNOWN_AT_0 },
-    CHANGE_COLUMNS(OF_ROW),
+    CHANGE_COLUMNS,
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0,
       .only = MPR_IN_JSON },
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .only = MPR_IN_CSV },
     { .key = "change_error_bytes", .type = MPR_BYTES, .get = row_error },
-};
-
-#define SHOWN_COLUMNS(of, name)                                                                    \
-    { .title = "base", .type = MPR_SIGNED, of(base.is), .width = 12, .sums = true,                 \
-      .estimate = true },                                                                          \
-    { .title = "new", .type = MPR_SIGNED, of(now.is), .width = 11, .lead = " -> ", .sums = true,   \
-      .estimate = true, .spare = 3 },                                                              \
-    { .title = "change", .type = MPR_CHANGE, of(change), .width = 13, .sums = true,                \
-      .estimate = true },                                                                          \
-    { .title = "", .type = MPR_TEXT, .get = name##_percent, .width = 7, .spare = 2 },              \
-    { .title = "runs apart", .type = MPR_SIGNED, .get = name##_apart, .width = 13, .spare = 1 },   \
-    { .title = "", .type = MPR_TEXT, .get = name##_note_text }
-
-enum { APART = 5, SHOWN = 7, PATH = 36 }; /* PATH: columns of a path before the other columns */
-static const struct mpr_column shown_accounts[SHOWN] = {
-    { .title = "", .type = MPR_TEXT, OF_ACCOUNT(name), .width = MPR_WIDE },
-    SHOWN_COLUMNS(OF_TOTAL, account),
-};
-static const struct mpr_column shown_rows[SHOWN] = {
-    { .title = "", .type = MPR_PATH, .get = row_path, .width = PATH },
-    SHOWN_COLUMNS(OF_ROW, row),
+    { .title = "", .type = MPR_TEXT, .get = row_note_text },
 };
 // clang-format on
 
-static bool is_row_estimated(const void *row)
-{
-    return ((const struct mpr_diff_row *)row)->estimated;
-}
-
-static bool is_total_estimated(const void *account)
-{
-    return ((const struct mpr_diff_account *)account)->total.estimated;
-}
+static bool is_estimated(const void *row) { return ((const struct mpr_diff_row *)row)->estimated; }
 
 /* ---- tables for people */
 
 /* Adds a table.  With one run on each side, the runs of a side do not differ. */
-static void table(struct mpr_document *doc, const struct mpr_diff *diff,
-                  const struct mpr_column *columns, struct mpr_table t)
+static void table(struct mpr_document *doc, const struct mpr_diff *diff, struct mpr_table t)
 {
-    struct mpr_column *column = mpr_arena_alloc(&doc->arena, SHOWN * sizeof *column);
-    memcpy(column, columns, SHOWN * sizeof *column);
-    if (diff->peaks.logs == 2) column[APART].title = NULL;
+    struct mpr_column *column = mpr_arena_alloc(&doc->arena, t.columns * sizeof *column);
+    memcpy(column, t.column, t.columns * sizeof *column);
+    for (size_t i = 0; diff->peaks.logs == 2 && i < t.columns; i++)
+        if (column[i].get == row_apart) column[i].title = NULL;
     t.only = MPR_FOR_PEOPLE;
     t.column = column;
-    t.columns = SHOWN;
     t.top = TOP;
+    t.estimated = is_estimated;
     mpr_doc_table(doc, &t);
 }
 
 static void row_table(struct mpr_document *doc, const struct mpr_diff *diff, const char *title,
                       const struct mpr_diff_row *row, size_t rows, enum mpr_group by)
 {
-    table(doc, diff, shown_rows,
+    table(doc, diff,
           (struct mpr_table){
-              .title = title, MPR_ROWS(row, rows), .estimated = is_row_estimated, .by = by });
+              .title = title, MPR_COLUMNS(row_columns), MPR_ROWS(row, rows), .by = by });
 }
 
 static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
@@ -196,11 +166,11 @@ static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
     const char *title = mpr_instant_is_peak(log->at)              ? "at the peak"
                         : log->at.from == log[diff->base].at.from ? "at that time"
                                                                   : "at these times";
-    table(doc, diff, shown_accounts,
+    table(doc, diff,
           (struct mpr_table){ .title = title,
+                              MPR_COLUMNS(account_columns),
                               MPR_ROWS(diff->account, diff->accounts),
-                              .all = MPR_FOR_PEOPLE,
-                              .estimated = is_total_estimated });
+                              .all = MPR_FOR_PEOPLE });
 }
 
 /* Merges the rows of noise, which come first, to one.  Returns the remaining number of rows. */
@@ -349,7 +319,7 @@ void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff,
     for (const struct mpr_diff_account *a = diff->account; a < diff->account + diff->accounts;
          a++) {
         mpr_doc_open(doc, NULL);
-        mpr_doc_facts(doc, account_fields, a);
+        mpr_doc_facts(doc, account_columns, a);
         mpr_doc_rows(doc, row_columns, a->row, a->rows, .key = "rows",
                      .only = MPR_IN_JSON | MPR_IN_CSV, .context = a,
                      .folded = { a->name, NULL, "new_bytes", "base_bytes" });

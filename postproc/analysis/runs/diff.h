@@ -52,15 +52,16 @@ struct mpr_diff_run {
 
 enum mpr_diff_of { MPR_DIFF_DEVICE, MPR_DIFF_HEAP, MPR_DIFF_COMMS, MPR_DIFF_GRAPHS };
 
+/* It begins with its total, so that it is shown like a row. */
 struct mpr_diff_account {
+    struct mpr_diff_row total; /* without a path; estimated if a run's peak is approximate (struct
+                                  mpr_heap_peak), or if it is inside */
     enum mpr_diff_of of;
     uint8_t which; /* the heap, or the device's number; devices are numbered as in the first run */
-    const char *name;          /* for people: a heap's name, "gpu0 NCCL" */
-    uint8_t inside;            /* the heap that includes these bytes, or MPF_HEAP_NONE */
-    enum mpr_group by;         /* of its rows */
-    struct mpr_diff_row total; /* its bytes, without a path; estimated if a run's peak is approximate
-                                  (struct mpr_heap_peak), or if it is inside */
-    struct mpr_diff_row *row;  /* changes, shortened but not folded: by kind, the largest first */
+    const char *name;         /* for people: a heap's name, "gpu0 NCCL" */
+    uint8_t inside;           /* the heap that includes these bytes, or MPF_HEAP_NONE */
+    enum mpr_group by;        /* of its rows */
+    struct mpr_diff_row *row; /* changes, shortened but not folded: by kind, the largest first */
     size_t rows;
     struct mpr_diff_run *run; /* by run */
     size_t base_run, now_run; /* the median runs of the sides */
