@@ -328,6 +328,18 @@ static const char *line_text(struct mpr_arena *arena, const struct mpr_diff_row 
     return with_caller(arena, path_text(arena, row->path, by), row->caller);
 }
 
+/* Returns the positive rows of a run. */
+static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_diff_run *run,
+                               size_t *rows)
+{
+    struct mpr_row *row = mpr_arena_alloc(arena, run->entries * sizeof *row);
+    *rows = 0;
+    for (const struct mpr_diff_entry *e = run->entry; e < run->entry + run->entries; e++)
+        if (e->bytes > 0)
+            row[(*rows)++] = (struct mpr_row){ .path = e->path, .bytes = bytes_of(e->bytes) };
+    return row;
+}
+
 /* Adds a row for the account, and one for each of its lines that grew by more than it may. */
 static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                           const struct mpr_diff_account *a, double part)
@@ -339,7 +351,6 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
     size_t rows;
     const struct mpr_diff_run *run = &a->run[a->now_run];
     const uint64_t base = bytes_of(a->total.base.is), more = with_part(base, part) - base;
-    struct mpr_row *held = mpr_arena_alloc(&check->arena, run->entries * sizeof *held);
     struct mpr_check_row out = { .log = diff->peaks.log[a->now_run].summary.path,
                                  .limit = { .of = of[a->of],
                                             .name = "",
@@ -350,14 +361,10 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                                             .bytes = base + more },
                                  .is = bytes_of(a->total.now.is),
                                  .absent = !run->entries,
-                                 .row = held,
                                  .by = a->by,
                                  .nearest = "",
                                  .grown = "" };
-    for (size_t i = 0; i < run->entries; i++)
-        if (run->entry[i].bytes > 0)
-            held[out.rows++] = (struct mpr_row){ .path = run->entry[i].path,
-                                                 .bytes = bytes_of(run->entry[i].bytes) };
+    out.row = rows_of(&check->arena, run, &out.rows);
     const struct mpr_diff_row *row = mpr_diff_rows(&check->arena, diff, a, check->naming, &rows),
                               *largest = NULL;
     for (size_t i = 0; i < rows; i++)
