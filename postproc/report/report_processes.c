@@ -131,26 +131,6 @@ static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
     tree(doc, all);
 }
 
-/* The sums of two runs are never added up. */
-static void each_run(struct mpr_document *doc, const struct mpr_processes *all)
-{
-    mpr_doc_line(doc, "%zu runs, shown separately", all->runs);
-    mpr_doc_list(doc, "runs");
-    for (size_t i = 0; i < all->runs; i++) {
-        const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, &all->run[i]);
-        const char *id = of.run->id,
-                   *start = mpr_report_utc(doc, of.at[0].summary.process.start_ns);
-        mpr_doc_gap(doc);
-        mpr_doc_open(doc, NULL);
-        mpr_doc_fact(doc, "run", mpr_value_known_text(id, MPR_UNKNOWN));
-        mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
-                     *start ? ", began at " : "", start);
-        one_run(doc, &of);
-        mpr_doc_close(doc);
-    }
-    mpr_doc_close(doc);
-}
-
 /* ---- for tools */
 
 static struct mpr_value index_of(size_t index)
@@ -200,8 +180,24 @@ static const struct mpr_column record_columns[] = {
 void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *all)
 {
     mpr_report_schema(doc, "memprof.processes/1");
-    if (all->runs > 1) each_run(doc, all);
-    else one_run(doc, all);
+    if (all->runs > 1) {
+        mpr_doc_line(doc, "%zu runs, shown separately", all->runs);
+        mpr_doc_list(doc, "runs");
+        /* sums of two runs are never added up */
+        for (size_t i = 0; i < all->runs; i++) {
+            const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, &all->run[i]);
+            const char *id = of.run->id,
+                       *start = mpr_report_utc(doc, of.at[0].summary.process.start_ns);
+            mpr_doc_gap(doc);
+            mpr_doc_open(doc, NULL);
+            mpr_doc_fact(doc, "run", mpr_value_known_text(id, MPR_UNKNOWN));
+            mpr_doc_line(doc, "%s%s%s%s", *id ? "run " : "logs without a run id", id,
+                         *start ? ", began at " : "", start);
+            one_run(doc, &of);
+            mpr_doc_close(doc);
+        }
+        mpr_doc_close(doc);
+    } else one_run(doc, all);
     mpr_doc_list(doc, "logs");
     for (size_t i = 0; i < all->count; i++) {
         const struct mpr_process *p = &all->at[i];

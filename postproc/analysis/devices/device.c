@@ -267,11 +267,15 @@ const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
 
 MPR_COMPARE(by_comm_bytes, struct mpr_comm_row, mpr_compare(b->bytes, a->bytes))
 
-static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
-                       const struct mpr_replay *r, const struct mpr_device_snapshot *p)
+static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
+
+void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
+                           const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
-    const struct mpr_comms *c = &r->gpu.comms;
-    if (!c->count) return;
+    const enum mpr_group by = reader->replay.options.by;
+    const struct mpr_comms *c = &reader->replay.gpu.comms;
+    mpr_device_fill_account(out, arena, reader, p);
+    if (!out->valid) return;
     struct mpr_comm_row *row = mpr_arena_alloc(arena, c->count * sizeof *row);
     for (uint32_t i = 0; i < c->count; i++) {
         const uint32_t first_use = c->comm[i].first_use;
@@ -280,10 +284,10 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
             .ranks = c->comm[i].ranks,
             .rank = c->comm[i].rank,
             .time = c->comm[i].time,
-            .first_use = first_use ? mpr_label_name(arena, r, first_use, 0) : "",
+            .first_use = first_use ? mpr_label_name(arena, &reader->replay, first_use, 0) : "",
         };
     }
-    for (size_t i = 0; i < p->drivers; i++) {
+    for (size_t i = 0; c->count && i < p->drivers; i++) {
         const struct mpr_gpu_block *b = &p->driver[i];
         if (!b->comm || mpr_is_torch_segment(p, b)) continue;
         row[b->comm - 1].bytes += b->size;
@@ -292,17 +296,6 @@ static void fill_comms(struct mpr_device_state *out, struct mpr_arena *arena,
     qsort(row, c->count, sizeof *row, by_comm_bytes);
     out->comm = row;
     out->comms = c->count;
-}
-
-static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
-
-void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
-                           const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
-{
-    const enum mpr_group by = reader->replay.options.by;
-    mpr_device_fill_account(out, arena, reader, p);
-    if (!out->valid) return;
-    fill_comms(out, arena, &reader->replay, p);
     if (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_COMM) return; /* PyTorch's blocks have neither */
     out->row =
         mpr_device_block_rows(arena, reader, p->torch, p->torches, mpr_gpu_backed, &out->rows);

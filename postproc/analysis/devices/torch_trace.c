@@ -243,17 +243,6 @@ static void on_driver_block(struct reading *r, const struct mpr_gpu_block *b)
                                 .sleeps = b->handle && !expands });
 }
 
-/* The memory of a handle is a block at its first mapping. */
-static void on_map(struct reading *r, uint64_t addr)
-{
-    const struct mpr_gpu *g = &r->reader.replay.gpu;
-    const struct mpr_interval *map =
-        mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, addr));
-    if (!map || map->start != addr) return;
-    const struct mpr_handle_object *o = &g->object[map->what];
-    if (!o->imported && o->block.addr == addr) on_driver_block(r, &o->block);
-}
-
 static void on_alloc(struct reading *r, const struct mpf_event *e)
 {
     const struct mpr_gpu *g = &r->reader.replay.gpu;
@@ -292,32 +281,36 @@ static void on_free(void *arg, const struct mpr_ledger_entry *entry)
     remove_if_over(r, place);
 }
 
-/* The device's free bytes are those that the driver reported when it refused memory, and those that
- * were given back since. */
-static void on_oom(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
-{
-    const struct mpr_replay *replay = &r->reader.replay;
-    const struct mpr_oom *oom = &replay->gpu.oom[t->gpu.torch_oom - 1];
-    if (!is_here(r, e->heap, MPF_HEAP_TORCH)) return;
-    const uint64_t given_back =
-        mpr_saturating_sub(oom->snapshot.tracked, mpr_gpu_tracked(replay, r->options->device));
-    report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_OOM,
-                                        .addr = oom->free == MPF_UNKNOWN ? UINT64_MAX
-                                                                         : oom->free + given_back,
-                                        .size = e->addr });
-}
-
 static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
     struct reading *r = arg;
-    (void)replay;
+    const struct mpr_gpu *g = &replay->gpu;
     if (r->closed) return;
     switch (e->op) {
     case MPF_OP_ALLOC: on_alloc(r, e); break;
-    case MPF_OP_HANDLE_MAP: on_map(r, mpr_gpu_word(e, 0)); break;
+    case MPF_OP_HANDLE_MAP: { /* the memory of a handle is a block at its first mapping */
+        const uint64_t addr = mpr_gpu_word(e, 0);
+        const struct mpr_interval *map =
+            mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, addr));
+        if (!map || map->start != addr) break;
+        const struct mpr_handle_object *o = &g->object[map->what];
+        if (!o->imported && o->block.addr == addr) on_driver_block(r, &o->block);
+        break;
+    }
     case MPF_OP_ADDRESS_FREE: drop_memory(r, e->addr, e->size, true); break;
-    case MPF_OP_TORCH_OOM: on_oom(r, t, e); break;
+    case MPF_OP_TORCH_OOM: {
+        /* free bytes are those that the driver reported when it refused memory, and those that were
+         * given back since */
+        const struct mpr_oom *oom = &g->oom[t->gpu.torch_oom - 1];
+        if (!is_here(r, e->heap, MPF_HEAP_TORCH)) break;
+        const uint64_t back = mpr_saturating_sub(oom->snapshot.tracked,
+                                                 mpr_gpu_tracked(replay, r->options->device)),
+                       free = oom->free == MPF_UNKNOWN ? UINT64_MAX : oom->free + back;
+        report(r,
+               (struct mpr_torch_entry){ .action = MPR_TORCH_OOM, .addr = free, .size = e->addr });
+        break;
+    }
     case MPF_OP_CAPTURE_BEGIN:
         MPR_REACH(r->stream, t->gpu.capture, r->streams);
         if (t->gpu.capture) r->stream[t->gpu.capture] = e->addr;

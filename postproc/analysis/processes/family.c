@@ -43,21 +43,6 @@ struct family {
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Adds a program of the entry's process. */
-static void add_program(struct mpr_family_line *l, const struct mpr_process *p, const char *apart)
-{
-    l->apart |= apart && strcmp(apart, p->summary.path) == 0;
-    if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
-    l->last = p;
-    l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
-    l->host_is_approximate |= p->host.is_approximate;
-    l->gpu_bytes = larger(l->gpu_bytes, p->gpu.peak_bytes);
-    if (l->rss_bytes == MPF_UNKNOWN) l->rss_bytes = p->rss_high;
-    else if (p->rss_high != MPF_UNKNOWN) l->rss_bytes = larger(l->rss_bytes, p->rss_high);
-    l->end_bytes = p->host.end_bytes;
-    l->lived_ns += p->summary.duration_ns;
-}
-
 /* Returns the entry's title with other texts in the places of its numbers. */
 static const char *title_with(const struct family *f, const struct entry *e,
                               const char *const *text)
@@ -84,7 +69,17 @@ static void make_entries(struct family *f)
                 .sibling = MPR_NO_PROCESS,
             };
         }
-        add_program(&f->entry[*number].line, p, f->apart);
+        struct mpr_family_line *l = &f->entry[*number].line;
+        l->apart |= f->apart && strcmp(f->apart, p->summary.path) == 0;
+        if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
+        l->last = p;
+        l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
+        l->host_is_approximate |= p->host.is_approximate;
+        l->gpu_bytes = larger(l->gpu_bytes, p->gpu.peak_bytes);
+        if (l->rss_bytes == MPF_UNKNOWN) l->rss_bytes = p->rss_high;
+        else if (p->rss_high != MPF_UNKNOWN) l->rss_bytes = larger(l->rss_bytes, p->rss_high);
+        l->end_bytes = p->host.end_bytes;
+        l->lived_ns += p->summary.duration_ns;
     }
     for (size_t i = 0; i < f->entries; i++) {
         struct entry *e = &f->entry[i];

@@ -228,30 +228,25 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     }
 }
 
-static int not_found(const struct search *s, const char *path, struct mpr_error *error)
-{
-    const struct instance_name *w = s->wanted;
-    if (s->seen && !w->called)
-        return mpr_fail(error, "%s: no instance %" PRIu64 " of range %s: %" PRIu64 " found", path,
-                        w->number, w->range, s->seen);
-    if (s->seen && w->number)
-        return mpr_fail(error,
-                        "%s: no instance %" PRIu64 " of %s has the name %s: %" PRIu64 " found",
-                        path, w->number, w->range, w->literal, s->seen);
-    struct mpr_arena arena = { 0 };
-    mpr_fail(error, "%s: no range %s%s", path, w->called && !w->number ? w->literal : w->range,
-             mpr_named_ranges_hint(&s->named, &arena));
-    mpr_arena_free(&arena);
-    return -1;
-}
-
 static int result(const struct search *s, const char *path, struct mpr_instant *at,
                   struct mpr_error *error)
 {
     const struct instance_name *w = s->wanted;
-    if (!s->push) return not_found(s, path, error);
+    struct mpr_arena arena = { 0 };
+    if (!s->push && s->seen && !w->called)
+        return mpr_fail(error, "%s: no instance %" PRIu64 " of range %s: %" PRIu64 " found", path,
+                        w->number, w->range, s->seen);
+    if (!s->push && s->seen && w->number)
+        return mpr_fail(error,
+                        "%s: no instance %" PRIu64 " of %s has the name %s: %" PRIu64 " found",
+                        path, w->number, w->range, w->literal, s->seen);
+    if (!s->push) {
+        mpr_fail(error, "%s: no range %s%s", path, w->called && !w->number ? w->literal : w->range,
+                 mpr_named_ranges_hint(&s->named, &arena));
+        mpr_arena_free(&arena);
+        return -1;
+    }
     if (!w->number && s->literals > 1) {
-        struct mpr_arena arena = { 0 };
         const uint64_t listed = s->literals < LISTED ? s->literals : LISTED;
         const char *list = ""; /* "step:4, step:14 or step:24" */
         for (uint64_t i = 0; i < listed; i++) {
