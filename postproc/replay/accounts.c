@@ -45,31 +45,6 @@ void mpr_accounts_used(const struct mpr_accounts *accounts, struct mpr_used_heap
     }
 }
 
-/* ---- at the peak */
-
-static bool is_saved(const struct mpr_accounts *accounts, const struct mpr_cell *cell)
-{
-    return cell->epoch == accounts->heap[cell->heap].epoch;
-}
-
-uint64_t mpr_accounts_bytes_at_peak(const struct mpr_accounts *accounts,
-                                    const struct mpr_cell *cell)
-{
-    return is_saved(accounts, cell) ? cell->saved_bytes : cell->bytes;
-}
-
-uint64_t mpr_accounts_inherited_at_peak(const struct mpr_accounts *accounts,
-                                        const struct mpr_cell *cell)
-{
-    return is_saved(accounts, cell) ? cell->saved_inherited : cell->inherited;
-}
-
-uint64_t mpr_accounts_blocks_at_peak(const struct mpr_accounts *accounts,
-                                     const struct mpr_cell *cell)
-{
-    return is_saved(accounts, cell) ? cell->saved_blocks : cell->blocks;
-}
-
 /* ---- the selected instant */
 
 static void set_peak(struct mpr_heap *heap, uint64_t time)

@@ -36,6 +36,10 @@ struct mpr_cell {
     uint64_t inherited, saved_inherited;
 };
 
+struct mpr_cell_values {
+    uint64_t bytes, blocks, inherited;
+};
+
 #define MPR_CELLS_MAX (UINT32_C(1) << 23) /* as many as a block can name (blocks.h) */
 
 struct mpr_failure {
@@ -138,13 +142,14 @@ struct mpr_used_heaps {
 };
 /* Adds the heaps that are new since the previous call. */
 void mpr_accounts_used(const struct mpr_accounts *accounts, struct mpr_used_heaps *used);
-/* Return a cell's values at its heap's peak. */
-uint64_t mpr_accounts_inherited_at_peak(const struct mpr_accounts *accounts,
-                                        const struct mpr_cell *cell);
-uint64_t mpr_accounts_bytes_at_peak(const struct mpr_accounts *accounts,
-                                    const struct mpr_cell *cell);
-uint64_t mpr_accounts_blocks_at_peak(const struct mpr_accounts *accounts,
-                                     const struct mpr_cell *cell);
+/* Returns the values of a cell at its heap's peak. */
+static inline struct mpr_cell_values mpr_accounts_at_peak(const struct mpr_accounts *accounts,
+                                                          const struct mpr_cell *cell)
+{
+    if (cell->epoch != accounts->heap[cell->heap].epoch)
+        return (struct mpr_cell_values){ cell->bytes, cell->blocks, cell->inherited };
+    return (struct mpr_cell_values){ cell->saved_bytes, cell->saved_blocks, cell->saved_inherited };
+}
 
 /* ---- changes */
 

@@ -43,11 +43,6 @@ struct mpr_weight mpr_estimates_weight(const struct mpr_sampling *s, uint64_t si
     return (struct mpr_weight){ (double)more, 1 / p - 1, bytes * bytes * (1 - p) };
 }
 
-static struct mpr_estimate_state state_now(const struct mpr_estimate *c)
-{
-    return (struct mpr_estimate_state){ c->now.bytes, c->now.blocks, c->came - c->went, c->live };
-}
-
 /* Returns the cell's estimate, after saving its state at the peak. */
 static struct mpr_estimate *before_change(struct mpr_estimates *e,
                                           const struct mpr_accounts *accounts, uint32_t cell)
@@ -59,7 +54,7 @@ static struct mpr_estimate *before_change(struct mpr_estimates *e,
     const uint64_t epoch = accounts->heap[accounts->cell[cell].heap].epoch;
     if (c->epoch == epoch) return c;
     c->epoch = epoch;
-    c->saved = state_now(c);
+    c->saved = mpr_estimate_now(c);
     return c;
 }
 
@@ -75,7 +70,7 @@ uint64_t mpr_estimates_change(struct mpr_estimates *e, const struct mpr_accounts
     struct mpr_estimate *c = before_change(e, accounts, cell);
     c->now.blocks += sign * more.blocks;
     c->live += (uint64_t)(sign * sampled);
-    *(sign > 0 ? &c->came : &c->went) += more.variance;
+    *(sign > 0 ? &c->variance_added : &c->variance_removed) += more.variance;
     if (sign > 0) {
         c->allocations += more.blocks;
         c->samples += sampled;
@@ -100,7 +95,7 @@ void mpr_estimates_repeat(struct mpr_estimates *e, const struct mpr_accounts *ac
 {
     struct mpr_estimate *c = before_change(e, accounts, cell);
     c->now.bytes += sign * (int64_t)weight->bytes;
-    c->came += sign * weight->variance;
+    c->variance_added += sign * weight->variance;
 }
 
 struct mpr_estimate_state mpr_estimates_at_peak(const struct mpr_estimates *e,
@@ -109,7 +104,7 @@ struct mpr_estimate_state mpr_estimates_at_peak(const struct mpr_estimates *e,
     if (cell >= e->cells) return (struct mpr_estimate_state){ 0 };
     const struct mpr_estimate *c = &e->cell[cell];
     const bool saved = c->epoch == accounts->heap[accounts->cell[cell].heap].epoch;
-    struct mpr_estimate_state state = saved ? c->saved : state_now(c);
+    struct mpr_estimate_state state = saved ? c->saved : mpr_estimate_now(c);
     state.variance = fmax(0, state.variance);
     return state;
 }
@@ -124,7 +119,7 @@ uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
 {
     if (cell >= e->cells) return 0;
     const struct mpr_estimate *c = &e->cell[cell];
-    return mpr_estimates_units(e, accounts->cell[cell].heap, c->came - c->went);
+    return mpr_estimates_units(e, accounts->cell[cell].heap, mpr_estimate_now(c).variance);
 }
 
 uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double variance)
@@ -193,10 +188,10 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
                                               const struct mpr_cell *rest)
 {
     struct mpr_represented_sum then = { .known =
-                                            (double)mpr_accounts_bytes_at_peak(accounts, rest) },
+                                            (double)mpr_accounts_at_peak(accounts, rest).bytes },
                                end = { .known = (double)rest->bytes };
     struct mpr_estimate_scale scale = {
-        .blocks = { .known = (double)mpr_accounts_blocks_at_peak(accounts, rest) },
+        .blocks = { .known = (double)mpr_accounts_at_peak(accounts, rest).blocks },
         .end_blocks = { .known = (double)rest->blocks },
         .allocations = { .known = (double)rest->allocations, .factor = 1 },
     };
@@ -207,7 +202,7 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
         then.estimated += (double)at_peak.bytes;
         then.variance += at_peak.variance;
         end.estimated += (double)c->now.bytes;
-        end.variance += fmax(0, c->came - c->went);
+        end.variance += fmax(0, mpr_estimate_now(c).variance);
         mpr_estimates_add_blocks(&scale.blocks, at_peak.blocks, at_peak.samples);
         mpr_estimates_add_blocks(&scale.end_blocks, c->now.blocks, c->live);
         mpr_estimates_add_blocks(&scale.allocations, c->allocations, c->samples);

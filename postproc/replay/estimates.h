@@ -37,9 +37,14 @@ struct mpr_estimate {
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
     /* Variances, bytes^2: of all blocks that were added so far, and of those that were removed. */
-    double came, went;
+    double variance_added, variance_removed;
     uint64_t samples, live; /* sampled blocks: ever, now */
 };
+static inline struct mpr_estimate_state mpr_estimate_now(const struct mpr_estimate *e)
+{
+    return (struct mpr_estimate_state){ e->now.bytes, e->now.blocks,
+                                        e->variance_added - e->variance_removed, e->live };
+}
 
 /* The blocks that a sampled block represents, without itself. */
 struct mpr_weight {

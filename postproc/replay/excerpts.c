@@ -55,10 +55,10 @@ static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, ui
     if (!peak && e) {
         const struct mpr_estimate_change *c = &e->newest;
         excerpt.estimate = mpr_alloc(accounts->cells, sizeof *excerpt.estimate);
-        for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++)
-            excerpt.estimate[i] =
-                (struct mpr_excerpt_estimate){ e->cell[i].now.bytes,
-                                               e->cell[i].came - e->cell[i].went };
+        for (uint32_t i = 0; i < accounts->cells && i < e->cells; i++) {
+            const struct mpr_estimate_state now = mpr_estimate_now(&e->cell[i]);
+            excerpt.estimate[i] = (struct mpr_excerpt_estimate){ now.bytes, now.variance };
+        }
         if (mpr_excerpts_is_ahead(w) && c->cell < accounts->cells) {
             excerpt.estimate[c->cell].bytes -= c->sign * (int64_t)c->weight.bytes;
             excerpt.estimate[c->cell].variance -= c->sign * c->weight.variance;
@@ -152,13 +152,13 @@ static void rewind_estimates(struct mpr_estimates *own, const struct mpr_excerpt
             known = (struct mpr_excerpt_estimate){ at_peak.bytes, at_peak.variance };
         } else if (i < excerpt->cells) known = excerpt->estimate[i];
         own->cell[i].now.bytes = known.bytes;
-        own->cell[i].came = known.variance;
+        own->cell[i].variance_added = known.variance;
     }
     for (size_t i = excerpt->known; i-- > 0;) {
         const struct mpr_excerpt_change *c = &excerpt->change[i];
         const int sign = c->grown ? -1 : 1;
         own->cell[c->cell].now.bytes += sign * (int64_t)c->weight.bytes;
-        own->cell[c->cell].came += sign * c->weight.variance;
+        own->cell[c->cell].variance_added += sign * c->weight.variance;
     }
 }
 
@@ -170,7 +170,7 @@ static void rewind_cells(struct mpr_accounts *own, const struct mpr_excerpt *exc
     for (uint32_t i = 0; i < own->cells; i++) {
         if (own->cell[i].heap != heap) continue;
         if (!excerpt->bytes)
-            own->cell[i].bytes = mpr_accounts_bytes_at_peak(accounts, &accounts->cell[i]);
+            own->cell[i].bytes = mpr_accounts_at_peak(accounts, &accounts->cell[i]).bytes;
         else own->cell[i].bytes = i < excerpt->cells ? excerpt->bytes[i] : 0;
         sum += own->cell[i].bytes;
     }

@@ -30,8 +30,9 @@ bool mpr_snapshots_take(struct mpr_snapshots *s, const struct mpr_replay *r)
         const struct mpr_cell *cell = &r->accounts.cell[i];
         struct mpr_snapshot_cell *to = &at->cell[i];
         if (cell->heap != s->heap) continue;
-        to->bytes = mpr_accounts_bytes_at_peak(&r->accounts, cell);
-        to->blocks = mpr_accounts_blocks_at_peak(&r->accounts, cell);
+        const struct mpr_cell_values peak = mpr_accounts_at_peak(&r->accounts, cell);
+        to->bytes = peak.bytes;
+        to->blocks = peak.blocks;
         to->more = mpr_estimates_at_peak(&r->estimates, &r->accounts, i);
     }
     return s->taken < s->count;
@@ -148,17 +149,17 @@ static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
 
 /* ---- projection */
 
-static void add_cell(struct mpr_cell *to, const struct mpr_cell *from, const struct mpr_heap *heap,
-                     const struct mpr_snapshot_cell *at)
+static void add_cell(struct mpr_cell *to, const struct mpr_cell *from,
+                     const struct mpr_accounts *accounts, const struct mpr_snapshot_cell *at)
 {
-    const bool saved = from->epoch == heap->epoch;
-    to->epoch = heap->epoch;
+    const struct mpr_cell_values peak = mpr_accounts_at_peak(accounts, from);
+    to->epoch = accounts->heap[from->heap].epoch;
     to->bytes += from->bytes;
     to->blocks += from->blocks;
-    to->saved_bytes += at ? at->bytes : saved ? from->saved_bytes : from->bytes;
-    to->saved_blocks += at ? at->blocks : saved ? from->saved_blocks : from->blocks;
+    to->saved_bytes += at ? at->bytes : peak.bytes;
+    to->saved_blocks += at ? at->blocks : peak.blocks;
     to->inherited += from->inherited;
-    to->saved_inherited += saved ? from->saved_inherited : from->inherited;
+    to->saved_inherited += peak.inherited;
     to->allocations += from->allocations;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
 }
@@ -166,8 +167,7 @@ static void add_cell(struct mpr_cell *to, const struct mpr_cell *from, const str
 static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *from,
                          const struct mpr_heap *heap, const struct mpr_snapshot_cell *at)
 {
-    struct mpr_estimate_state then = { from->now.bytes, from->now.blocks, from->came - from->went,
-                                       from->live };
+    struct mpr_estimate_state then = mpr_estimate_now(from);
     if (at) then = at->more;
     else if (from->epoch == heap->epoch) then = from->saved;
     to->epoch = heap->epoch;
@@ -178,8 +178,8 @@ static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *fro
     to->saved.variance += then.variance;
     to->saved.samples += then.samples;
     to->allocations += from->allocations;
-    to->came += from->came;
-    to->went += from->went;
+    to->variance_added += from->variance_added;
+    to->variance_removed += from->variance_removed;
     to->samples += from->samples;
     to->live += from->live;
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
@@ -198,7 +198,7 @@ static void add_all(const struct mpr_projection *p, struct mpr_replay *r,
         const struct mpr_snapshot_cell *then = !at || from->heap != heap ? NULL
                                                : i < at->cells           ? &at->cell[i]
                                                                          : &nothing;
-        add_cell(&r->accounts.cell[p->to[i]], from, of, then);
+        add_cell(&r->accounts.cell[p->to[i]], from, &r->accounts, then);
         if (i < p->estimates && is_weighed(r, from, r->options.by, p->by))
             add_estimate(&r->estimates.cell[p->to[i]], &p->estimate[i], of, then);
     }

@@ -224,5 +224,5 @@ void mpr_survivors_settle(struct mpr_survivors *s)
     for (uint32_t i = 0; i < s->cells; i++)
         if (s->of_cell[i])
             s->place[s->of_cell[i] - 1].at_peak +=
-                mpr_accounts_bytes_at_peak(&s->replay->accounts, &s->replay->accounts.cell[i]);
+                mpr_accounts_at_peak(&s->replay->accounts, &s->replay->accounts.cell[i]).bytes;
 }

@@ -51,7 +51,7 @@ static uint64_t sum_at_peak(unsigned code)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < replay.accounts.cells; i++) {
         if (replay.accounts.cell[i].heap == code)
-            sum += mpr_accounts_bytes_at_peak(&replay.accounts, &replay.accounts.cell[i]);
+            sum += mpr_accounts_at_peak(&replay.accounts, &replay.accounts.cell[i]).bytes;
     }
     return sum;
 }

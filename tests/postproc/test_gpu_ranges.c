@@ -19,7 +19,7 @@ static uint64_t inherited_at_peak(unsigned code)
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < replay.accounts.cells; i++) {
         const struct mpr_cell *cell = &replay.accounts.cell[i];
-        if (cell->heap == code) bytes += mpr_accounts_inherited_at_peak(&replay.accounts, cell);
+        if (cell->heap == code) bytes += mpr_accounts_at_peak(&replay.accounts, cell).inherited;
     }
     return bytes;
 }

@@ -231,10 +231,10 @@ static void a_region_has_its_name_at_the_peak(void **state)
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
     event(1, MPF_OP_NVTX_NAME, R, A, HEAD);
     assert_int_equal(heap_named(ARENA).peak_bytes, 150);
-    assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, HEAD)), 100);
-    assert_int_equal(mpr_accounts_blocks_at_peak(nvtx()->accounts, cell(ARENA, HEAD)), 1);
-    assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, WEIGHTS)), 0);
-    assert_int_equal(mpr_accounts_bytes_at_peak(nvtx()->accounts, cell(ARENA, MPR_NVTX_UNNAMED)),
+    assert_int_equal(mpr_accounts_at_peak(nvtx()->accounts, cell(ARENA, HEAD)).bytes, 100);
+    assert_int_equal(mpr_accounts_at_peak(nvtx()->accounts, cell(ARENA, HEAD)).blocks, 1);
+    assert_int_equal(mpr_accounts_at_peak(nvtx()->accounts, cell(ARENA, WEIGHTS)).bytes, 0);
+    assert_int_equal(mpr_accounts_at_peak(nvtx()->accounts, cell(ARENA, MPR_NVTX_UNNAMED)).bytes,
                      50);
     assert_int_equal(cell(ARENA, HEAD)->bytes, 120);
     assert_int_equal(cell(ARENA, HEAD)->allocations, 2);

@@ -54,10 +54,10 @@ static void assert_same(const struct mpr_replay *a, const struct mpr_replay *b, 
         assert_int_equal(x->blocks, y->blocks);
         assert_int_equal(x->allocations, y->allocations);
         assert_int_equal(x->inherited, y->inherited);
-        assert_int_equal(mpr_accounts_bytes_at_peak(&a->accounts, x),
-                         mpr_accounts_bytes_at_peak(&b->accounts, y));
-        assert_int_equal(mpr_accounts_blocks_at_peak(&a->accounts, x),
-                         mpr_accounts_blocks_at_peak(&b->accounts, y));
+        const struct mpr_cell_values left = mpr_accounts_at_peak(&a->accounts, x),
+                                     right = mpr_accounts_at_peak(&b->accounts, y);
+        assert_int_equal(left.bytes, right.bytes);
+        assert_int_equal(left.blocks, right.blocks);
         assert_int_equal(mpr_counted_totals_is(&a->totals, &a->accounts, x),
                          mpr_counted_totals_is(&b->totals, &b->accounts, y));
         assert_estimates(a, b, i);

@@ -27,7 +27,7 @@ static void mremap_moves_and_grows(void **state)
     event(1, MPF_OP_REMAP_FROM, M, 0x100000, 0x4000);
     event(1, MPF_OP_REMAP_TO, M, 0x800000, 0x6000);
     assert_int_equal(heap(M)->bytes, 0x6000);
-    assert_int_equal(mpr_accounts_bytes_at_peak(&replay.accounts, &replay.accounts.cell[0]),
+    assert_int_equal(mpr_accounts_at_peak(&replay.accounts, &replay.accounts.cell[0]).bytes,
                      0x4000);
     event(1, MPF_OP_UNMAP, M, 0x800000, 0x1000);
     assert_int_equal(heap(M)->bytes, 0x5000);

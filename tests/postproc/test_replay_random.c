@@ -101,7 +101,7 @@ static void compare_peaks(const struct model *m)
     for (uint32_t i = 0; i < replay.accounts.cells; i++) {
         const struct mpr_cell *cell = &replay.accounts.cell[i];
         const uint32_t path = cell->key ? replay.ranges.node[cell->key].name - 100 : 0;
-        assert_int_equal(mpr_accounts_bytes_at_peak(&replay.accounts, cell),
+        assert_int_equal(mpr_accounts_at_peak(&replay.accounts, cell).bytes,
                          (cell->heap == H ? m->best : m->page_best)[path]);
     }
 }

@@ -111,7 +111,7 @@ static uint64_t print_of(const struct mpr_replay *r, uint8_t heap)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
-        const uint64_t bytes = mpr_accounts_bytes_at_peak(&r->accounts, cell);
+        const uint64_t bytes = mpr_accounts_at_peak(&r->accounts, cell).bytes;
         if (cell->heap != heap || (!bytes && !cell->bytes)) continue;
         const uint64_t owner =
             r->options.by == MPR_GROUP_THREAD ? cell->key : hash_of_path(r, cell->key);

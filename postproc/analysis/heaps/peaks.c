@@ -98,7 +98,7 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
             .end_bytes = held[i].now,
             .all_bytes = peaks->options.all_bytes ? all_bytes(r, i, held[i].estimated) : 0,
             .variance = held[i].variance,
-            .inherited = mpr_accounts_inherited_at_peak(&r->accounts, cell),
+            .inherited = mpr_accounts_at_peak(&r->accounts, cell).inherited,
             .cell = i,
         };
         if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)

@@ -101,9 +101,9 @@ static void fill_samples(struct reading *r)
             [MPR_PROFILE_MADE_BLOCKS] = rounded(made.blocks),
             [MPR_PROFILE_MADE_BYTES] = rounded(made.bytes),
             [MPR_PROFILE_LIVE_BLOCKS] =
-                held ? held->then_blocks : mpr_accounts_blocks_at_peak(accounts, cell),
+                held ? held->then_blocks : mpr_accounts_at_peak(accounts, cell).blocks,
             [MPR_PROFILE_LIVE_BYTES] =
-                held ? held->then : mpr_accounts_bytes_at_peak(accounts, cell),
+                held ? held->then : mpr_accounts_at_peak(accounts, cell).bytes,
         };
         uint64_t any = 0;
         for (unsigned k = 0; k < MPR_PROFILE_VALUES; k++) any |= value[k];

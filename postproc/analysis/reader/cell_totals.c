@@ -86,9 +86,9 @@ static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uin
         struct mpr_cell_totals *of = &totals[i];
         if (cell->heap != heap) continue;
         *of = (struct mpr_cell_totals){
-            .then = mpr_accounts_bytes_at_peak(&r->accounts, cell),
+            .then = mpr_accounts_at_peak(&r->accounts, cell).bytes,
             .now = cell->bytes,
-            .then_blocks = mpr_accounts_blocks_at_peak(&r->accounts, cell),
+            .then_blocks = mpr_accounts_at_peak(&r->accounts, cell).blocks,
             .now_blocks = cell->blocks,
             .allocations = cell->allocations,
             .own_peak = cell->own_peak,

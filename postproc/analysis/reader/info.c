@@ -93,8 +93,8 @@ static const struct mpr_info_nvtx *nvtx_regions(struct mpr_arena *arena, const s
         sum[(*count)++] = (struct mpr_info_nvtx){
             .heap = heap_name(arena, r, r->nvtx.row[cell->heap - 1].name),
             .region = name ? mpr_label_name(arena, r, name, 0) : "(no name)",
-            .peak_bytes = mpr_accounts_bytes_at_peak(accounts, cell),
-            .peak_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
+            .peak_bytes = mpr_accounts_at_peak(accounts, cell).bytes,
+            .peak_blocks = mpr_accounts_at_peak(accounts, cell).blocks,
             .peak_time = accounts->heap[cell->heap].peak_time,
             .end_bytes = cell->bytes,
             .end_blocks = cell->blocks,

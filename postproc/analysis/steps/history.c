@@ -57,7 +57,8 @@ static void add_point(struct mpr_history *h, uint32_t index)
                                        .at = (uint32_t)h->count };
     if (index < r->estimates.cells) {
         const struct mpr_estimate *e = &r->estimates.cell[index];
-        point.sampled = (struct mpr_sampled){ e->now, e->came, e->went, e->samples, e->live };
+        point.sampled = (struct mpr_sampled){ e->now, e->variance_added, e->variance_removed,
+                                              e->samples, e->live };
     }
     if (cell->heap == MPF_HEAP_PYTHON) {
         if (past->points) add_sampled(&h->python, &past->point[past->points - 1].sampled, -1);

@@ -351,7 +351,7 @@ static void fill_places(struct making *m, uint8_t heap, size_t limit)
                                           .python = owner->python,
                                           .native = owner->python ? 0 : owner->native,
                                           .facts = owner->facts,
-                                          .bytes = mpr_accounts_bytes_at_peak(accounts, cell) };
+                                          .bytes = mpr_accounts_at_peak(accounts, cell).bytes };
         if (!out->sample_mean) continue;
         const struct mpr_estimate_state more = mpr_estimates_at_peak(e, accounts, i);
         place->more = (uint64_t)more.bytes;

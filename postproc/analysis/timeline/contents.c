@@ -136,8 +136,8 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
         const struct mpr_cell *cell = &accounts->cell[i];
         const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
         const struct mpr_cell_totals exact = {
-            .then = mpr_accounts_bytes_at_peak(accounts, cell),
-            .then_blocks = mpr_accounts_blocks_at_peak(accounts, cell),
+            .then = mpr_accounts_at_peak(accounts, cell).bytes,
+            .then_blocks = mpr_accounts_at_peak(accounts, cell).blocks,
             .now = cell->bytes,
             .now_blocks = cell->blocks,
             .own_peak = cell->own_peak,

@@ -128,8 +128,8 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
             add_projected(to, projected, r, i);
             continue;
         }
-        to->bytes += mpr_accounts_bytes_at_peak(&r->accounts, cell);
-        to->blocks += mpr_accounts_blocks_at_peak(&r->accounts, cell);
+        to->bytes += mpr_accounts_at_peak(&r->accounts, cell).bytes;
+        to->blocks += mpr_accounts_at_peak(&r->accounts, cell).blocks;
         to->allocations += cell->allocations;
         to->about |= mpr_counted_totals_is(&r->totals, &r->accounts, cell);
     }
