@@ -80,10 +80,6 @@ const char *mpr_frame_function(struct mpr_arena *arena, const struct mpr_frame *
 /* The place of a call: "t.py:12", or the object file if the source is unknown; "" if both are. */
 const char *mpr_frame_place(struct mpr_arena *arena, const struct mpr_frame *frame);
 
-static inline bool mpr_frame_is_native(const struct mpr_frame *frame)
-{
-    return frame->kind >= MPR_FRAME_NATIVE;
-}
 static inline bool mpr_frame_is_call(const struct mpr_frame *frame)
 {
     return frame->kind >= MPR_FRAME_PYTHON;

@@ -268,7 +268,7 @@ static const struct pattern *find(const struct pattern *list, size_t count,
 static const struct pattern *classify(const struct mpr_user_frames *t, struct mpr_arena *scratch,
                                       const struct mpr_frame *frame)
 {
-    const bool no_name = frame->kind == MPR_FRAME_ADDRESS, native = mpr_frame_is_native(frame);
+    const bool no_name = frame->kind == MPR_FRAME_ADDRESS, native = frame->kind >= MPR_FRAME_NATIVE;
     const char *function = no_name  ? "?"
                            : native ? without_arguments(scratch, frame->name, 0, "")
                                     : frame->name,

@@ -14,7 +14,6 @@
 #include "basename.h"
 #include "cells.h"
 #include "file.h"
-#include "group.h"
 #include "utf8.h"
 
 struct known_table {

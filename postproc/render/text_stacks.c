@@ -2,9 +2,7 @@
  *
  * A call and the only call below it with the same bytes have the same indentation, so that deep
  * stacks stay readable. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc.h"
 #include "amount.h"

@@ -1,10 +1,7 @@
 /* Timelines for a terminal: a chart of each heap's bytes over time, and a table of its bands at the
  * peak, each with its own course. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "alloc.h"
 #include "formats.h"
 #include "naming.h"
 #include "reports.h"

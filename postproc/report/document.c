@@ -1,7 +1,6 @@
 #include "document.h"
 
 #include "heap_names.h"
-#include "summary.h"
 #include "units.h"
 
 /* ---- values */

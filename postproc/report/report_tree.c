@@ -86,7 +86,7 @@ static void calls(struct mpr_document *doc, const struct mpr_calltree *t)
 struct tree {
     const struct mpr_calltree *of;
     const struct mpr_frame *none;  /* the name of blocks without a stack */
-    const struct mpr_frame **path; /* of the stack that is written */
+    const struct mpr_frame **path; /* the frames of the stack that is being written */
     uint64_t time;
     uint8_t heap;
     bool estimated;
