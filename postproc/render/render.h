@@ -22,6 +22,7 @@ struct mpr_style {
     size_t top; /* maximum number of rows of each table, or 0 for the format's default */
 };
 
+/* A timeline is not a document because it has too many records to hold them all as rows. */
 struct mpr_renderer {
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);
@@ -36,7 +37,6 @@ void mpr_junit_write(FILE *out, const struct mpr_check *check, const struct mpr_
 void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
-void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
 /* Draws a tree of call stacks, which is a document in other formats (mpr_report_tree). */
 void mpr_stacks_text(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 

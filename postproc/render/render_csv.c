@@ -7,7 +7,8 @@
 #include "alloc.h"
 #include "cells.h"
 #include "document.h"
-#include "formats.h"
+#include "render.h"
+#include "timeline.h"
 #include "utf8.h"
 
 /* ---- fields */
@@ -147,7 +148,7 @@ static void heap_records(FILE *out, const struct mpr_timeline *t, const struct m
     free(bytes);
 }
 
-void mpr_timeline_csv(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
+static void timeline(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     (void)style;
     fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,"
@@ -155,3 +156,5 @@ void mpr_timeline_csv(FILE *out, const struct mpr_timeline *t, const struct mpr_
           out);
     for (size_t i = 0; i < t->heaps; i++) heap_records(out, t, &t->heap[i]);
 }
+
+const struct mpr_renderer mpr_render_csv = { mpr_csv_report, timeline };

@@ -9,7 +9,8 @@
 
 #include "alloc.h"
 #include "document.h"
-#include "formats.h"
+#include "render.h"
+#include "timeline.h"
 #include "utf8.h"
 
 /* ---- lines */
@@ -126,7 +127,7 @@ static void table(FILE *out, const struct mpr_table *t, size_t top)
     end(out, t, omitted_bytes, omitted_before);
 }
 
-void mpr_folded_report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
+static void report(FILE *out, const struct mpr_document *doc, const struct mpr_style *style)
 {
     for (const struct mpr_item *i = doc->first; i; i = i->next)
         if (i->kind == MPR_TABLE && i->table->folded.bytes) table(out, i->table, style->top);
@@ -153,8 +154,10 @@ static void heap(FILE *out, const struct mpr_heap_timeline *h)
     free(bytes);
 }
 
-void mpr_timeline_folded(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
+static void timeline(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     (void)style;
     for (size_t i = 0; i < t->heaps; i++) heap(out, &t->heap[i]);
 }
+
+const struct mpr_renderer mpr_render_folded = { report, timeline };

@@ -4,11 +4,12 @@
 
 #include "alloc.h"
 #include "document.h"
-#include "formats.h"
 #include "json.h"
 #include "mpf/sample.h"
 #include "peaks.h"
+#include "render.h"
 #include "reports.h"
+#include "timeline.h"
 
 /* ---- tables */
 
@@ -213,7 +214,7 @@ static void device(struct mpr_json *j, const struct mpr_device_account *a)
     mpr_json_close(j, '}');
 }
 
-void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
+static void timeline(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     struct mpr_json j = { .out = out, .first = true };
     (void)style;
@@ -232,3 +233,5 @@ void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr
     mpr_json_close(&j, ']');
     mpr_json_close(&j, '}');
 }
+
+const struct mpr_renderer mpr_render_json = { mpr_json_report, timeline };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "formats.h"
 #include "reports.h"
+#include "text.h"
 #include "utf8.h"
 
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone)
@@ -82,6 +82,8 @@ void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct m
             mpr_text_table(out, i->table, style);
     }
 }
+
+const struct mpr_renderer mpr_render_text = { mpr_text_document, mpr_timeline_text };
 
 void mpr_text_log(FILE *out, const struct mpr_summary *s, const struct mpr_choice *choice,
                   const struct mpr_style *style)

@@ -10,8 +10,8 @@
 #include "alloc.h"
 #include "cells.h"
 #include "cut.h"
-#include "formats.h"
 #include "naming.h"
+#include "text.h"
 #include "utf8.h"
 
 /* Indentation of a row and of text below it, the gap between columns, and the least width of a

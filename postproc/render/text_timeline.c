@@ -2,9 +2,10 @@
  * peak, each with its own course. */
 #include <string.h>
 
-#include "formats.h"
 #include "naming.h"
 #include "reports.h"
+#include "text.h"
+#include "timeline.h"
 #include "units.h"
 
 /* Columns of a chart, of a course and of a path, if there is room; lines of a chart and of a table;

@@ -1,22 +1,17 @@
-/* Functions that the formats share.  Private to this layer. */
-#ifndef MPR_FORMATS_H
-#define MPR_FORMATS_H
+/* Functions that the parts of the text renderer share.  Private to this layer. */
+#ifndef MPR_TEXT_H
+#define MPR_TEXT_H
 
 #include <stdio.h>
 
 #include "document.h"
 #include "render.h"
-#include "timeline.h"
 
-/* The writers of timelines, which are not documents because they have too many records to hold them
- * all as rows. */
+struct mpr_choice;
+struct mpr_summary;
+struct mpr_timeline;
+
 void mpr_timeline_text(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style);
-void mpr_timeline_json(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style);
-void mpr_timeline_csv(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style);
-void mpr_timeline_folded(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style);
-
-/* ---- text */
-
 void mpr_text_table(FILE *out, const struct mpr_table *table, const struct mpr_style *style);
 void mpr_text_tone(FILE *out, const struct mpr_style *style, enum mpr_tone tone);
 
