@@ -5,7 +5,10 @@
 #include "diff.h"
 #include "html.h"
 #include "insights.h"
+#include "job.h"
+#include "ooms.h"
 #include "page_runs.h"
+#include "process_tree.h"
 #include "timeline.h"
 #include "verdict.h"
 
@@ -89,6 +92,15 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 
 /* ---- two runs */
 
+/* Returns true if one of two processes started or became the other one: then they are not compared.
+ */
+static bool is_one_run(const struct mpr_process_tree *tree)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (tree[i].parent != MPR_NO_PROCESS || tree[i].image_of != MPR_NO_PROCESS) return true;
+    return false;
+}
+
 /* Compares two runs: of more than two the outlier and the median.  Returns false if the logs have
  * no such pair, or if one of its logs cannot be read again. */
 static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_diff *diff)
@@ -96,7 +108,8 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     struct mpr_outlier found = { .outlier = 1 };
-    bool good = runs->count == 2 || mpr_page_runs_outlier(runs->at, runs->count, &found);
+    bool good = runs->count == 2 ? !is_one_run(page->tree)
+                                 : mpr_page_runs_outlier(runs->at, runs->count, &found);
     if (good) {
         page->base = found.median;
         page->now = found.outlier;
@@ -117,18 +130,30 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
 
 /* ---- findings */
 
-/* Returns the run whose process was killed when memory ran out, which the page opens with; of
- * several the one with the largest peak.  Returns runs->count if no process was. */
-static size_t find_killed(const struct runs *runs)
+/* Returns true if the process ran out of memory, or may have. */
+static bool has_failed(const struct mpr_insights *in)
 {
-    size_t killed = runs->count;
+    return in && (in->oom.told || in->refused.count || in->died);
+}
+
+/* Returns the run that the page opens with: one whose process was killed when memory ran out, else
+ * one that ran out of device memory; of several the one with the largest peak. */
+static size_t find_opened(const struct runs *runs)
+{
+    enum { FINE, REFUSED, KILLED };
+    size_t opened = 0;
+    uint64_t largest = 0;
+    int worst = FINE;
     for (size_t i = 0; i < runs->count; i++) {
         const struct mpr_timeline *t = &runs->at[i];
-        if (t->summary.oom == MPR_FATE_NO_OOM || !t->heaps) continue;
-        if (killed == runs->count || t->heap[0].peak_bytes > runs->at[killed].heap[0].peak_bytes)
-            killed = i;
+        const int fate = t->summary.oom != MPR_FATE_NO_OOM ? KILLED : t->oom.told ? REFUSED : FINE;
+        const uint64_t peak = t->heaps ? t->heap[0].peak_bytes : 0;
+        if (fate < worst || (fate == worst && peak <= largest)) continue;
+        worst = fate;
+        largest = peak;
+        opened = i;
     }
-    return killed;
+    return opened;
 }
 
 /* The timelines have all that the relations between the processes are found from.  If
@@ -159,12 +184,12 @@ static void read_findings(struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();
     const struct mpr_processes *processes = runs->count > 1 ? &runs->processes : NULL;
-    const size_t killed = find_killed(runs);
     struct mpr_error error;
     if (processes) read_processes(runs, &runs->processes);
     for (size_t i = 0; i < runs->count; i++) {
         if (runs->reading[i]) mpr_insights_finish(runs->reading[i], processes, &progress);
-        else if (runs->count <= FOUND_LOGS || i == page->base || i == page->now || i == killed) {
+        else if (runs->count <= FOUND_LOGS || i == page->base || i == page->now ||
+                 i == page->opened) {
             struct mpr_insights *in = mpr_alloc(1, sizeof *in);
             if (mpr_insights_read(in, runs->at[i].summary.path, processes, true, &progress,
                                   &error) == 0)
@@ -175,6 +200,48 @@ static void read_findings(struct runs *runs, const struct mpr_page *page)
     mpr_bar_clear();
 }
 
+/* Reads the out-of-memory events for the cards, of the run's other logs too, which `oom` compares.
+ */
+static void read_ooms(const struct runs *runs, struct mpr_ooms *ooms)
+{
+    const struct mpr_progress progress = mpr_bar();
+    struct mpr_error error;
+    bool failed = false;
+    for (size_t i = 0; i < runs->count; i++) failed |= has_failed(runs->insights[i]);
+    for (size_t i = 0; failed && i < runs->count; i++)
+        if (runs->count <= FOUND_LOGS || has_failed(runs->insights[i]))
+            mpr_ooms_add(ooms, runs->at[i].summary.path, &progress, &error);
+    if (ooms->logs > 1) mpr_ooms_finish(ooms, &progress);
+    mpr_bar_clear();
+}
+
+/* Compares the ranks, unless that would take long, and adds the findings about them to each. */
+static void read_job(const struct runs *runs, struct mpr_page *page,
+                     const struct mpr_output *output, struct mpr_job *job)
+{
+    enum { EVENTS = 50000000 }; /* each log is read again for its digest */
+    uint64_t events = 0;
+    for (size_t i = 0; i < runs->count; i++) events += runs->at[i].summary.events;
+    if (runs->count < 2 || runs->count > FOUND_LOGS || events > EVENTS) return;
+    mpr_job_read(job, runs->at[page->opened].summary.path, &runs->processes, output);
+    if (!job->exists) return;
+    page->ranks = &job->ranks;
+    for (size_t i = 0; i < runs->count; i++)
+        if (runs->insights[i] && *runs->at[i].summary.process.rank)
+            mpr_ranks_findings(&job->ranks, runs->insights[i]);
+}
+
+/* Returns the parent of each run. */
+static struct mpr_process_tree *find_tree(const struct runs *runs)
+{
+    const struct mpr_summary **log = mpr_alloc(runs->count, sizeof *log);
+    struct mpr_process_tree *tree = mpr_alloc(runs->count, sizeof *tree);
+    for (size_t i = 0; i < runs->count; i++) log[i] = &runs->at[i].summary;
+    mpr_process_tree_find(log, runs->count, tree);
+    free(log);
+    return tree;
+}
+
 /* ---- the page */
 
 static int write_page(struct mpr_output *output, struct runs *runs)
@@ -183,12 +250,20 @@ static int write_page(struct mpr_output *output, struct runs *runs)
     struct mpr_page page = { .timeline = runs->at,
                              .count = runs->count,
                              .naming = &output->naming };
+    struct mpr_process_tree *tree = find_tree(runs);
+    page.tree = tree;
+    page.opened = find_opened(runs);
     if (compare(runs, &page, &diff)) page.diff = &diff;
     bool *alike = mpr_alloc(runs->count, sizeof *alike);
     mpr_page_runs_peers(runs->at, runs->count, alike);
     page.alike = alike;
     read_findings(runs, &page);
     page.insights = (const struct mpr_insights *const *)runs->insights;
+    struct mpr_ooms ooms = { .by = MPR_GROUP_AUTO };
+    struct mpr_job job = { .exists = false };
+    read_ooms(runs, &ooms);
+    read_job(runs, &page, output, &job);
+    page.ooms = &ooms;
     struct mpr_verdict verdict = { .of = NULL };
     if (page.diff) {
         mpr_verdict_find(&verdict, &diff, page.naming, page.insights[page.base],
@@ -201,7 +276,10 @@ static int write_page(struct mpr_output *output, struct runs *runs)
         status = mpr_output_close(output);
     }
     free(alike);
+    free(tree);
+    mpr_job_free(&job);
     mpr_verdict_free(&verdict);
+    mpr_ooms_free(&ooms);
     mpr_diff_free(&diff);
     return status;
 }

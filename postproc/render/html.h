@@ -11,6 +11,9 @@ struct mpr_diff;
 struct mpr_document;
 struct mpr_insights;
 struct mpr_naming;
+struct mpr_ooms;
+struct mpr_process_tree;
+struct mpr_ranks;
 struct mpr_style;
 struct mpr_timeline;
 struct mpr_verdict;
@@ -19,9 +22,13 @@ struct mpr_page {
     const struct mpr_timeline *timeline;
     size_t count;
     const struct mpr_insights *const *insights; /* by timeline; an entry is NULL if not computed */
+    const struct mpr_ooms *ooms;                /* of the logs whose memory ran out */
     const struct mpr_diff *diff;                /* between timelines `base` and `now`, or NULL */
     const struct mpr_verdict *verdict;          /* on these two, or NULL */
     size_t base, now;
+    const struct mpr_ranks *ranks; /* the job of the timelines, or NULL */
+    size_t opened; /* the timeline that the page opens with, if it does not compare two */
+    const struct mpr_process_tree *tree; /* by timeline */
     const bool *alike;  /* by timeline: it is one of those that are compared with each other */
     uint8_t differs_in; /* of more than two timelines, the heap in which they differ most */
     const struct mpr_naming *naming; /* of rows */

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "basename.h"
 #include "insights.h"
 #include "mpf/sample.h"
 #include "page.def"
 #include "page_runs.h"
+#include "process_tree.h"
 #include "timeline.h"
 
 #define COUNT(...) +1
@@ -373,7 +375,9 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     const bool differs = page->diff && log == page->now;
     mpr_json_open(j, NULL, '{');
     mpr_json_text(j, "schema", "memprof.page/1");
-    mpr_json_log(j, &t->summary, MPR_INSTANT_PEAK);
+    struct mpr_summary summary = t->summary;
+    summary.path = mpr_basename(summary.path); /* other people read the page elsewhere */
+    mpr_json_log(j, &summary, MPR_INSTANT_PEAK);
     mpr_json_text(j, "best", mpr_group_name[t->best.by]);
     mpr_json_text(j, "ranges_from", t->best.source);
     threads(j, t);
@@ -390,6 +394,9 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_json_known(j, "differs_from", differs ? page->base : UINT64_MAX, UINT64_MAX);
     mpr_json_text(j, "differs_in", differs ? mpr_heap_name(page->differs_in) : "");
     mpr_json_flag(j, "alike", page->alike[log]);
+    mpr_json_flag(j, "opened", log == page->opened);
+    mpr_json_known(j, "parent", page->tree[log].parent, MPR_NO_PROCESS);
+    mpr_json_known(j, "image_of", page->tree[log].image_of, MPR_NO_PROCESS);
     places_of(j, places, log);
     mpr_json_open(j, "captures_held_until_ns", '[');
     for (size_t i = 0; i < t->captures; i++) mpr_json_known(j, NULL, t->held_until[i], UINT64_MAX);
@@ -397,6 +404,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     oom(j, &t->oom);
     repeat(j, &t->repeat);
     mpr_html_steps(j, in, page->naming);
+    mpr_html_card(j, page, log);
     mpr_html_findings(j, in, page->naming);
     mpr_html_comms(j, in);
     mpr_html_notes(j, t, in, page->naming);

@@ -21,6 +21,9 @@ void mpr_html_path(struct mpr_json *j, struct mpr_path path, const char *caller,
 
 void mpr_html_steps(struct mpr_json *j, const struct mpr_insights *insights,
                     const struct mpr_naming *naming);
+/* The state of the process, its failure, and its owners; for the timeline that the page opens with
+ * also the lines about the job. */
+void mpr_html_card(struct mpr_json *j, const struct mpr_page *page, size_t log);
 void mpr_html_findings(struct mpr_json *j, const struct mpr_insights *insights,
                        const struct mpr_naming *naming);
 /* The NCCL communicators of each device when memory ran out, else at the device's peak. */

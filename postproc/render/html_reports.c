@@ -135,12 +135,28 @@ void mpr_html_steps(struct mpr_json *j, const struct mpr_insights *in,
     mpr_json_close(j, '}');
 }
 
+/* ---- the card */
+
+void mpr_html_card(struct mpr_json *j, const struct mpr_page *page, size_t log)
+{
+    struct mpr_document doc = { .naming = page->naming, .without_folders = true };
+    const struct mpr_insights *in = page->insights[log];
+    if (!in) {
+        mpr_json_null(j, "card");
+        return;
+    }
+    mpr_report_card(&doc, in, page->ooms);
+    if (page->ranks && log == page->opened) mpr_report_job_lines(&doc, page->ranks, in);
+    mpr_json_document(j, &doc, 0);
+    mpr_doc_free(&doc);
+}
+
 /* ---- findings */
 
 void mpr_html_findings(struct mpr_json *j, const struct mpr_insights *in,
                        const struct mpr_naming *naming)
 {
-    struct mpr_document doc = { .naming = naming };
+    struct mpr_document doc = { .naming = naming, .without_folders = true };
     if (!in) {
         mpr_json_null(j, "findings");
         return;
@@ -153,6 +169,7 @@ void mpr_html_findings(struct mpr_json *j, const struct mpr_insights *in,
         mpr_json_text(j, "where", text.where);
         mpr_json_number(j, "saves_at_most_bytes", f->bytes);
         mpr_json_flag(j, "estimated", f->estimated);
+        mpr_json_flag(j, "makes_room", mpr_finding_makes_room(in, f));
         mpr_json_text(j, "what", mpr_report_finding_words(&doc, f));
         mpr_json_text(j, "change", text.change);
         mpr_json_text(j, "see", mpr_report_finding_command(&doc, in, f));
@@ -206,7 +223,7 @@ void mpr_html_comms(struct mpr_json *j, const struct mpr_insights *in)
 void mpr_html_notes(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_insights *in,
                     const struct mpr_naming *naming)
 {
-    struct mpr_document doc = { .naming = naming };
+    struct mpr_document doc = { .naming = naming, .without_folders = true };
     mpr_report_page_notes(&doc, t, in);
     mpr_json_open(j, "notes", '[');
     for (const struct mpr_item *i = doc.first; i; i = i->next) {
@@ -295,6 +312,7 @@ void mpr_html_verdict(struct mpr_json *j, const struct mpr_diff *diff, const str
         return;
     }
     mpr_json_open(j, "verdict", '{');
+    mpr_json_text(j, "outcome", mpr_report_outcome_words(v));
     mpr_json_text(j, "what", mpr_report_verdict_words(&doc, diff, v));
     mpr_json_open(j, "findings", '[');
     for (const struct mpr_change *c = v->change; c < v->change + v->changes; c++) {

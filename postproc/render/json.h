@@ -12,6 +12,7 @@
 #include "group.h"
 #include "instant.h"
 
+struct mpr_document;
 struct mpr_summary;
 
 /* Starts as { .out = out, .first = true }.  in_html: for a script element, so texts have no "<",
@@ -41,6 +42,8 @@ void mpr_json_texts(struct mpr_json *j, const char *key, const char *const *text
 /* Writes the texts of the frames, outermost first. */
 void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path);
 
+/* Writes the fields and the tables of the document, with @top rows, or all if it is 0. */
+void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
 /* Writes the fields of the log, and the warning of a report on @at that is later than the log's
  * end. */
 void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at);

@@ -91,7 +91,7 @@ static void table(struct mpr_json *j, const struct mpr_table *t, size_t top)
 
 /* ---- documents */
 
-static void document(struct mpr_json *j, const struct mpr_document *doc, size_t top)
+void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top)
 {
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         switch (i->kind) {
@@ -109,7 +109,7 @@ void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_in
     struct mpr_document doc = { 0 };
     mpr_report_log_fields(&doc, s);
     mpr_report_too_late_field(&doc, s, at);
-    document(j, &doc, 0);
+    mpr_json_document(j, &doc, 0);
     mpr_doc_free(&doc);
 }
 
@@ -117,7 +117,7 @@ void mpr_json_report(FILE *out, const struct mpr_document *doc, const struct mpr
 {
     struct mpr_json j = { .out = out, .first = true };
     mpr_json_open(&j, NULL, '{');
-    document(&j, doc, style->top);
+    mpr_json_document(&j, doc, style->top);
     mpr_json_close(&j, '}');
     if (doc->json_ends_blank) fputc('\n', out);
 }

@@ -1,7 +1,9 @@
 #include "document.h"
 
+#include "basename.h"
 #include "heap_names.h"
 #include "units.h"
+#include "utf8.h"
 
 /* ---- values */
 
@@ -170,6 +172,13 @@ void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *forma
     doc->run = run;
 }
 
+void mpr_doc_label(struct mpr_document *doc, enum mpr_tone tone, int indent, int width,
+                   const char *word)
+{
+    mpr_doc_add(doc, tone, "%*s%-*s", indent, "", width, word);
+    doc->last->label = word;
+}
+
 void mpr_doc_end(struct mpr_document *doc) { doc->run = NULL; }
 
 void mpr_doc_end_wrapped(struct mpr_document *doc, int hang)
@@ -181,6 +190,12 @@ void mpr_doc_end_wrapped(struct mpr_document *doc, int hang)
 void mpr_doc_gap(struct mpr_document *doc) { add(doc, MPR_LINE); }
 
 /* ---- words */
+
+const char *mpr_doc_log_word(struct mpr_document *doc, const char *path)
+{
+    const char *name = mpr_basename(path);
+    return mpr_shell_word(&doc->arena, doc->without_folders && *name ? name : path);
+}
 
 const char *mpr_doc_size(struct mpr_document *doc, uint64_t bytes)
 {

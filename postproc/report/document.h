@@ -331,11 +331,13 @@ enum mpr_item_kind { MPR_OPEN, MPR_CLOSE, MPR_FACT, MPR_LINE, MPR_TABLE };
 struct mpr_item {
     struct mpr_item *next;
     enum mpr_item_kind kind;
-    const char *key; /* OPEN, CLOSE, FACT */
-    bool list;       /* OPEN, CLOSE: a list of objects without keys */
-    int hang;        /* LINE: indentation of continuation lines in text, or 0 for below the text
-                        after its label */
-    bool whole;      /* LINE: it is never wrapped */
+    const char *key;   /* OPEN, CLOSE, FACT */
+    bool list;         /* OPEN, CLOSE: a list of objects without keys */
+    int hang;          /* LINE: indentation of continuation lines in text, or 0 for below the text
+                          after its label */
+    bool whole;        /* LINE: it is never wrapped */
+    const char *label; /* LINE: the word that its first run is, "" if it continues the line above
+                          it, or NULL */
     union {
         struct mpr_item *around;       /* OPEN: the item around it */
         struct mpr_value value;        /* FACT */
@@ -351,8 +353,10 @@ struct mpr_document {
     const struct mpr_process_info *started; /* the command that the user typed, or NULL if it is
                                                the log's */
     size_t top;                             /* --top, or 0; renderers cut the tables */
-    bool clock;     /* people see times of day, not times since the process's start */
-    uint64_t epoch; /* start of the process, CLOCK_REALTIME ns, if `clock`, or 0 */
+    bool without_folders; /* commands name logs without their folders: other people read them
+                             elsewhere */
+    bool clock;           /* people see times of day, not times since the process's start */
+    uint64_t epoch;       /* start of the process, CLOCK_REALTIME ns, if `clock`, or 0 */
     struct mpr_item *first, *last, *open;
     struct mpr_run *run;          /* the last run of the line that is being written */
     const struct mpr_column *csv; /* columns of CSV, or NULL if the report has none */
@@ -394,6 +398,9 @@ void mpr_doc_table(struct mpr_document *doc, const struct mpr_table *table);
 void mpr_doc_add(struct mpr_document *doc, enum mpr_tone tone, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define mpr_doc_add_plain(doc, ...) mpr_doc_add(doc, MPR_PLAIN, __VA_ARGS__)
+/* Begins a line for people with a word in its own column. */
+void mpr_doc_label(struct mpr_document *doc, enum mpr_tone tone, int indent, int width,
+                   const char *word);
 void mpr_doc_end(struct mpr_document *doc);
 /* If the line is too wide, its continuation lines begin at column `hang`. */
 void mpr_doc_end_wrapped(struct mpr_document *doc, int hang);
@@ -403,6 +410,10 @@ void mpr_doc_end_wrapped(struct mpr_document *doc, int hang);
 #define mpr_doc_command(doc, ...)                                                                  \
     (mpr_doc_add_plain(doc, __VA_ARGS__), (void)((doc)->last->whole = true), mpr_doc_end(doc))
 void mpr_doc_gap(struct mpr_document *doc);
+
+/* Returns the path of a log, or of a folder of logs, as a word of a command for the user to copy.
+ */
+const char *mpr_doc_log_word(struct mpr_document *doc, const char *path);
 
 /* Amounts for sentences, in the document's memory. */
 const char *mpr_doc_size(struct mpr_document *doc, uint64_t bytes);

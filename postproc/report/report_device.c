@@ -87,10 +87,8 @@ static const struct mpr_column share_columns[] = {
     { .key = "torch_bytes", .type = MPR_BYTES, OF_SHARE(torch) },
 };
 
-/* Returns the parts of the account that are not 0.  The part with other recorded processes becomes
- * a line for each of the first ones. */
-static struct mpr_device_part *named_parts(struct mpr_document *doc,
-                                           const struct mpr_device_state *s, size_t *count)
+struct mpr_device_part *mpr_report_named_parts(struct mpr_document *doc,
+                                               const struct mpr_device_state *s, size_t *count)
 {
     enum { NAMED = 4, WORD = 24 };
     struct mpr_arena *arena = &doc->arena;
@@ -199,11 +197,10 @@ static const struct mpr_column after_parts[] = {
     { .key = "largest_hole_bytes", .type = MPR_BYTES, OF_STATE(largest_hole) },
 };
 
-static void heading(struct mpr_document *doc, const struct mpr_device *d,
-                    const struct mpr_device_state *s, const char *at)
+void mpr_report_device_heading(struct mpr_document *doc, const struct mpr_device *d,
+                               const struct mpr_device_state *s, const char *at)
 {
     const bool measured = s->used != MPF_UNKNOWN;
-    mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_STRONG, "gpu%u", d->index);
     mpr_doc_add_plain(doc, " %s %.12s  %s ", d->name, d->uuid, at);
     mpr_doc_add(doc, MPR_STRONG, "%s", mpr_doc_size(doc, whole_of(s)));
@@ -224,9 +221,10 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 {
     mpr_doc_facts(doc, before_parts, s);
     if (at) {
-        heading(doc, d, s, at);
+        mpr_doc_gap(doc);
+        mpr_report_device_heading(doc, d, s, at);
         size_t count;
-        struct mpr_device_part *shown = named_parts(doc, s, &count);
+        struct mpr_device_part *shown = mpr_report_named_parts(doc, s, &count);
         /* If a little more is tracked than measured, people see that as about 0 unknown bytes. */
         for (size_t i = 0; i < count; i++)
             if (shown[i].use == MPR_USE_UNKNOWN && shown[i].bytes < 0 &&
@@ -258,31 +256,40 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 /* A part is negative if less was measured than tracked. */
 MPR_COMPARE(by_bytes, struct mpr_device_part, mpr_compare_signed(b->bytes, a->bytes))
 
-/* The parts of at least a twentieth, the largest first, and one part for all others.  Unknown bytes
- * are a part from a hundredth on.  @at: NULL if people do not see it. */
+struct mpr_device_part *mpr_report_largest_parts(struct mpr_document *doc,
+                                                 const struct mpr_device_state *s, size_t *parts)
+{
+    const uint64_t whole = whole_of(s);
+    struct mpr_device_part others = { .use = MPR_USES, .note = "" };
+    size_t all, small = 0;
+    struct mpr_device_part *part = mpr_report_named_parts(doc, s, &all);
+    *parts = 0;
+    for (size_t i = 0; i < all; i++) {
+        if (!is_small(&part[i], whole)) {
+            part[(*parts)++] = part[i];
+            continue;
+        }
+        others.bytes = mpr_signed_add(others.bytes, part[i].bytes);
+        small++;
+    }
+    qsort(part, *parts, sizeof *part, by_bytes);
+    others.name = mpr_doc_counted(doc, small, "smaller part", "smaller parts");
+    if (small) part[(*parts)++] = others;
+    return part;
+}
+
+/* @at: NULL if people do not see it. */
 static void account(struct mpr_document *doc, const struct mpr_device *d,
                     const struct mpr_device_state *s, const char *at)
 {
     if (!s->valid) return;
     mpr_doc_facts(doc, before_parts, s);
     if (at) {
-        const uint64_t whole = whole_of(s);
-        struct mpr_device_part others = { .use = MPR_USES, .note = "" };
-        size_t parts, count = 0, small = 0;
-        struct mpr_device_part *part = named_parts(doc, s, &parts);
-        for (size_t i = 0; i < parts; i++) {
-            if (!is_small(&part[i], whole)) {
-                part[count++] = part[i];
-                continue;
-            }
-            others.bytes = mpr_signed_add(others.bytes, part[i].bytes);
-            small++;
-        }
-        qsort(part, count, sizeof *part, by_bytes);
-        others.name = mpr_doc_counted(doc, small, "smaller part", "smaller parts");
-        if (small) part[count++] = others;
-        heading(doc, d, s, at);
-        part_lines(doc, part, count, whole);
+        size_t parts;
+        struct mpr_device_part *part = mpr_report_largest_parts(doc, s, &parts);
+        mpr_doc_gap(doc);
+        mpr_report_device_heading(doc, d, s, at);
+        part_lines(doc, part, parts, whole_of(s));
         asleep(doc, s);
     }
     part_fields(doc, s);

@@ -508,7 +508,7 @@ const char *mpr_report_finding_command(struct mpr_document *doc,
                         (f->kind == MPR_FINDING_OTHER_PROCESS && insights->family);
     if (of_run) path = mpr_report_folder(doc, path);
     return mpr_arena_format(&doc->arena, "memprof-report %s %s", report,
-                            mpr_shell_word(&doc->arena, path));
+                            mpr_doc_log_word(doc, path));
 }
 
 void mpr_report_findings(struct mpr_document *doc, const struct mpr_insights *insights, size_t max)

@@ -122,7 +122,7 @@ static void hint_symbols(struct mpr_document *doc, const struct mpr_log_peaks *l
     if (fetch)
         mpr_doc_command(doc,
                         "  DEBUGINFOD_URLS=https://debuginfod.elfutils.org memprof-report peaks %s",
-                        mpr_shell_word(&doc->arena, log->summary.path));
+                        mpr_doc_log_word(doc, log->summary.path));
 }
 
 /* ---- bytes without a name */
@@ -291,7 +291,7 @@ void mpr_report_hint(struct mpr_document *doc, const struct mpr_log_peaks *log, 
                      "%s%s of %s is named by library only; by call stack:", h->samples ? "~" : "",
                      mpr_doc_size(doc, h->by_library), mpr_heap_name(h->heap));
         mpr_doc_command(doc, "  memprof-report peaks --by stack %s",
-                        mpr_shell_word(&doc->arena, log->summary.path));
+                        mpr_doc_log_word(doc, log->summary.path));
     }
     hint_torch(doc, log);
 }

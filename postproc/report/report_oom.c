@@ -108,52 +108,68 @@ static const char *user_call(struct mpr_document *doc, const struct mpr_oom_even
     return mpr_report_call_words(doc, call.path, call.caller);
 }
 
+static void continued(struct mpr_document *doc, const char *text)
+{
+    mpr_report_oom_label(doc, "");
+    mpr_doc_line(doc, "%s", text);
+}
+
 /* The range, then the call in the program's own code and the way to it, or all calls if paths are
  * not shortened. */
 static void where(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
-    enum { INDENT = 10, PLACES = 8 };
+    enum { PLACES = 8 };
     const bool has_user_call = s->python.depth && doc->naming && doc->naming->user_frames,
                in_range = s->path.depth || !has_user_call;
-    mpr_doc_line(doc, "  where   %s%s, thread %s",
-                 in_range ? mpr_doc_path(doc, s->path) : user_call(doc, s),
+    mpr_report_oom_label(doc, "where");
+    mpr_doc_line(doc, "%s%s, thread %s", in_range ? mpr_doc_path(doc, s->path) : user_call(doc, s),
                  s->inherited ? " (inherited)" : "", s->thread);
     for (size_t i = s->python.depth; !has_user_call && i-- > 0;)
-        mpr_doc_line(doc, "%*s%s", INDENT, "", s->python.frame[i]->text);
+        continued(doc, s->python.frame[i]->text);
     if (!has_user_call) return;
-    if (in_range) mpr_doc_line(doc, "%*s%s", INDENT, "", user_call(doc, s));
+    if (in_range) continued(doc, user_call(doc, s));
     const char *places =
         mpr_user_frames_places(doc->naming->user_frames, &doc->arena, s->python, PLACES);
-    if (*places) mpr_doc_line(doc, "%*s%s", INDENT, "", places);
+    if (*places) continued(doc, places);
+}
+
+void mpr_report_oom_request_lines(struct mpr_document *doc, const struct mpr_oom_event *s)
+{
+    static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
+    const bool known = s->free != MPF_UNKNOWN;
+    mpr_report_oom_label(doc, "asked");
+    mpr_doc_add_plain(doc, "%s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
+    if (s->needed > s->bytes)
+        mpr_doc_add_plain(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
+    if (*s->library) mpr_doc_add_plain(doc, " by %s", s->library);
+    mpr_doc_end(doc);
+    where(doc, s);
+    mpr_report_oom_label(doc, "had");
+    mpr_doc_add_plain(doc, "free %s", known ? mpr_doc_size(doc, s->free) : "not known");
+    if (known) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
+    if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not called: %s", own_limit);
+    mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
+    if (s->attempts > 1) {
+        mpr_report_oom_label(doc, "tried");
+        mpr_doc_line(doc, "%s (%s) and retried",
+                     s->torch ? "PyTorch released its cache" : "released memory",
+                     mpr_doc_size(doc, s->flushed));
+    }
+    if (!known || s->needed <= s->free) return;
+    mpr_report_oom_label(doc, "SHORT BY");
+    mpr_doc_line(doc, " %s", mpr_doc_size(doc, s->needed - s->free));
 }
 
 /* @order: the place of its process among those that failed, or "". */
 static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log,
                     const struct mpr_oom_event *s, size_t number, const char *order)
 {
-    static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
-    const bool known = s->free != MPF_UNKNOWN;
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_WARN, "HARD OOM %zu/%zu", number, log->hard);
     /* The time has all its digits, which --at takes. */
     mpr_doc_line(doc, "  %s  %s%s", mpr_heap_name(s->heap), mpr_doc_instant(doc, s->time, 1),
                  order);
-    mpr_doc_add_plain(doc, "  asked   %s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
-    if (s->needed > s->bytes)
-        mpr_doc_add_plain(doc, ", a segment of %s", mpr_doc_size(doc, s->needed));
-    if (*s->library) mpr_doc_add_plain(doc, " by %s", s->library);
-    mpr_doc_end(doc);
-    where(doc, s);
-    mpr_doc_add_plain(doc, "  had     free %s", known ? mpr_doc_size(doc, s->free) : "not known");
-    if (known) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
-    if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not called: %s", own_limit);
-    mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
-    if (s->attempts > 1)
-        mpr_doc_line(doc, "  tried   %s (%s) and retried",
-                     s->torch ? "PyTorch released its cache" : "released memory",
-                     mpr_doc_size(doc, s->flushed));
-    if (known && s->needed > s->free)
-        mpr_doc_line(doc, "  SHORT BY %s", mpr_doc_size(doc, s->needed - s->free));
+    mpr_report_oom_request_lines(doc, s);
 }
 
 /* ---- changes with which it would have fit */
@@ -170,15 +186,24 @@ const struct mpr_fit_text mpr_report_fit_text[MPR_FITS] = {
                                "1024) after the launch" },
 };
 
-/* Returns "yes  expandable_segments:True". */
-static const char *verdict_text(struct mpr_document *doc, const struct mpr_fit *f)
+const char *mpr_report_fit_answer(const struct mpr_fit *f)
+{
+    return !f->computed ? "not computed" : f->fits ? "yes" : "no";
+}
+
+const char *mpr_report_fit_words(struct mpr_document *doc, const struct mpr_fit *f)
 {
     const char *how = mpr_report_fit_text[f->kind].how;
     if (!f->computed)
-        return mpr_arena_format(&doc->arena, "not computed (at most %s): %s",
-                                mpr_doc_size(doc, f->bytes), how);
-    if (f->fits) return mpr_arena_format(&doc->arena, "yes  %s", how);
-    return mpr_arena_format(&doc->arena, "no   %s short", mpr_doc_size(doc, f->missing));
+        return mpr_arena_format(&doc->arena, "(at most %s): %s", mpr_doc_size(doc, f->bytes), how);
+    return f->fits ? how : mpr_arena_format(&doc->arena, "%s short", mpr_doc_size(doc, f->missing));
+}
+
+/* Returns "yes  expandable_segments:True". */
+static const char *verdict_text(struct mpr_document *doc, const struct mpr_fit *f)
+{
+    return mpr_arena_format(&doc->arena, f->computed ? "%-4s %s" : "%s %s",
+                            mpr_report_fit_answer(f), mpr_report_fit_words(doc, f));
 }
 
 MPR_VALUE(fit_key, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].key))
@@ -237,6 +262,12 @@ static void blocks(struct mpr_document *doc, const struct mpr_oom_event *s, enum
 
 /* ---- an event */
 
+const char *mpr_report_since_good(struct mpr_document *doc, const struct mpr_oom_event *s)
+{
+    return mpr_arena_format(&doc->arena, "since the last good peak (%s%s%s)", s->good,
+                            *s->good ? ", " : "", mpr_doc_time(doc, s->growth.time));
+}
+
 /* People see events that the program recovered from in one line (soft_ones). */
 static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
                   const struct mpr_oom_event *s, size_t number, const char *order)
@@ -263,8 +294,7 @@ static void story(struct mpr_document *doc, const struct mpr_ooms_log *log,
     mpr_report_growth(doc, "since_good_peak", &s->growth, flame_root);
     if (s->hard && s->growth.valid) {
         mpr_doc_gap(doc);
-        mpr_doc_line(doc, "since the last good peak (%s%s%s)", s->good, *s->good ? ", " : "",
-                     mpr_doc_time(doc, s->growth.time));
+        mpr_doc_line(doc, "%s", mpr_report_since_good(doc, s));
         mpr_report_growth_rows(doc, s->state.used != MPF_UNKNOWN ? "used" : "tracked", &s->growth,
                                log->choice.by);
     }

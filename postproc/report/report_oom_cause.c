@@ -215,14 +215,15 @@ struct cause {
     struct mpr_document *doc;
     const struct mpr_ooms *ooms;
     const struct mpr_ooms_log *log;
-    const struct mpr_oom_event *story; /* the event of the device, or NULL for host memory */
-    bool begun;                        /* a line is written */
+    const struct mpr_insights *insights; /* of the log */
+    const struct mpr_oom_event *story;   /* the event of the device, or NULL for host memory */
+    bool begun;                          /* a line is written */
 };
 
 static void label(struct cause *c, const char *word)
 {
     if (!c->begun) mpr_doc_gap(c->doc);
-    mpr_doc_add(c->doc, MPR_STRONG, "%-*s", HANG, word);
+    mpr_doc_label(c->doc, MPR_STRONG, 0, HANG, word);
     if (!c->begun && c->ooms->processes > 1)
         mpr_doc_add_plain(c->doc, "%s: ", mpr_report_oom_process(c->doc, &c->log->summary));
     c->begun = true;
@@ -248,7 +249,7 @@ static uint64_t missing(const struct mpr_oom_event *s)
  * a question, which explains nothing. */
 static const struct mpr_finding *finding_of(const struct cause *c)
 {
-    const struct mpr_insights *in = &c->ooms->insights;
+    const struct mpr_insights *in = c->insights;
     for (size_t i = 0; i < in->findings; i++) {
         const uint8_t heap = in->finding[i].heap;
         if (in->finding[i].weak) continue;
@@ -321,7 +322,7 @@ static void elsewhere(struct cause *c)
  * of the host. */
 static const struct mpr_heap_peak *heap_of(const struct cause *c)
 {
-    const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
+    const struct mpr_log_peaks *log = &c->insights->peaks.log[0];
     if (c->story) {
         const struct mpr_heap_peak *torch = mpr_peaks_heap(log, mpr_heap_torch_of(c->story->heap));
         return torch ? torch : mpr_peaks_heap(log, c->story->heap);
@@ -335,7 +336,7 @@ static const struct mpr_heap_peak *heap_of(const struct cause *c)
  * Memory that it got just before its end may be in no sample. */
 static uint64_t max_touched(const struct cause *c)
 {
-    const struct mpr_log_peaks *log = &c->ooms->insights.peaks.log[0];
+    const struct mpr_log_peaks *log = &c->insights->peaks.log[0];
     const struct mpr_heap_peak *h = heap_of(c);
     const struct mpr_reading *largest = &log->largest[MPR_READ_RSS];
     const uint64_t swap = largest->valid ? known(largest->value[MPF_RSS_SWAP]) : 0;
@@ -379,8 +380,8 @@ static void held(struct cause *c)
     /* The peak was over before the process was killed. */
     if (killed && h->end_bytes < h->peak_bytes / 4 * 3) return;
     const struct mpr_line *l =
-        mpr_naming_lines(&doc->arena, mpr_report_naming(doc),
-                         c->ooms->insights.peaks.log[0].choice.by, h->row, h->rows, &lines, &live);
+        mpr_naming_lines(&doc->arena, mpr_report_naming(doc), c->insights->peaks.log[0].choice.by,
+                         h->row, h->rows, &lines, &live);
     if (is_untouched(c, l->row.bytes)) untouched(c, l->row.bytes);
     else if (l->row.path.depth)
         LINE(c, "why", "%s held %s%s of the %s of %s at its peak%s",
@@ -456,17 +457,28 @@ static void why(struct cause *c)
     grew(c);
 }
 
-/* The cause is that of the newest event of a device without recovery, or else of host memory.  The
- * hint is about host memory, because all blocks of a device have a name. */
+/* The cause is that of the newest event of a device without recovery, or else of host memory. */
+static const struct mpr_oom_event *story_of(const struct mpr_ooms_log *log)
+{
+    const struct mpr_oom_event *found = NULL;
+    for (size_t i = 0; i < log->stories; i++)
+        if (log->story[i].hard) found = &log->story[i];
+    return found;
+}
+
+void mpr_report_oom_why(struct mpr_document *doc, const struct mpr_ooms *ooms,
+                        const struct mpr_ooms_log *log, const struct mpr_insights *insights)
+{
+    why(&(struct cause){ doc, ooms, log, insights, story_of(log), false });
+}
+
+/* The hint is about host memory, because all blocks of a device have a name. */
 void mpr_report_oom_cause(struct mpr_document *doc, const struct mpr_ooms *ooms)
 {
     static const struct mpr_insights none;
     const struct mpr_ooms_log *log = ooms->explained;
-    struct cause cause = { .doc = doc, .ooms = ooms, .log = log };
     mpr_report_finding_fields(doc, log ? &ooms->insights : &none);
     if (!log) return;
-    for (size_t i = 0; i < log->stories; i++)
-        if (log->story[i].hard) cause.story = &log->story[i];
-    if (!cause.story) mpr_report_hint_alone(doc, &ooms->insights);
-    why(&cause);
+    if (!story_of(log)) mpr_report_hint_alone(doc, &ooms->insights);
+    mpr_report_oom_why(doc, ooms, log, &ooms->insights);
 }

@@ -43,17 +43,18 @@ static void cgroup(struct mpr_document *doc, const struct mpr_host_oom *s)
                    own_files = value(&s->cgroup, MPF_CGROUP_MEMPROF);
     const bool has_kills = kills && kills != MPF_UNKNOWN;
     if (usage == MPF_UNKNOWN || limit == MPF_UNKNOWN) return;
-    mpr_doc_add_plain(doc, "  cgroup  %s of its limit %s", mpr_doc_size(doc, usage),
+    mpr_report_oom_label(doc, "cgroup");
+    mpr_doc_add_plain(doc, "%s of its limit %s", mpr_doc_size(doc, usage),
                       mpr_doc_size(doc, limit));
     sampled_at(doc, s, &s->cgroup);
     if (s->full && (s->killed || has_kills))
         mpr_doc_add_plain(doc, ": the kernel kills its processes");
     if (has_kills) mpr_doc_add_plain(doc, "; kills so far: %" PRIu64, kills);
     mpr_doc_end(doc);
-    if (own_files && own_files != MPF_UNKNOWN)
-        mpr_doc_line(doc,
-                     "          memprof's own log and journal on tmpfs hold %s of the cgroup's %s",
-                     mpr_doc_size(doc, own_files), mpr_doc_size(doc, usage));
+    if (!own_files || own_files == MPF_UNKNOWN) return;
+    mpr_report_oom_label(doc, "");
+    mpr_doc_line(doc, "memprof's own log and journal on tmpfs hold %s of the cgroup's %s",
+                 mpr_doc_size(doc, own_files), mpr_doc_size(doc, usage));
 }
 
 static void rss_and_limits(struct mpr_document *doc, const struct mpr_host_oom *s)
@@ -61,8 +62,8 @@ static void rss_and_limits(struct mpr_document *doc, const struct mpr_host_oom *
     const uint64_t addresses = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_AS),
                    data = mpr_reading_newest(&s->limits, MPF_RSS_LIMIT_DATA);
     if (s->rss.valid) {
-        mpr_doc_add_plain(doc, "  RSS     %s",
-                          mpr_doc_size(doc, mpr_reading_resident_bytes(&s->rss)));
+        mpr_report_oom_label(doc, "RSS");
+        mpr_doc_add_plain(doc, "%s", mpr_doc_size(doc, mpr_reading_resident_bytes(&s->rss)));
         sampled_at(doc, s, &s->rss);
         known(doc, "anonymous", value(&s->rss, MPF_RSS_ANON));
         known(doc, "file", value(&s->rss, MPF_RSS_FILE));
@@ -71,10 +72,11 @@ static void rss_and_limits(struct mpr_document *doc, const struct mpr_host_oom *
         mpr_report_smaps_time(doc, &s->rss);
         known(doc, "swap", value(&s->rss, MPF_RSS_SWAP));
         mpr_doc_end(doc);
-        mpr_doc_line(doc, "  live    %s of host memory", mpr_doc_size(doc, s->growth.after));
+        mpr_report_oom_label(doc, "live");
+        mpr_doc_line(doc, "%s of host memory", mpr_doc_size(doc, s->growth.after));
     }
     if (addresses == MPF_UNKNOWN && data == MPF_UNKNOWN) return;
-    mpr_doc_add_plain(doc, "  limits");
+    mpr_doc_label(doc, MPR_PLAIN, 2, 0, "limits");
     known(doc, "RLIMIT_AS", addresses);
     known(doc, "RLIMIT_DATA", data);
     known(doc, "address space", value(&s->limits, MPF_RSS_VM_SIZE));
@@ -91,8 +93,9 @@ static void rate(struct mpr_document *doc, const char *what, uint64_t before, ui
     const char *sign = after < before ? "-" : "+";
     const uint64_t change = after < before ? before - after : after - before;
     if (!ns) return;
-    mpr_doc_add_plain(doc, "  growth  %s %s%s in the last %s", what, sign,
-                      mpr_doc_size(doc, change), mpr_doc_duration(doc, ns));
+    mpr_report_oom_label(doc, "growth");
+    mpr_doc_add_plain(doc, "%s %s%s in the last %s", what, sign, mpr_doc_size(doc, change),
+                      mpr_doc_duration(doc, ns));
     if (ns >= second_ns) {
         const unsigned __int128 a_minute = (unsigned __int128)change * minute_ns / ns;
         mpr_doc_add_plain(
@@ -102,15 +105,19 @@ static void rate(struct mpr_document *doc, const char *what, uint64_t before, ui
     mpr_doc_end(doc);
 }
 
-static void growth(struct mpr_document *doc, const struct mpr_host_oom *s, enum mpr_group by)
+static void rates(struct mpr_document *doc, const struct mpr_host_oom *s)
 {
     if (s->rss.valid && s->rss_then.valid)
         rate(doc, "RSS", mpr_reading_resident_bytes(&s->rss_then),
              mpr_reading_resident_bytes(&s->rss),
              mpr_saturating_sub(s->rss.time, s->rss_then.time));
-    if (!s->growth.valid) return;
-    rate(doc, "live", s->growth.before, s->growth.after, mpr_saturating_sub(s->end, s->mark));
-    if (!s->growth.rows) return;
+    if (s->growth.valid)
+        rate(doc, "live", s->growth.before, s->growth.after, mpr_saturating_sub(s->end, s->mark));
+}
+
+static void growth(struct mpr_document *doc, const struct mpr_host_oom *s, enum mpr_group by)
+{
+    if (!s->growth.valid || !s->growth.rows) return;
     mpr_doc_gap(doc);
     mpr_doc_line(doc, "live host memory since %s", mpr_doc_time(doc, s->mark));
     mpr_report_growth_rows(doc, NULL, &s->growth, by);
@@ -155,11 +162,10 @@ static void refusals(struct mpr_document *doc, const struct mpr_host_oom *s)
 
 /* ---- a process */
 
-static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
+void mpr_report_oom_host_heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
 {
     const struct mpr_host_oom *s = &log->host;
     const bool by_signal = log->summary.fate == MPR_FATE_SIGNAL || s->full;
-    mpr_doc_gap(doc);
     if (s->killed)
         mpr_doc_add(doc, MPR_WARN, "%s  host  %s", by_signal ? "KILLED" : "ENDED",
                     mpr_doc_time(doc, s->end));
@@ -171,6 +177,13 @@ static void heading(struct mpr_document *doc, const struct mpr_ooms_log *log)
     if (s->killed && !(s->full && log->summary.fate == MPR_FATE_UNKNOWN))
         mpr_doc_add_plain(doc, "  %s", mpr_report_fate(&doc->arena, &log->summary));
     mpr_doc_end(doc);
+}
+
+void mpr_report_oom_process_lines(struct mpr_document *doc, const struct mpr_ooms_log *log)
+{
+    cgroup(doc, &log->host);
+    rss_and_limits(doc, &log->host);
+    rates(doc, &log->host);
 }
 
 #define OF(member) MPR_FIELD(mpr_host_oom, member)
@@ -196,9 +209,9 @@ void mpr_report_oom_host(struct mpr_document *doc, const struct mpr_ooms_log *lo
     mpr_doc_fact(doc, "end_ns", mpr_value_number(MPR_TIME, s->end));
     mpr_report_growth(doc, "growth", &s->growth, "host");
     if (shown) {
-        heading(doc, log);
-        cgroup(doc, s);
-        rss_and_limits(doc, s);
+        mpr_doc_gap(doc);
+        mpr_report_oom_host_heading(doc, log);
+        mpr_report_oom_process_lines(doc, log);
         growth(doc, s, log->choice.by);
     }
     refusals(doc, s);

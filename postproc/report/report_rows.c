@@ -184,17 +184,31 @@ void mpr_report_growth_rows(struct mpr_document *doc, const char *whole, const s
                  .note = note);
 }
 
+const struct mpr_grown_line *mpr_report_grown(struct mpr_document *doc, const struct mpr_growth *g,
+                                              enum mpr_group by, size_t *lines)
+{
+    struct mpr_line *line = mpr_arena_alloc(&doc->arena, (g->rows + 1) * sizeof *line);
+    struct mpr_grown_line *grown = mpr_arena_alloc(&doc->arena, (g->rows + 1) * sizeof *grown);
+    *lines = g->valid ? lines_of(doc, g, by, line) : 0;
+    for (size_t i = 0; i < *lines; i++) {
+        const struct mpr_line *l = &line[i];
+        grown[i] = (struct mpr_grown_line){ l->row.path.depth
+                                                ? mpr_report_call_words(doc, l->row.path, l->caller)
+                                                : mpr_group_empty_path(by),
+                                            l->of_run[0], l->of_run[1], l->row.estimated };
+    }
+    return grown;
+}
+
 struct mpr_most_grown mpr_report_most_grown(struct mpr_document *doc, const struct mpr_growth *g,
                                             enum mpr_group by)
 {
-    struct mpr_line *line = mpr_arena_alloc(&doc->arena, (g->rows + 1) * sizeof *line);
-    const size_t lines = g->valid ? lines_of(doc, g, by, line) : 0;
+    size_t lines;
+    const struct mpr_grown_line *line = mpr_report_grown(doc, g, by, &lines);
     for (size_t i = 0; i < lines; i++) {
-        const struct mpr_line *l = &line[i];
-        if (change_in(l) <= 0) continue;
-        const char *name = l->row.path.depth ? mpr_report_call_words(doc, l->row.path, l->caller)
-                                             : mpr_group_empty_path(by);
-        return (struct mpr_most_grown){ name, (uint64_t)change_in(l), l->row.estimated };
+        const int64_t bytes = mpr_signed_sub(line[i].after, line[i].before);
+        if (bytes > 0)
+            return (struct mpr_most_grown){ line[i].name, (uint64_t)bytes, line[i].estimated };
     }
     return (struct mpr_most_grown){ NULL, 0, false };
 }

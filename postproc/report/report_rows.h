@@ -55,6 +55,16 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
                             const struct mpr_growth *growth, enum mpr_group by);
 
+/* The lines of such a table, the largest change first, in the document's memory. */
+struct mpr_grown_line {
+    const char *name;
+    int64_t before, after;
+    bool estimated;
+};
+const struct mpr_grown_line *mpr_report_grown(struct mpr_document *doc,
+                                              const struct mpr_growth *growth, enum mpr_group by,
+                                              size_t *lines);
+
 /* The line of such a table that grew most.  name: NULL if none grew. */
 struct mpr_most_grown {
     const char *name;

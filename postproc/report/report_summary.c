@@ -8,6 +8,7 @@
 #include "readings.h"
 #include "report_device.h"
 #include "report_rows.h"
+#include "report_summary.h"
 #include "reports.h"
 #include "utf8.h"
 
@@ -26,10 +27,8 @@ static const struct mpr_column oom_fields[] = {
     { .key = "total_bytes", .type = MPR_BYTES, OF_OOM(total), .unless = MPR_UNKNOWN_AT_MAX },
 };
 
-static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
+void mpr_report_ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
 {
-    if (!o->told) return;
-    mpr_doc_object(doc, "oom", oom_fields, o);
     mpr_doc_add(doc, MPR_WARN, "OUT OF MEMORY");
     mpr_doc_add_plain(doc, " on gpu%u at %s%s: requested %s", o->device, mpr_doc_time(doc, o->time),
                       o->capturing ? ", while a graph was captured" : "",
@@ -39,6 +38,13 @@ static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
                           mpr_doc_size(doc, o->total));
     if (o->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, o->path));
     mpr_doc_end_wrapped(doc, 2);
+}
+
+static void ran_out(struct mpr_document *doc, const struct mpr_insights_oom *o)
+{
+    if (!o->told) return;
+    mpr_doc_object(doc, "oom", oom_fields, o);
+    mpr_report_ran_out(doc, o);
 }
 
 #define OF_REFUSED(member) MPR_FIELD(mpr_refused_request, member)
@@ -54,11 +60,8 @@ static const struct mpr_column refused_fields[] = {
     { .key = "failures", .type = MPR_COUNT, OF_REFUSED(count) },
 };
 
-/* The newest refusal of host memory, and their number. */
-static void refused(struct mpr_document *doc, const struct mpr_refused_request *r)
+void mpr_report_refused(struct mpr_document *doc, const struct mpr_refused_request *r)
 {
-    if (!r->count) return;
-    mpr_doc_object(doc, "refused", refused_fields, r);
     mpr_doc_add(doc, MPR_WARN, "REFUSED");
     mpr_doc_add_plain(doc, " %s of %s at %s", mpr_doc_size(doc, r->bytes), mpr_heap_name(r->heap),
                       mpr_doc_time(doc, r->time));
@@ -67,6 +70,13 @@ static void refused(struct mpr_document *doc, const struct mpr_refused_request *
     if (r->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, r->path));
     if (r->count > 1) mpr_doc_add_plain(doc, "; %s failed in total", mpr_doc_count(doc, r->count));
     mpr_doc_end_wrapped(doc, 2);
+}
+
+static void refused(struct mpr_document *doc, const struct mpr_refused_request *r)
+{
+    if (!r->count) return;
+    mpr_doc_object(doc, "refused", refused_fields, r);
+    mpr_report_refused(doc, r);
 }
 
 /* ---- devices and heaps */
@@ -169,29 +179,20 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
 
 /* ---- owners */
 
-struct owned {
-    uint8_t of;        /* MPF_HEAP_NONE if nothing was recorded */
-    const char *bytes; /* title of the bytes */
-    const struct mpr_row *row;
-    size_t rows;
-    uint64_t whole;
-    const struct mpr_device_state *asleep; /* has more blocks of PyTorch, without memory; or NULL */
-};
-
-static struct owned owned_at(const struct mpr_heap_peak *h, const char *at)
+static struct mpr_owners owned_at(const struct mpr_heap_peak *h, const char *at)
 {
-    return (struct owned){ h->heap, at, h->row, h->rows, h->peak_bytes, NULL };
+    return (struct mpr_owners){ h->heap, at, h->row, h->rows, h->peak_bytes, NULL };
 }
 
 /* The blocks on a device that are not asleep. */
-static struct owned awake(unsigned device, const char *at, const struct mpr_device_state *s)
+static struct mpr_owners awake(unsigned device, const char *at, const struct mpr_device_state *s)
 {
-    return (struct owned){ mpf_heap_gpu(MPF_HEAP_TORCH, device),
-                           at,
-                           s->row,
-                           s->rows,
-                           s->torch_live,
-                           s->asleeps ? s : NULL };
+    return (struct mpr_owners){ mpf_heap_gpu(MPF_HEAP_TORCH, device),
+                                at,
+                                s->row,
+                                s->rows,
+                                s->torch_live,
+                                s->asleeps ? s : NULL };
 }
 
 /* Returns the largest heap that is not part of another one, or NULL. */
@@ -202,16 +203,13 @@ static const struct mpr_heap_peak *largest_heap(const struct mpr_log_peaks *log)
     return NULL;
 }
 
-/* Returns the owners on the device that ran out of memory, or else of the largest heap that is not
- * part of another one.  PyTorch's blocks are preferred to the segments that contain them; if some
- * are asleep, only those that had memory when the device was fullest. */
-static struct owned owners_of(const struct mpr_insights *in)
+struct mpr_owners mpr_report_summary_owners(const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     const struct mpr_heap_peak *h = largest_heap(log);
     if (in->oom.told && in->oom.state.rows)
         return awake(in->oom.device, "at the OOM", &in->oom.state);
-    if (!h) return (struct owned){ .bytes = "" };
+    if (!h) return (struct mpr_owners){ .bytes = "" };
     const struct mpr_heap_peak *torch = mpr_peaks_heap(log, mpr_heap_torch_of(h->heap));
     if (torch) h = torch;
     for (size_t i = 0; i < log->devices; i++) {
@@ -224,7 +222,8 @@ static struct owned owners_of(const struct mpr_insights *in)
 
 /* @title: the heap for people, @stack: the heap in flame graphs, or NULL for none. */
 static void owner_table(struct mpr_document *doc, const struct mpr_insights *in, const char *key,
-                        const char *title, const char *stack, const struct owned *o, size_t top)
+                        const char *title, const char *stack, const struct mpr_owners *o,
+                        size_t top)
 {
     const enum mpr_group by = in->peaks.log[0].choice.by;
     const char *omitted = mpr_arena_format(&doc->arena, "%s_omitted_bytes", key);
@@ -247,7 +246,7 @@ static void owners_at_rss(struct mpr_document *doc, const struct mpr_insights *i
         mpr_frame_compare_paths(peak->row->path, then->row->path) == 0)
         return;
     const char *name = mpr_heap_name(then->heap);
-    const struct owned o = owned_at(then, "at the RSS peak");
+    const struct mpr_owners o = owned_at(then, "at the RSS peak");
     mpr_doc_fact(doc, "rss_owners_of", mpr_value_text(name));
     owner_table(doc, in, "rss_owners", name, NULL, &o, MORE_OWNERS);
 }
@@ -261,7 +260,7 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
         const struct mpr_heap_peak *h = &log->heap[i];
         if (!h->inside || h->inside != of || !h->rows) continue;
         const char *name = mpr_heap_name(h->heap);
-        const struct owned inside = owned_at(h, "at its peak");
+        const struct mpr_owners inside = owned_at(h, "at its peak");
         mpr_doc_fact(doc, "owners_inside_of", mpr_value_text(name));
         owner_table(doc, in, "owners_inside",
                     mpr_arena_format(&doc->arena, "%s, in these arenas,", name), name, &inside,
@@ -270,7 +269,7 @@ static void small_objects(struct mpr_document *doc, const struct mpr_insights *i
 }
 
 /* Names the largest owner at the end if it had not half as much at the peak. */
-static void largest_at_end(struct mpr_document *doc, const struct owned *o)
+static void largest_at_end(struct mpr_document *doc, const struct mpr_owners *o)
 {
     enum { WORTH_BYTES = 16 << 20 };
     const struct mpr_row *largest = o->row;
@@ -283,7 +282,7 @@ static void largest_at_end(struct mpr_document *doc, const struct owned *o)
 
 static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 {
-    const struct owned o = owners_of(in);
+    const struct mpr_owners o = mpr_report_summary_owners(in);
     if (!o.rows) return;
     const char *of = mpr_heap_name(o.of);
     mpr_doc_fact(doc, "owners_of", mpr_value_text(of));
@@ -298,10 +297,10 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
     if (o.asleep) {
         const struct mpr_device_state *s = o.asleep;
         const char *asleep = mpr_arena_format(&doc->arena, "%s, asleep", of);
-        owner_table(
-            doc, in, "owners_asleep", asleep, asleep,
-            &(struct owned){ o.of, "not in use", s->asleep, s->asleeps, s->torch_asleep, NULL },
-            MORE_OWNERS);
+        owner_table(doc, in, "owners_asleep", asleep, asleep,
+                    &(struct mpr_owners){ o.of, "not in use", s->asleep, s->asleeps,
+                                          s->torch_asleep, NULL },
+                    MORE_OWNERS);
     } else small_objects(doc, in, o.of);
 }
 
@@ -309,17 +308,16 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 
 static void ask(struct mpr_document *doc, bool *first, const char *report, const char *path)
 {
-    mpr_doc_command(doc, "%s memprof-report %s %s", *first ? "next:" : "     ", report,
-                    mpr_shell_word(&doc->arena, path));
+    mpr_doc_label(doc, MPR_PLAIN, 0, 5, *first ? "next:" : "");
+    mpr_doc_command(doc, " memprof-report %s %s", report, mpr_doc_log_word(doc, path));
     *first = false;
 }
 
-static void next(struct mpr_document *doc, const struct mpr_insights *in,
-                 const struct mpr_ranks *ranks)
+void mpr_report_next(struct mpr_document *doc, const struct mpr_insights *in,
+                     const struct mpr_ranks *ranks)
 {
     const struct mpr_summary *s = &in->peaks.log[0].summary;
     bool first = true;
-    mpr_doc_gap(doc);
     if (ranks) ask(doc, &first, "ranks", mpr_report_folder(doc, s->path));
     const char *run = in->family ? mpr_report_folder(doc, s->path) : s->path;
     if (in->oom.told || in->refused.count || in->died)
@@ -355,6 +353,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
         mpr_doc_line(doc, "findings (at most this much less at the peak)");
         mpr_report_findings(doc, in, FINDINGS);
     }
-    next(doc, in, ranks);
+    mpr_doc_gap(doc);
+    mpr_report_next(doc, in, ranks);
     mpr_doc_csv(doc, heap_columns);
 }

@@ -14,6 +14,11 @@ static const char *const outcome_words[] = {
     [MPR_OUTCOME_SAME] = "same", [MPR_OUTCOME_NOISE] = "noise", [MPR_OUTCOME_CHANGED] = "changed"
 };
 
+const char *mpr_report_outcome_words(const struct mpr_verdict *v)
+{
+    return outcome_words[v->outcome];
+}
+
 /* ---- sentences */
 
 /* "1.25 GiB -> 2.55 GiB" */
@@ -264,7 +269,7 @@ void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
     const char *sentence = mpr_report_verdict_words(doc, diff, v);
     struct mpr_number n;
     mpr_doc_open(doc, "verdict");
-    mpr_doc_fact(doc, "outcome", mpr_value_text(outcome_words[v->outcome]));
+    mpr_doc_fact(doc, "outcome", mpr_value_text(mpr_report_outcome_words(v)));
     mpr_doc_fact(doc, "what", mpr_value_text(sentence));
     mpr_doc_facts(doc, verdict_fields, v);
     mpr_doc_close(doc);

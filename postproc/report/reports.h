@@ -95,11 +95,21 @@ const char *mpr_report_finding_command(struct mpr_document *doc,
 /* The verdict on two sides: a sentence and the largest changes for people, fields for programs. */
 void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,
                         const struct mpr_verdict *verdict);
+/* "same", "noise" or "changed". */
+const char *mpr_report_outcome_words(const struct mpr_verdict *verdict);
 /* Its sentence; the sentence of a change with its owner, and what to compare. */
 const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_diff *diff,
                                      const struct mpr_verdict *verdict);
 const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_change *change);
 const char *mpr_report_change_advice(const struct mpr_change *change);
+/* The card of the page: what happened to the process of the log, as fields.
+ * @ooms: the out-of-memory events of its log, and maybe of others. */
+struct mpr_ooms;
+void mpr_report_card(struct mpr_document *doc, const struct mpr_insights *insights,
+                     const struct mpr_ooms *ooms);
+/* The lines about the job of the process, as fields. */
+void mpr_report_job_lines(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                          const struct mpr_insights *insights);
 /* The program and what it runs, in a few words: "python3 train.py", "python3 -m trainer". */
 const char *mpr_report_program(struct mpr_document *doc, const struct mpr_process_info *process);
 /* The processes of a run, for people in two lines.  @reported: the log of the rest of the report.

@@ -13,12 +13,15 @@ after(() => shop.close());
 const FOLDER = fileURLToPath(new URL('../golden/', import.meta.url));
 const golden = (name) => `${FOLDER}${name}.zst`;
 
+/** Returns a line with file names instead of paths: a page is read on other machines. @param {string} line */
+const withoutFolders = (line) => (line.startsWith('see:') ? line.replace(/ \S*\/(?=[^/\s]+$)/, ' ') : line);
+
 /** Returns the findings of the report as lines, beginning with their heading. @param {string[]} logs */
 function told(...logs) {
   const text = execFileSync(process.env.REPORT, ['summary', '--all', ...logs], { encoding: 'utf8', stdio: 'pipe' }),
     lines = text.split('\n').filter(Boolean),
     from = lines.findIndex((line) => /^(findings \(|no findings)/.test(line));
-  return lines.slice(from).map((line) => line.trim());
+  return lines.slice(from).map((line) => withoutFolders(line.trim()));
 }
 
 /** Returns the page's findings in the format of the report. @param {import('playwright-core').Page} page

@@ -134,17 +134,19 @@ uint64_t mpr_insights_missing(const struct mpr_insights *in)
     return o->free == MPF_UNKNOWN ? o->asked : mpr_saturating_sub(o->asked, o->free);
 }
 
+bool mpr_finding_makes_room(const struct mpr_insights *in, const struct mpr_finding *f)
+{
+    return in->oom.told && !f->weak && mpf_heap_is_gpu(f->heap) &&
+           mpf_heap_device(f->heap) == in->oom.device && f->bytes >= mpr_insights_missing(in);
+}
+
 /* Places in the order: findings that would have made room for the request that failed, those that
  * the program can do without, and those that it may need. */
 enum rank { MAKES_ROOM, SAVES, MAY_SAVE };
 
 static enum rank rank_of(const struct mpr_insights *in, const struct mpr_finding *f)
 {
-    if (f->weak) return MAY_SAVE;
-    return in->oom.told && mpf_heap_is_gpu(f->heap) && mpf_heap_device(f->heap) == in->oom.device &&
-                   f->bytes >= mpr_insights_missing(in)
-               ? MAKES_ROOM
-               : SAVES;
+    return f->weak ? MAY_SAVE : mpr_finding_makes_room(in, f) ? MAKES_ROOM : SAVES;
 }
 
 static int by_use(const void *left, const void *right, void *insights)

@@ -231,6 +231,9 @@ void mpr_insights_end(struct mpr_insights_reading *reading);
 /* Returns the first finding of that kind for the heap, or NULL. */
 const struct mpr_finding *mpr_finding_of(const struct mpr_insights *insights,
                                          enum mpr_finding_kind kind, uint8_t heap);
+/* Returns true if the bytes of the finding would have made room for the request that the device
+ * refused. */
+bool mpr_finding_makes_room(const struct mpr_insights *insights, const struct mpr_finding *finding);
 /* Returns the fact with the key of that length, or NULL if the finding has none. */
 const struct mpr_fact *mpr_finding_value(const struct mpr_finding *finding, const char *key,
                                          size_t length);

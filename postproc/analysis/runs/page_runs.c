@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "basename.h"
 #include "outliers.h"
 #include "process_tree.h"
 #include "reader.h"
@@ -68,8 +69,34 @@ static bool is_main_of_rank(const struct mpr_timeline *run, size_t runs, size_t 
     return true;
 }
 
+/* Returns the name of the program, or "" if it is unknown. */
+static const char *program_of(const struct mpr_timeline *run)
+{
+    const struct mpr_process_info *p = &run->summary.process;
+    return p->argc ? mpr_basename(p->argv[0]) : "";
+}
+
+/* Leaves only the runs of the program that most of them run: a compiler is not compared with the
+ * assembler that the same process started. */
+static void keep_one_program(const struct mpr_timeline *run, size_t runs, bool *alike)
+{
+    const char *program = "";
+    size_t most = 0;
+    for (size_t i = 0; i < runs; i++) {
+        size_t count = 0;
+        for (size_t k = 0; alike[i] && k < runs; k++)
+            count += alike[k] && strcmp(program_of(&run[i]), program_of(&run[k])) == 0;
+        if (count <= most) continue;
+        most = count;
+        program = program_of(&run[i]);
+    }
+    for (size_t i = 0; i < runs; i++)
+        if (strcmp(program_of(&run[i]), program) != 0) alike[i] = false;
+}
+
 /* Chooses the children of the run with most children, or the runs that none of them started if they
- * are more: a fork among independent runs does not hide them. */
+ * are more: a fork among independent runs does not hide them.  Of a process that executed several
+ * programs only the last one is compared. */
 static void choose_siblings(const struct mpr_timeline *run, size_t runs, bool *alike)
 {
     const struct mpr_summary **log = mpr_alloc(runs, sizeof *log);
@@ -84,6 +111,9 @@ static void choose_siblings(const struct mpr_timeline *run, size_t runs, bool *a
         if (children[i] && (parent == MPR_NO_PROCESS || children[i] > children[parent])) parent = i;
     if (parent != MPR_NO_PROCESS && alone > children[parent]) parent = MPR_NO_PROCESS;
     for (size_t i = 0; i < runs; i++) alike[i] = kin[i].parent == parent;
+    for (size_t i = 0; i < runs; i++)
+        if (kin[i].image_of != MPR_NO_PROCESS) alike[kin[i].image_of] = false;
+    keep_one_program(run, runs, alike);
     free(log);
     free(kin);
     free(children);
