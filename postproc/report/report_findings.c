@@ -73,7 +73,7 @@ static const struct {
         "segments --at <peak|oom>" },
     [MPR_FINDING_COPIED_PAGES] = {
         "{workers} forked workers<| at a time> copied memory of their parent by writing to it, "
-        "{least_bytes..most_bytes} each, {all_bytes} in all; the parent holds {parent_bytes}",
+        "{least_bytes..most_bytes} each, {all_bytes} in all[; the parent holds {parent_bytes}]",
         "keep shared data in arrays or shared memory: reading a Python object writes its reference "
         "count, and copies the page; or use fewer workers",
         "processes" },
@@ -293,7 +293,7 @@ static const struct {
         "processes" },
     [MPR_FINDING_WORKERS] = {
         "{workers} forked workers<| at a time> hold about the same memory each, "
-        "{least_bytes..most_bytes} of the host, {all_bytes} in all; their parent holds {parent_bytes}",
+        "{least_bytes..most_bytes} of the host, {all_bytes} in all[; their parent holds {parent_bytes}]",
         "fewer workers (num_workers) or a smaller prefetch_factor; load data that all of them need "
         "once, in shared memory",
         "processes" },

@@ -174,11 +174,12 @@ static void look_at_children(struct fixture *f, struct mpr_process child, const 
         p[i].summary.process.pid = 100 + i;
         p[i].host.peak_bytes = i ? bytes[i - 1] : 10 * MIB;
     }
-    p[0] = (struct mpr_process){ .parent = MPR_NO_PROCESS,
-                                 .image_of = MPR_NO_PROCESS,
-                                 .host.peak_bytes = 10 * MIB,
-                                 .summary = { .path = path[0],
-                                              .process = { .argv = argv, .argc = 2 } } };
+    p[0] = (struct mpr_process){
+        .parent = MPR_NO_PROCESS,
+        .image_of = MPR_NO_PROCESS,
+        .host.peak_bytes = 10 * MIB,
+        .summary = { .path = path[0], .process = { .parent_log = "", .argv = argv, .argc = 2 } }
+    };
     f->out.family = &processes;
     f->log.summary.path = path[1];
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
@@ -234,14 +235,15 @@ static void workers_of_consecutive_pools_are_not_added_up(void **state)
     struct mpr_process p[5];
     struct mpr_processes processes = { .at = p, .count = 5 };
     for (size_t i = 0; i < 5; i++)
-        p[i] = (struct mpr_process){
-            .parent = i ? 0 : MPR_NO_PROCESS,
-            .image_of = MPR_NO_PROCESS,
-            .host.peak_bytes = (i < 3 ? 80 : 90) * MIB,
-            .summary = { .path = i ? "child.zst" : "main.zst",
-                         .duration_ns = i ? 20 : 90,
-                         .process = { .argv = argv, .argc = 2, .start_ns = start[i] } }
-        };
+        p[i] = (struct mpr_process){ .parent = i ? 0 : MPR_NO_PROCESS,
+                                     .image_of = MPR_NO_PROCESS,
+                                     .host.peak_bytes = (i < 3 ? 80 : 90) * MIB,
+                                     .summary = { .path = i ? "child.zst" : "main.zst",
+                                                  .duration_ns = i ? 20 : 90,
+                                                  .process = { .parent_log = "",
+                                                               .argv = argv,
+                                                               .argc = 2,
+                                                               .start_ns = start[i] } } };
     f->out.family = &processes;
     f->log.summary.path = "main.zst";
     mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
@@ -251,6 +253,27 @@ static void workers_of_consecutive_pools_are_not_added_up(void **state)
         text(f, 0).what,
         "2 forked workers at a time hold about the same memory each, 90.00 MiB of the host, "
         "180.00 MiB in all; their parent holds 80.00 MiB");
+}
+
+/* A parent that stayed small left no log. The workers of another one are not theirs. */
+static void workers_of_a_parent_without_a_log_are_compared(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_process p[4];
+    struct mpr_processes processes = { .at = p, .count = 4 };
+    for (size_t i = 0; i < 4; i++)
+        p[i] = (struct mpr_process){ .parent = MPR_NO_PROCESS,
+                                     .image_of = MPR_NO_PROCESS,
+                                     .host.peak_bytes = 80 * MIB,
+                                     .summary = { .path = i ? "child.zst" : "own.zst",
+                                                  .process.parent_log =
+                                                      i < 3 ? "main.zst" : "other.zst" } };
+    f->out.family = &processes;
+    f->log.summary.path = "own.zst";
+    mpr_insights_family(&f->out, &(struct mpr_evidence){ .log = &f->log });
+    assert_int_equal(f->out.findings, 1);
+    assert_string_equal(text(f, 0).what, "3 forked workers hold about the same memory each, "
+                                         "80.00 MiB of the host, 240.00 MiB in all");
 }
 
 static void a_small_worker_is_not_one_of_the_large_ones(void **state)
@@ -316,7 +339,8 @@ static void workers_of_a_fork_server_are_reported(void **state)
                                      .image_of = MPR_NO_PROCESS,
                                      .host.peak_bytes = i > 1 ? 100 * MIB : MIB,
                                      .summary = { .path = i ? "child.zst" : "main.zst",
-                                                  .process = { .argv = i ? server_argv : main_argv,
+                                                  .process = { .parent_log = "",
+                                                               .argv = i ? server_argv : main_argv,
                                                                .argc = 1 } } };
     f->out.family = &processes;
     f->log.summary.path = "main.zst";
@@ -359,6 +383,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(workers_with_similar_bytes_are_reported_together, begin,
                                         end),
         cmocka_unit_test_setup_teardown(workers_of_consecutive_pools_are_not_added_up, begin, end),
+        cmocka_unit_test_setup_teardown(workers_of_a_parent_without_a_log_are_compared, begin, end),
         cmocka_unit_test_setup_teardown(a_small_worker_is_not_one_of_the_large_ones, begin, end),
         cmocka_unit_test_setup_teardown(touched_mappings_count_as_the_workers_bytes, begin, end),
         cmocka_unit_test_setup_teardown(pages_that_workers_copied_are_reported, begin, end),

@@ -218,29 +218,50 @@ static uint64_t copied_by(const struct mpr_process *worker, const struct mpr_pro
 
 /* ---- workers of one parent */
 
-/* Returns true if the process is a copy of its parent: it was forked and executed nothing. */
+/* Returns true if the process is a copy of its parent: it was forked and executed nothing. A parent
+ * that stayed small left no log. */
 static bool is_worker(const struct mpr_processes *all, const struct mpr_process *p)
 {
-    if (p->parent == MPR_NO_PROCESS || p->image_of != MPR_NO_PROCESS) return false;
-    const struct mpr_process_info *own = &p->summary.process,
-                                  *parent = &all->at[p->parent].summary.process;
+    const struct mpr_process_info *own = &p->summary.process;
+    if (p->image_of != MPR_NO_PROCESS) return false;
+    if (p->parent == MPR_NO_PROCESS) return *own->parent_log;
+    const struct mpr_process_info *parent = &all->at[p->parent].summary.process;
     if (!own->argc || own->argc != parent->argc) return false;
     for (size_t i = 0; i < own->argc; i++)
         if (strcmp(own->argv[i], parent->argv[i]) != 0) return false;
     return true;
 }
 
+/* The parent of workers. */
+struct parent {
+    size_t process;  /* MPR_NO_PROCESS: it left no log */
+    const char *log; /* the name of that log */
+};
+
+static struct parent parent_of(const struct mpr_process *worker)
+{
+    return (struct parent){ worker->parent, worker->summary.process.parent_log };
+}
+
+static bool is_worker_of(const struct mpr_processes *all, const struct mpr_process *p,
+                         struct parent parent)
+{
+    return p->parent == parent.process && is_worker(all, p) &&
+           (parent.process != MPR_NO_PROCESS ||
+            strcmp(p->summary.process.parent_log, parent.log) == 0);
+}
+
 /* Returns the parent of the workers in the log's family.  The log's process is a worker, their
  * parent, or the process that started the parent, as with a fork server.  If there are several
  * parents, it is the parent of the workers that hold most. */
-static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
+static struct parent parent_of_workers(const struct mpr_processes *all, size_t own)
 {
-    if (is_worker(all, &all->at[own])) return all->at[own].parent;
+    if (is_worker(all, &all->at[own])) return parent_of(&all->at[own]);
     uint64_t *held = mpr_alloc(all->count, sizeof *held), max = 0; /* held: by parent */
-    size_t found = own;
+    struct parent found = { own, "" };
     for (size_t i = 0; i < all->count; i++) {
         const struct mpr_process *p = &all->at[i];
-        if (is_worker(all, p))
+        if (p->parent != MPR_NO_PROCESS && is_worker(all, p))
             held[p->parent] +=
                 allocated_by(p, &all->at[p->parent]) + copied_by(p, &all->at[p->parent]);
     }
@@ -249,7 +270,7 @@ static size_t parent_of_workers(const struct mpr_processes *all, size_t own)
         while (top != own && top != MPR_NO_PROCESS) top = all->at[top].parent;
         if (top != own || held[parent] <= max) continue;
         max = held[parent];
-        found = parent;
+        found.process = parent;
     }
     free(held);
     return found;
@@ -265,17 +286,17 @@ MPR_COMPARE(by_bytes, struct worker,
                 ?: mpr_compare((uintptr_t)a->process, (uintptr_t)b->process))
 
 /* Fills the workers of one parent, those with the largest @bytes_of first.  Returns their number.
- */
-static size_t find_workers(const struct mpr_processes *all, size_t parent,
+ * @about: what is known of the parent */
+static size_t find_workers(const struct mpr_processes *all, struct parent parent,
+                           const struct mpr_process *about,
                            uint64_t bytes_of(const struct mpr_process *,
                                              const struct mpr_process *),
                            struct worker *worker)
 {
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++)
-        if (all->at[i].parent == parent && is_worker(all, &all->at[i]))
-            worker[count++] =
-                (struct worker){ bytes_of(&all->at[i], &all->at[parent]), &all->at[i] };
+        if (is_worker_of(all, &all->at[i], parent))
+            worker[count++] = (struct worker){ bytes_of(&all->at[i], about), &all->at[i] };
     if (count) qsort(worker, count, sizeof *worker, by_bytes);
     return count;
 }
@@ -354,7 +375,7 @@ static void add_pool(struct mpr_insights *out, enum mpr_finding_kind kind, const
     mpr_finding_bytes(f, "least_bytes", p->min);
     mpr_finding_bytes(f, "most_bytes", p->max);
     mpr_finding_bytes(f, "all_bytes", p->sum);
-    mpr_finding_bytes(f, "parent_bytes", parent_bytes);
+    if (parent_bytes != MPF_UNKNOWN) mpr_finding_bytes(f, "parent_bytes", parent_bytes);
 }
 
 /* Reports the largest worker if it holds more than the others, as a worker that leaks does. Returns
@@ -386,15 +407,18 @@ void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
         log++;
     if (!all || log == all->count) return;
     const struct mpr_process *own = &all->at[log];
-    const size_t parent = parent_of_workers(all, log);
-    const uint64_t parent_bytes = blocks_of(&all->at[parent], all->at[parent].summary.anonymous);
+    static const struct mpr_process small; /* it left no log */
+    const struct parent parent = parent_of_workers(all, log);
+    const bool known = parent.process != MPR_NO_PROCESS;
+    const struct mpr_process *about = known ? &all->at[parent.process] : &small;
+    const uint64_t parent_bytes = known ? blocks_of(about, about->summary.anonymous) : MPF_UNKNOWN;
     struct worker *worker = mpr_alloc(all->count, sizeof *worker);
-    size_t count = find_workers(all, parent, allocated_by, worker);
+    size_t count = find_workers(all, parent, about, allocated_by, worker);
     const size_t outliers = add_outlier(out, worker, count, own);
     const struct pool allocated = pool_of(worker + outliers, count - outliers);
     add_pool(out, MPR_FINDING_WORKERS, &allocated, allocated.sum - allocated.max, parent_bytes,
              own);
-    count = find_workers(all, parent, copied_by, worker);
+    count = find_workers(all, parent, about, copied_by, worker);
     const struct pool copied = pool_of(worker, count);
     add_pool(out, MPR_FINDING_COPIED_PAGES, &copied, copied.sum, parent_bytes, own);
     free(worker);
