@@ -49,7 +49,7 @@ static const struct {
     const char *advice, *report, *name;
 } kinds[] = {
     [MPR_CHANGE_BLOCKS] = { "the sizes and the number of blocks of this call site: the bound of a "
-                            "cache, a pool, copies",
+                            "cache, a pool, copies, temporary results",
                             "peaks" },
     [MPR_CHANGE_CACHE] = { "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()", "segments",
                            "memory that PyTorch keeps free" },
@@ -78,8 +78,8 @@ static const char *const roles[MPR_ROLES] = {
         "the trained parameters (requires_grad), and zero_grad(set_to_none=True)",
     [MPR_ROLE_OPTIMIZER] = "the optimizers, the element type of their state, and how many "
                            "parameters they train",
-    [MPR_ROLE_ACTIVATIONS] = "activation checkpointing, offloading, torch.no_grad() and the number "
-                             "of layers: the number of blocks differs",
+    [MPR_ROLE_ACTIVATIONS] = "activation checkpointing, offloading, torch.no_grad(), element types "
+                             "and the number of layers: the number of blocks differs",
     [MPR_ROLE_OUTPUTS] = "the owners of outputs: a list, a cache, a loss without .detach()",
     [MPR_ROLE_GATHERED] = "which modules are sharded, and reshard_after_forward",
     [MPR_ROLE_CACHE] = "the bound of the cache, the batch and the sequence length",

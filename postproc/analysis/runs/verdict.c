@@ -332,14 +332,23 @@ static bool is_compared(const struct comparison *c, const struct mpr_diff_accoun
     return true;
 }
 
+/* Returns true if the roles of at least half of the heap's bytes are known. */
+static bool has_roles(const struct mpr_breakdown_heap *h)
+{
+    uint64_t all = 0;
+    for (int role = 0; h && role < MPR_ROLES; role++) all += h->role[role].bytes;
+    return h && h->role[MPR_ROLE_UNEXPLAINED].bytes <= all / 2;
+}
+
 static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
 {
     const struct mpr_sides peak = sides_of(&a->total);
     const size_t before = c->out->changes;
     const struct mpr_breakdown_heap *h[2] = { roles_of(c, 0, a->which), roles_of(c, 1, a->which) };
-    const bool has_roles = (h[0] || h[1]) && (h[0] || !peak.base) && (h[1] || !peak.now);
+    const bool by_role =
+        (h[0] || h[1]) && (has_roles(h[0]) || !peak.base) && (has_roles(h[1]) || !peak.now);
     bool noise = a->total.kind == MPR_DIFF_NOISE;
-    if (!noise && has_roles) noise = compare_roles(c, a, peak, h);
+    if (!noise && by_role) noise = compare_roles(c, a, peak, h);
     else if (!noise) compare_growth(c, a, peak);
     c->heap[a->which].is_noise = noise && counts(c, peak, peak);
     c->is_noise |= c->heap[a->which].is_noise;
