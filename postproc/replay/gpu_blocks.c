@@ -95,6 +95,15 @@ void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b,
     mpr_observe_alloc(r, b->heap, &block);
 }
 
+/* Returns the number of a new communicator. */
+static uint32_t add_comm(struct mpr_comms *c, struct mpr_comm comm)
+{
+    comm.ranks = comm.rank = UINT64_MAX;
+    MPR_GROW(c->comm, c->count, c->cap);
+    c->comm[c->count++] = comm;
+    return c->count;
+}
+
 /* Returns everything that is known about the block that the thread makes with this event. */
 static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
                                      const struct mpf_event *e)
@@ -125,6 +134,9 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
                  r->options.by == MPR_GROUP_ALL) &&
                 r->options.torch_sample_mean != 0 && t->at.python && mpr_gpu_of_torch(e);
     if (!strncmp(mpr_sites_library_name(&r->sites, b.library), "libnccl", 7)) {
+        if (t->gpu.splits && !t->gpu.comm)
+            t->gpu.comm = r->gpu.comm =
+                add_comm(&r->gpu.comms, (struct mpr_comm){ .time = e->time, .split = true });
         b.comm_guessed = !t->gpu.comm;
         b.comm = t->gpu.comm ? t->gpu.comm : r->gpu.comm;
     }
@@ -373,9 +385,22 @@ static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)
     return v;
 }
 
+/* NCCL does not name the communicator that ncclCommSplit makes. The first payload with an unknown
+ * id is that of its first collective, or of its end. Returns the oldest communicator without an id,
+ * 0 if there is none. */
+static uint32_t oldest_unnamed(struct mpr_comms *c)
+{
+    while (c->first_unnamed < c->count) {
+        const struct mpr_comm *comm = &c->comm[c->first_unnamed++];
+        if (comm->split && !comm->id) return c->first_unnamed;
+    }
+    return 0;
+}
+
 /* Returns the number of the communicator that a RANGE_DATA names, 0 if it names none. @name: of its
- * range. */
-static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, uint32_t name)
+ * range. @by_init: it is the payload of an init, which makes a new communicator. */
+static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, uint32_t name,
+                                bool by_init)
 {
     const uint32_t schema = mpr_index_get(&c->newest, e->addr);
     const struct mpr_schema *s = schema ? &c->schema[schema - 1] : NULL;
@@ -383,10 +408,10 @@ static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, 
     if (id == UINT64_MAX) return 0;
     uint32_t number = mpr_index_get(&c->number, id);
     if (!number) {
-        MPR_GROW(c->comm, c->count, c->cap);
-        c->comm[c->count] =
-            (struct mpr_comm){ .id = id, .ranks = UINT64_MAX, .rank = UINT64_MAX, .time = e->time };
-        mpr_index_set(&c->number, id, number = ++c->count);
+        if (!by_init) number = oldest_unnamed(c);
+        if (!number) number = add_comm(c, (struct mpr_comm){ .time = e->time });
+        c->comm[number - 1].id = id;
+        mpr_index_set(&c->number, id, number);
     }
     struct mpr_comm *comm = &c->comm[number - 1];
     if (s->ranks >= 0) {
@@ -412,13 +437,21 @@ void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t
     g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
 }
 
+static bool begins(const struct mpr_replay *r, uint32_t name, const char *with)
+{
+    size_t bytes;
+    const char *text = mpr_texts_get(&r->ranges.names, name, &bytes);
+    return text && bytes >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
 /* The pop of a communicator's init names the communicator: everything that NCCL allocated since its
  * push belongs to it. */
 static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
     const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0,
-                   comm = comm_of_payload(&g->comms, e, name);
+                   comm = comm_of_payload(&g->comms, e, name,
+                                          begins(r, t->gpu.nccl_name, "ncclCommInit"));
     if (!comm || (!t->gpu.popped && !t->depth)) return;
     g->comm = comm;
     if (!t->gpu.popped) {
@@ -436,6 +469,16 @@ static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct 
     }
 }
 
+static void push_nccl(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint32_t name = (uint32_t)e->addr;
+    if (!t->gpu.nccl_open++) {
+        t->gpu.nccl_name = name;
+        t->gpu.nccl_since = e->time;
+    }
+    t->gpu.splits = begins(r, name, "ncclCommSplit") || begins(r, name, "ncclCommShrink");
+}
+
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     const uint32_t domain = (uint32_t)(e->addr >> 32);
@@ -444,9 +487,10 @@ void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     t->gpu.popped = e->op == MPF_OP_POP;
     if (e->op == MPF_OP_PUSH && !domain) mpr_threads_carry(&r->threads, t);
     else if (!strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4)) {
-        if (e->op == MPF_OP_PUSH && !t->gpu.nccl_open++) t->gpu.nccl_since = e->time;
+        if (e->op == MPF_OP_PUSH) push_nccl(r, t, e);
         if (e->op == MPF_OP_POP) {
             t->gpu.comm = 0;
+            t->gpu.splits = false;
             t->gpu.nccl_open -= t->gpu.nccl_open > 0;
         }
     }

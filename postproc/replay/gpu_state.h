@@ -226,15 +226,17 @@ enum { MPR_OOM_SNAPSHOTS = 16 };
 /* ---- NCCL's communicators, from the payloads of its NVTX ranges (domain "NCCL") */
 
 struct mpr_comm {
-    uint64_t id;          /* hash, as NCCL gives it */
+    uint64_t id;          /* hash, as NCCL gives it; 0: not known (yet) */
     uint64_t ranks, rank; /* UINT64_MAX: unknown */
     uint32_t first_use;   /* name of the first range after its init, 0 if none */
     uint64_t time;        /* ns when it was first seen */
+    bool split;           /* made by ncclCommSplit or ncclCommShrink */
 };
 
 struct mpr_comms {
     struct mpr_comm *comm; /* by number - 1 */
     uint32_t count, cap;
+    uint32_t first_unnamed;          /* all splits before this number - 1 have their ids */
     struct mpr_index number, newest; /* numbers of communicators by id; of schemas by id */
     /* Offsets of the fields in a payload; -1: it has no such field. */
     struct mpr_schema {
@@ -257,8 +259,10 @@ struct mpr_gpu_thread {
     } enter;
     uint32_t pool_site;  /* site of its newest block of a stream-ordered pool */
     uint32_t comm;       /* communicator of the open NCCL range */
+    bool splits;         /* that range makes a communicator, which NCCL does not name */
     uint32_t nccl_open;  /* number of open NCCL ranges */
-    uint64_t nccl_since; /* ns when the outermost of them was pushed */
+    uint32_t nccl_name;  /* name of the outermost of them */
+    uint64_t nccl_since; /* ns when it was pushed */
     bool popped;         /* a payload that comes now belongs to the range that was popped */
     uint32_t capture;    /* in progress, 0 if none */
     uint32_t last_capture;

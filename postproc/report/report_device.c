@@ -177,8 +177,21 @@ static const struct mpr_column comm_columns[] = {
     { .key = "first_use", .title = "first use", .type = MPR_TEXT, OF_COMM(first_use) },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_COMM(bytes), .after = "id" },
     { .key = "blocks", .type = MPR_COUNT, OF_COMM(blocks) },
+    { .key = "id_by_order", .type = MPR_FLAG, OF_COMM(id_by_order), .unless = MPR_ABSENT_AT_0 },
 };
 // clang-format on
+
+static void comm_lines(struct mpr_document *doc, const struct mpr_device_state *s, bool shown)
+{
+    bool by_order = false;
+    for (size_t i = 0; i < s->comms; i++) by_order |= s->comm[i].id_by_order;
+    mpr_doc_rows(doc, comm_columns, s->comm, s->comms, .key = "communicators",
+                 .title = "NCCL by communicator", .only = shown ? 0 : MPR_IN_JSON,
+                 .all = MPR_EVERYWHERE);
+    if (shown && by_order)
+        mpr_doc_line(doc, "  NCCL does not name a communicator when ncclCommSplit makes it: the "
+                          "first new id after that is taken for its id");
+}
 
 /* ---- all */
 
@@ -246,9 +259,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
                s->row, s->rows, by, s->torch_live);
     torch_rows(doc, "torch_asleep", at ? "torch live, asleep" : NULL, s->asleep, s->asleeps, by,
                s->torch_asleep);
-    mpr_doc_rows(doc, comm_columns, s->comm, s->comms, .key = "communicators",
-                 .title = "NCCL by communicator", .only = at ? 0 : MPR_IN_JSON,
-                 .all = MPR_EVERYWHERE);
+    comm_lines(doc, s, at);
 }
 
 /* ---- in short */

@@ -325,6 +325,53 @@ static void nccls_memory_belongs_to_the_active_communicator(void **state)
     end_replay();
 }
 
+/* NCCL does not name the communicator that a split makes. Later payloads name it: the first of its
+ * collective, or that of its end. An init names its own. */
+static void memory_of_a_split_belongs_to_the_next_unknown_communicator(void **state)
+{
+    enum { SPLIT = 9, NAMED_INIT = 10, DESTROY = 11 };
+    (void)state;
+    begin();
+    nccl();
+    data(1, MPF_OP_NAME, 0, SPLIT, "ncclCommSplit", 13);
+    data(1, MPF_OP_NAME, 0, NAMED_INIT, "ncclCommInitRank", 16);
+    push(1, NCCL, NAMED_INIT);
+    nccl_alloc(1, A);
+    pop(1, NCCL);
+    init_payload(0x9f3c, 8, 5);
+    push(1, NCCL, SPLIT); /* without a communicator for this rank */
+    pop(1, NCCL);
+    for (int i = 0; i < 2; i++) {
+        push(1, NCCL, SPLIT);
+        nccl_alloc(1, B + (uint64_t)i * MIB);
+        pop(1, NCCL);
+    }
+    push(1, NCCL, NAMED_INIT);
+    pop(1, NCCL);
+    init_payload(0x77aa, 2, 0);
+    push(1, NCCL, REDUCE);
+    WORDS(1, MPF_OP_RANGE_DATA, 0, 101, 0x11b0, 1024);
+    nccl_alloc(1, B + 2 * MIB);
+    pop(1, NCCL);
+    push(1, NCCL, DESTROY);
+    pop(1, NCCL);
+    init_payload(0x22c1, 8, 5);
+    const struct mpr_comm *comm = gpu()->comms.comm;
+    assert_int_equal(gpu()->comms.count, 4);
+    assert_int_equal(comm[0].id, 0x9f3c);
+    assert_int_equal(comm[1].id, 0x11b0);
+    assert_int_equal(comm[1].first_use, REDUCE);
+    assert_int_equal(comm[2].id, 0x22c1);
+    assert_int_equal(comm[2].first_use, 0);
+    assert_int_equal(comm[3].id, 0x77aa);
+    assert_false(comm[0].split || comm[3].split);
+    const uint64_t at[] = { A, B, B + MIB, B + 2 * MIB };
+    const uint32_t owner[] = { 1, 2, 3, 2 };
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(mpr_gpu_blocks_find(&gpu()->driver, at[i])->comm, owner[i]);
+    end_replay();
+}
+
 static void communicators_are_distinguished(void **state)
 {
     (void)state;
@@ -453,6 +500,7 @@ int main(void)
         cmocka_unit_test(the_range_of_a_wrapper_may_end_a_path),
         cmocka_unit_test(sampled_blocks_of_pytorch_represent_other_blocks),
         cmocka_unit_test(nccls_memory_belongs_to_the_active_communicator),
+        cmocka_unit_test(memory_of_a_split_belongs_to_the_next_unknown_communicator),
         cmocka_unit_test(communicators_are_distinguished),
         cmocka_unit_test(what_an_init_allocated_belongs_to_the_communicator_of_its_pop),
         cmocka_unit_test(memory_of_a_resumed_communicator_belongs_to_it),

@@ -272,19 +272,21 @@ static uint64_t asleep_of(const struct mpr_gpu_block *b) { return b->asleep; }
 void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
                            const struct mpr_reader *reader, const struct mpr_device_snapshot *p)
 {
-    const enum mpr_group by = reader->replay.options.by;
-    const struct mpr_comms *c = &reader->replay.gpu.comms;
+    const struct mpr_replay *r = &reader->replay;
+    const enum mpr_group by = r->options.by;
+    const struct mpr_comms *c = &r->gpu.comms;
     mpr_device_fill_account(out, arena, reader, p);
     if (!out->valid) return;
     struct mpr_comm_row *row = mpr_arena_alloc(arena, c->count * sizeof *row);
     for (uint32_t i = 0; i < c->count; i++) {
-        const uint32_t first_use = c->comm[i].first_use;
+        const struct mpr_comm *comm = &c->comm[i];
         row[i] = (struct mpr_comm_row){
-            .name = mpr_arena_format(arena, "%#" PRIx64, c->comm[i].id),
-            .ranks = c->comm[i].ranks,
-            .rank = c->comm[i].rank,
-            .time = c->comm[i].time,
-            .first_use = first_use ? mpr_label_name(arena, &reader->replay, first_use, 0) : "",
+            .name = mpr_label_comm(arena, comm),
+            .ranks = comm->ranks,
+            .rank = comm->rank,
+            .time = comm->time,
+            .first_use = comm->first_use ? mpr_label_name(arena, r, comm->first_use, 0) : "",
+            .id_by_order = comm->split && comm->id,
         };
     }
     for (size_t i = 0; c->count && i < p->drivers; i++) {

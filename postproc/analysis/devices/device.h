@@ -67,7 +67,9 @@ struct mpr_device_share {
 struct mpr_comm_row {
     const char *name, *first_use;
     uint64_t ranks, rank, bytes, blocks;
-    uint64_t time; /* ns, first seen */
+    uint64_t time;    /* ns, first seen */
+    bool id_by_order; /* NCCL did not name it when it was made: it has the first new id after that
+                       */
 };
 
 /* A device at one instant. */

@@ -287,6 +287,11 @@ const struct mpr_frame *mpr_label_library_frame(struct mpr_arena *arena, const s
         arena, (struct mpr_frame){ .kind = MPR_FRAME_OBJECT, .name = name, .object = name });
 }
 
+const char *mpr_label_comm(struct mpr_arena *arena, const struct mpr_comm *comm)
+{
+    return comm->id ? mpr_arena_format(arena, "%#" PRIx64, comm->id) : "(id not known)";
+}
+
 struct mpr_path mpr_label_stack(struct mpr_arena *arena, const struct mpr_reader *reader,
                                 uint32_t stack)
 {
@@ -455,7 +460,8 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
     case MPR_GROUP_COMM:
         text = "(no communicator)";
         if (!cell->key || cell->key > r->gpu.comms.count) break;
-        text = mpr_arena_format(arena, "NCCL %#" PRIx64, r->gpu.comms.comm[cell->key - 1].id);
+        text = mpr_label_comm(arena, &r->gpu.comms.comm[cell->key - 1]);
+        text = mpr_arena_format(arena, "NCCL %s", text);
         *label = mpr_frame_new(arena, (struct mpr_frame){ .text = text, .name = "NCCL" });
         break;
     case MPR_GROUP_SIZE:

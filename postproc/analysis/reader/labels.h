@@ -41,6 +41,8 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
 /* Returns the frame of a node: its innermost range or call. */
 const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         uint32_t node);
+/* Returns the id of a communicator of NCCL as text, or a text that says that it is not known. */
+const char *mpr_label_comm(struct mpr_arena *arena, const struct mpr_comm *comm);
 const char *mpr_label_size(struct mpr_arena *arena, uint32_t class);
 /* Returns the owner of the blocks in the cell of a thread: its name. The cell of
  * thread 0, memprof itself, has the blocks without a record. */
