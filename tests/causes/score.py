@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scores memprof-report's verdict on programs whose cause is known.
 
-score.py [--check FILE]     with MEMPROF_REPORT set
+score.py [--check FILE HEADER]     with MEMPROF_REPORT set
 
 A case is a program (programs/NAME.*), the log that it left (logs/NAME.zst) and its own byte counts (logs/NAME.json). A program of
 ranks/ starts several processes, whose logs are in the folder logs/NAME. The programs of kept/ and kept_second/ were written by
@@ -19,8 +19,12 @@ finding of `memprof-report -f json LOG` is scored, then the best of all. A findi
 A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. A file NAME.logs names two logs of logs/ instead. Its findings are those of `memprof-report diff`
 on both logs. The comment "larger" states which run holds more. The bytes may also be the difference between the two peaks.
 
+The source of a healthy program ends with "; nearly: KEY..." if it does what these findings are about, but too little of it, or in
+a way that is right.
+
 --check compares the cases that pass with FILE, which lists them: a case that passed and no longer does is an error. With
-UPDATE=1 the file is written again."""
+UPDATE=1 the file is written again. Each finding that HEADER lists must have a case that passes, and a healthy program that
+is nearly one."""
 import json
 import os
 import re
@@ -31,13 +35,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LOGS = os.path.join(HERE, "logs")
 PAIRS, PAIRS_LOGS = os.path.join(HERE, "pairs"), os.path.join(HERE, "pairs_logs")
 FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs): (.*)$", re.M)
+NEARLY = re.compile(r"^(?:#|//) source: .*; nearly: ([a-z_ ]+)$", re.M)
 TOLERANCE = 0.02
 
 
 class Case:
     def __init__(self, program, truth=None):
         self.name = self.listed = os.path.splitext(os.path.basename(program))[0]
-        self.right = fields(program)
+        with open(program, encoding="utf-8") as f:
+            text = f.read()
+        self.right = dict(FIELD.findall(text))
+        self.nearly = " ".join(NEARLY.findall(text)).split()
         with open(truth or truth_of(program), encoding="utf-8") as f:
             self.truth = json.load(f)
         self.bytes = self.truth.get("bytes", [])
@@ -163,6 +171,16 @@ def check(cases, path):
         sys.exit(f"these cases pass now; add them with UPDATE=1: {', '.join(new)}")
 
 
+def check_rules(cases, header):
+    with open(header, encoding="utf-8") as f:
+        keys = set(re.findall(r'^    X\(\w+, "(\w+)"\)', f.read(), re.M))
+    right = {case.right["cause"] for case in cases if case.passes()}
+    nearly = {key for case in cases for key in case.nearly}
+    if not keys or keys - right or keys - nearly or nearly - keys:
+        sys.exit(f"findings without a case that passes: {sorted(keys - right)}; without a healthy program that is nearly one: "
+                 f"{sorted(keys - nearly)}; not findings: {sorted(nearly - keys)}")
+
+
 def main():
     cases = [Case(program) for program in programs("programs", "ranks")]
     kept = [Case(program) for program in programs("kept")]
@@ -173,6 +191,7 @@ def main():
         print_rates(scored, of)
     if sys.argv[1:2] == ["--check"]:
         check([*cases, *kept, *second, *pairs], sys.argv[2])
+        check_rules([*cases, *kept, *second], sys.argv[3])
 
 
 if __name__ == "__main__":

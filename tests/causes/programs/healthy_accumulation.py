@@ -1,5 +1,5 @@
 # cause: none
-# source: a healthy program
+# source: a healthy program; nearly: idle_gradients
 import torch
 
 class Block(torch.nn.Module):

@@ -1,5 +1,5 @@
 # cause: none
-# source: a healthy program
+# source: a healthy program; nearly: growth
 import json
 import torch
 

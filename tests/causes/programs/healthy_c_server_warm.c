@@ -1,5 +1,5 @@
 // cause: none
-// source: a healthy program
+// source: a healthy program; nearly: retention
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # cause: none
-# source: a healthy program
+# source: a healthy program; nearly: pinned
 import torch
 
 staging = torch.empty(16 << 20, dtype=torch.uint8, pin_memory=True)

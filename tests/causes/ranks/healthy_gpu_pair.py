@@ -1,5 +1,5 @@
 # cause: none
-# source: a healthy program: a server and a trainer that fit on one GPU
+# source: a healthy program: a server and a trainer that fit on one GPU; nearly: other_process
 import job
 
 role = job.start_roles("server", "trainer")

@@ -1,5 +1,5 @@
 # cause: none
-# source: a healthy program: rank 0 alone keeps 24 MiB of metrics, and a tenth more tokens
+# source: a healthy program: rank 0 alone keeps 24 MiB of metrics, and a tenth more tokens; nearly: uneven_ranks
 import job
 
 rank = job.start_ranks(2)

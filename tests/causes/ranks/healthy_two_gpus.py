@@ -1,5 +1,5 @@
 # cause: none
-# source: a healthy program: one process that has half of its layers on each of two GPUs, as accelerate's device_map does
+# source: a healthy program: one process that has half of its layers on each of two GPUs, as accelerate's device_map does; nearly: foreign_gpu
 import job
 
 job.start_roles("pipeline")
