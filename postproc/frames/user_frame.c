@@ -282,7 +282,7 @@ static const struct pattern *classify(const struct mpr_user_frames *t, struct mp
     if (!found && native && is_allocator(function)) return &allocator;
     if (!found) found = find(listed, COUNT(listed), texts);
     if (found) return found;
-    /* The program's own code has no folder (python_file.h in replay). */
+    /* The program's own code has no folder (mpr_python_file). */
     if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/')) return &package;
     return no_name ? &nameless : &own;
 }

@@ -27,7 +27,7 @@ struct mpr_naming;
     }
 extern const struct mpr_column mpr_row_columns[3]; /* all three */
 
-/* "(siblings 256.00 MiB to 321.00 MiB)": the lines that an outlier was compared with (lines.h), or
+/* "(siblings 256.00 MiB to 321.00 MiB)": the lines that an outlier was compared with (row.h), or
  * "" if there are none. */
 const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uint64_t largest);
 /* Modules that are outliers (module_outliers.h), as lines for people and as "module_outliers";
