@@ -93,13 +93,15 @@ static void note_match(struct mpr_diff *diff, const struct mpr_log_peaks *log,
                            a->name, diff->peaks.log[0].summary.path, b->name, log->summary.path));
 }
 
-/* Numbers the run's devices, the most alike first.  One that the first run does not have gets a
- * free number, its own if possible. */
+/* Numbers the run's devices, each differently, the most alike first.  One that the first run does
+ * not have gets a free number, its own if possible.  If the first run has a device of each number,
+ * that is one whose device the run does not have. */
 static void match_devices(struct mpr_diff *diff, size_t run)
 {
     const struct mpr_log_peaks *base = &diff->peaks.log[0], *log = &diff->peaks.log[run];
     unsigned *number = diff->devices[run].number;
-    bool taken[MPF_GPUS] = { false }, matched[MPF_GPUS] = { false }; /* by number; by own number */
+    bool taken[MPF_GPUS] = { false }, of_base[MPF_GPUS] = { false }; /* by number */
+    bool matched[MPF_GPUS] = { false };                              /* by own number */
     for (unsigned i = 0; i < MPF_GPUS; i++) number[i] = i;
     if (!run) return;
     for (int least = 4; least > 0; least--)
@@ -112,12 +114,14 @@ static void match_devices(struct mpr_diff *diff, size_t run)
                 number[b->index] = a->index;
                 note_match(diff, log, a, b, alike);
             }
-    for (size_t k = 0; k < base->devices; k++) taken[base->device[k].index] = true;
+    for (size_t k = 0; k < base->devices; k++) of_base[base->device[k].index] = true;
     for (size_t i = 0; i < log->devices; i++) {
         const unsigned own = log->device[i].index;
         unsigned unused = own;
         if (matched[own]) continue;
-        for (unsigned k = 0; taken[unused] && k < MPF_GPUS; k++) unused = (own + k) % MPF_GPUS;
+        for (unsigned k = 0; (taken[unused] || of_base[unused]) && k < MPF_GPUS; k++)
+            unused = (own + k) % MPF_GPUS;
+        for (unsigned k = 0; taken[unused]; k++) unused = k;
         taken[unused] = true;
         number[own] = unused;
         if (unused != own)
