@@ -153,12 +153,12 @@ static void find_runs(struct mpr_processes *all)
         if (k < all->runs) continue;
         struct mpr_process_run *run = &all->run[all->runs++];
         *run = (struct mpr_process_run){ .id = mpr_summary_run(&p->summary) };
+        if (!whole) continue;
         for (k = 0; k < all->count; k++) {
             const struct mpr_process_info *of = &all->at[k].summary.process;
             if (mpr_process_is_in(&all->at[k], run))
                 known[count++] = (struct mpr_run_process){ of->host, of->pid, of->start_ns };
         }
-        if (!whole) continue;
         const struct mpr_run_without_log rest =
             mpr_run_without_log(all->at[0].summary.path, run->id, known, count);
         run->rest = (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
