@@ -51,6 +51,7 @@ try   path:/usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross the C l
 try   cmd:qemu-aarch64-static qemu-user-static                   runs programs of that processor
 try   cmd:pkg-config     pkg-config                                 programs that find the reader library
 try   cmd:pytest-3       python3-pytest                             a fixture of examples/ci, and the plugin of memprof_report
+try   path:/usr/lib/python3/dist-packages/xdist python3-pytest-xdist  the same plugin with several processes
 try   path:/usr/lib/python3/dist-packages/pandas  python3-pandas   memprof_report's tables
 try   path:/usr/lib/python3/dist-packages/IPython python3-ipython  its magic
 try   path:/usr/lib/python3/dist-packages/matplotlib python3-matplotlib  plots of the notebook in examples

@@ -3,9 +3,8 @@
 
 usage: bench/python/bench.py ranges                 processor time of ranges and marks, with and without memprof
        bench/python/bench.py blocks [BLOCKS]        rows per second of blocks(), of a log with about 3.6 times as many blocks
-       bench/python/bench.py pytest [TESTS]         a suite with and without --memprof, three pairs"""
+       bench/python/bench.py pytest [TESTS [ROUNDS]]    a suite bare, with --memprof and with limits, in interleaved rounds"""
 import os
-import re
 import resource
 import statistics
 import subprocess
@@ -89,19 +88,26 @@ def blocks(count=1_000_000):
                 print(f"{type(rows).__name__} of {len(rows):,} blocks, {'all' if not columns else len(columns)} columns: {spent:.2f} s, {len(rows) / spent:,.0f} a second")
 
 
-def pytest(tests=1000):
+def pytest(tests=1000, rounds=9):
+    """Prints the processor time of all processes: the least, and the median."""
     with tempfile.TemporaryDirectory() as place:
         with open(os.path.join(place, "test_many.py"), "w") as file:
             file.write(SUITE.format(tests=tests))
-        results = {"": [], "--memprof": []}
-        for option in [*results] * 3:
-            words = [sys.executable, "-m", "pytest", "-q", "-p", "memprof_report.pytest_plugin", "-p", "no:cacheprovider", *option.split()]
+        env, logs = environment(), os.path.join(place, "logs")
+        suite = [sys.executable, "-m", "pytest", "-q", "-p", "memprof_report.pytest_plugin", "-p", "no:cacheprovider"]
+        run, limits = [env["MEMPROF"], "run", "-q", "-o", logs, "--"], ["--memprof-limit-memory=1GB", "--memprof-limit-leaks=64MB"]
+        commands = {"pytest": suite, "memprof run -- pytest --memprof": [*run, *suite, "--memprof"],
+                    "memprof run -- pytest --memprof, limits of all tests": [*run, *suite, "--memprof", *limits], "pytest --memprof": [*suite, "--memprof"]}
+        results = {name: [] for name in commands}
+        for name in [*results] * int(rounds):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            out = subprocess.run(words, cwd=place, env=environment(), stdout=subprocess.PIPE, text=True, check=True).stdout
+            subprocess.run(commands[name], cwd=place, env=env, stdout=subprocess.DEVNULL, check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            results[option].append((float(re.search(r"passed in ([0-9.]+)s", out)[1]), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
-        for option, measured in results.items():
-            print(f"{option or 'bare':10} pytest {statistics.median(m[0] for m in measured):.2f} s, processor time in all {statistics.median(m[1] for m in measured):.2f} s")
+            results[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        bare = results["pytest"]
+        for name, times in results.items():
+            pairs = [time / other - 1 for time, other in zip(times, bare)]
+            print(f"{name:54}{min(times):6.2f} s, median {statistics.median(times):5.2f} s, {min(times) / min(bare) - 1:+.1%} and {statistics.median(pairs):+.1%}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Limits of the memory of a test: the markers limit_memory and limit_leaks, and the texts of their failures."""
 import collections
+import contextlib
 import gc
 import re
 import sys
@@ -7,11 +8,17 @@ import warnings
 
 from . import measurement
 from .program import MemprofError, MemprofWarning
-from .pytest_plugin import LEAKS, MEMORY
 
+MEMORY, LEAKS = "limit_memory", "limit_leaks"
+MARKERS = (
+    f"{MEMORY}(limit, *, host=None, gpu=None): with --memprof, fail the test if the memory that it allocates and has not freed exceeds the limit at some time",
+    f"{LEAKS}(limit, *, host=None, gpu=None, warmups=0): with --memprof, fail the test if more than the limit of the memory that it allocates is not freed "
+    "after its teardown",
+)
 UNITS = {unit: 1 << 10 * power for power, unit in enumerate(" KMGTP")}
 UNLIMITED = (1 << 64) - 1
-OBJECT = 512        # bytes of the largest object in an arena of Python's allocator
+ARENA = 1 << 20     # bytes in which Python's allocator maps memory for small objects
+OBJECT = 128        # bytes of a small object: more than most have
 MAPPINGS = ("host/mmap", "host/shm")
 LINES = 20          # of a failure, at most
 DETAILED = 20       # failures with call sites: each reads the log
@@ -45,9 +52,8 @@ def leaks_of(*args, warmups=0, **kwargs):
     return limit_of(*args, **kwargs), warmups
 
 
-def from_marker(item, name, function, default):
-    """Returns the result of the function for the arguments of the test's closest marker, or the default."""
-    marker = item.get_closest_marker(name)
+def from_marker(item, marker, name, function, default):
+    """Returns the result of the function for the arguments of the marker, or the default without a marker."""
     if not marker:
         return default
     try:
@@ -57,11 +63,17 @@ def from_marker(item, name, function, default):
         raise MemprofError(f"{item.nodeid}: {name}: {text}") from error
 
 
-def limits_of(item, memory, leaks):
-    """Returns the Limits of a test, or None. memory, leaks: the limits of tests without a marker."""
-    memory = from_marker(item, MEMORY, limit_of, memory)
-    leaks, warmups = from_marker(item, LEAKS, leaks_of, (leaks, 0))
-    return Limits(memory, leaks, warmups) if memory or leaks else None
+def limits_of(item, default):
+    """Returns the Limits of a test. default: those of tests without a marker."""
+    closest = {}
+    for marker in item.iter_markers():
+        if marker.name in (MEMORY, LEAKS):
+            closest.setdefault(marker.name, marker)
+    if not closest:
+        return default
+    memory = from_marker(item, closest.get(MEMORY), MEMORY, limit_of, default.memory)
+    leaks, warmups = from_marker(item, closest.get(LEAKS), LEAKS, leaks_of, (default.leaks, 0))
+    return Limits(memory, leaks, warmups)
 
 
 def text_of(size):
@@ -172,20 +184,24 @@ class Check:
         self.measurement = measurement.Measurement()
 
     def stop(self):
-        self.measurement.stop()
+        with contextlib.suppress(MemprofError):     # `read` says why
+            self.measurement.stop()
 
     def end(self):
         self.measurement.end()
 
     def is_below(self, limit):
         """Returns True if the test cannot have exceeded the limit. This costs much less than the exact figures."""
-        return self.measurement.is_below(*(UNLIMITED if one is None else one for one in (limit.host, limit.gpu)))
+        try:
+            return self.measurement.is_below(*(UNLIMITED if one is None else one for one in (limit.host, limit.gpu)))
+        except MemprofError:
+            return False
 
     def read(self):
         """Returns the figures, or None after a warning if they are not exact."""
         try:
             return self.measurement.read()
-        except measurement.Undecided as error:
+        except MemprofError as error:
             warnings.warn(f"{self.item.nodeid}: its memory limits are undecided: {error}", MemprofWarning, stacklevel=2)
             return None
 
@@ -198,15 +214,15 @@ class Check:
         return Failure(self.item, MEMORY, heaps, found, True).text() if found else None
 
     def leaks(self):
-        """Returns the text of the failure, or None. Called after the teardown. Arenas stay mapped while one small object is left in
-        them, so they count at most as much as the objects that were added can have."""
+        """Returns the text of the failure, or None. Called after the teardown. An arena stays mapped while one small object is left in
+        it, and the newest one may be almost empty. So arenas count as much as the objects that were added may have, without one arena."""
         if not self.limits.leaks or self.is_below(self.limits.leaks):
             return None
         gc.collect()
         objects = max(0, sys.getallocatedblocks() - self.objects)
         heaps = self.read() or {}
         arenas = heaps["host/arenas"].live_bytes if "host/arenas" in heaps else 0
-        unused = max(0, arenas - objects * OBJECT)
+        unused = arenas - min(objects * OBJECT, max(0, arenas - ARENA))
         found = excesses(heaps, self.limits.leaks, lambda heap, measured: measured.live_bytes - (unused if heap == "host" else 0))
         return Failure(self.item, LEAKS, heaps, found, False).text() if found else None
 

@@ -10,20 +10,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 
 import pytest
 
-from . import program
+from . import limits, measurement, program
+from .limits import LEAKS, MEMORY
 from .ranges import range as memory_range
 from .ranges import recorded
 from .reports import Reports
 
-MEMORY, LEAKS = "limit_memory", "limit_leaks"
-MARKERS = (
-    f"{MEMORY}(limit, *, host=None, gpu=None): with --memprof, fail the test if the memory that it allocates and has not freed exceeds the limit at some time",
-    f"{LEAKS}(limit, *, host=None, gpu=None, warmups=0): with --memprof, fail the test if more than the limit of the memory that it allocates is not freed "
-    "after its teardown",
-)
 RANGE = "test"                      # the range of each test; the test's id is the range inside it
 LISTS = "PYTEST_MEMPROF_LISTS"      # a folder with a file for each process: the ids of its tests, in order
 
@@ -46,7 +42,7 @@ def wanted(config):
 
 
 def pytest_configure(config):
-    for marker in MARKERS:
+    for marker in limits.MARKERS:
         config.addinivalue_line("markers", marker)
     if wanted(config) and recorded():
         plugin = Recorded(config, os.environ.get(LISTS))
@@ -86,9 +82,10 @@ class Recorded:
     """Makes a range of each test in the recorded process, and decides its limits. A fixture belongs to no test."""
 
     def __init__(self, config, lists):
-        self.file = open(os.path.join(lists, str(os.getpid())), "a", encoding="utf-8") if lists else None
-        self.default = {name: self.default_of(config, name) for name in (MEMORY, LEAKS)}
-        self.limits, self.check, self.limited = {}, None, any(self.default.values())
+        self.lists, self.file = lists, None
+        self.tests, self.top = [], config.option.memprof_top
+        self.default = limits.Limits(self.default_of(config, MEMORY), self.default_of(config, LEAKS), 0)
+        self.limits, self.check = {}, None
 
     @staticmethod
     def default_of(config, name):
@@ -96,7 +93,6 @@ class Recorded:
         value = getattr(config.option, "memprof_" + name) or config.getini("memprof_" + name)
         if not value:
             return None
-        from . import limits
         try:
             return limits.limit_of(value)
         except ValueError as error:
@@ -104,19 +100,24 @@ class Recorded:
 
     def pytest_collection_modifyitems(self, items):
         """Reads the limits of all tests, so that a mistake in one ends the run before the first test."""
-        marked = [item for item in items if self.limited or item.get_closest_marker(MEMORY) or item.get_closest_marker(LEAKS)]
-        if not marked:
-            return
-        from . import limits
         try:
-            found = {item: limits.limits_of(item, self.default[MEMORY], self.default[LEAKS]) for item in marked}
-            self.limits = {item: one for item, one in found.items() if one}
-            limits.check_process(self.limits.values())
+            found = ((item, limits.limits_of(item, self.default)) for item in items)
+            self.limits = {item: one for item, one in found if one.memory or one.leaks}
+            if self.limits:
+                limits.check_process(self.limits.values())
         except program.MemprofError as error:
             raise pytest.UsageError(str(error)) from error
 
+    def note(self, test):
+        """Notes a test for the report. With pytest-xdist there are several processes, and one of them runs no test."""
+        if not self.lists:
+            self.tests.append(test)
+            return
+        self.file = self.file or open(os.path.join(self.lists, str(os.getpid())), "a", encoding="utf-8")
+        self.file.write(test.replace("\n", " ") + "\n")
+        self.file.flush()
+
     def begin_check(self, item):
-        from . import limits
         self.end_check()
         for _ in range(self.limits[item].warmups):
             item.runtest()
@@ -129,9 +130,7 @@ class Recorded:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item):
-        if self.file:
-            self.file.write(item.nodeid.replace("\n", " ") + "\n")
-            self.file.flush()
+        self.note(item.nodeid)
         if item in self.limits:
             self.begin_check(item)
         with memory_range(RANGE), memory_range(item.nodeid):
@@ -151,9 +150,26 @@ class Recorded:
         if text and not outcome.excinfo:
             fail(outcome, text)
 
-    def pytest_terminal_summary(self, terminalreporter):
-        if not self.file:
-            terminalreporter.line(f"memprof: each test is an instance of the range `{RANGE}`: memprof-report steps --range {RANGE} LOG")
+    def pytest_terminal_summary(self):
+        """Shows the report of a pytest that was started by `memprof run -- pytest --memprof`."""
+        if not self.tests:
+            return
+        try:
+            log = written_log()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")     # the log has no end yet
+                print_tests(with_tests(Reports([log], pandas=False), self.tests), self.top)
+            print(f"more: memprof-report steps --range {RANGE} {shlex.quote(log)}")
+        except program.MemprofError as error:
+            print(f"memprof: {error}")
+
+
+def written_log():
+    """Returns the path of the log of this process, which has all events up to now."""
+    events = measurement.Measurement()
+    events.read()
+    events.end()
+    return measurement.log_path()
 
 
 class Stop:
@@ -221,8 +237,12 @@ def of_process(logs, lists, pid):
     """Returns a row for each heap and test of a process."""
     with open(os.path.join(lists, pid), encoding="utf-8") as file:
         ids = file.read().splitlines()
-    rows = Reports([logs], pid=pid, pandas=False).steps(range=RANGE)
-    return [{**row, "test": ids[row["peak_number"] - 1]} for row in rows if row["peak_number"] <= len(ids)]
+    return with_tests(Reports([logs], pid=pid, pandas=False), ids)
+
+
+def with_tests(reports, ids):
+    """Returns a row for each heap and test. ids: the tests, in their order."""
+    return [{**row, "test": ids[row["peak_number"] - 1]} for row in reports.steps(range=RANGE) if row["peak_number"] <= len(ids)]
 
 
 def size(count):

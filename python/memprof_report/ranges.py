@@ -55,6 +55,7 @@ class Client:
         return ctypes.PYFUNCTYPE(result, *parameters)(self.slots[number]) if self.slots[number] else None
 
 
+@functools.lru_cache(maxsize=None)
 def library():
     """Returns the libmemprof.so in this process, or None."""
     path = os.environ.get("NVTX_INJECTION64_PATH", "")

@@ -188,6 +188,64 @@ def test_wheel_installs_and_runs():
     mp.within(int(output("python3", "-B", "-c", script, os.path.join(logs, "run"), env=env)), 1 << 20, (1 << 20) + 4096, "bytes of the range")
 
 
+WHEEL_TESTS = """
+import memprof_report
+import pytest
+
+@pytest.mark.limit_memory("5 MB")
+def test_large():
+    bytearray(6 << 20)
+
+def test_measure():
+    with memprof_report.measure() as memory:
+        bytearray(3 << 20)
+    assert 3 << 20 <= memory.peak_bytes["host"] < 4 << 20
+"""
+
+
+def virtual_environment(*modules):
+    """Returns the folder of a new virtual environment with the wheel. It also has the distribution's packages."""
+    place, debian = mp.fresh("venv"), "/usr/bin/python3"
+    missing = [name for name in ("venv", "ensurepip", *modules) if subprocess.run([debian, "-c", f"import {name}"], stderr=subprocess.DEVNULL).returncode]
+    if missing:
+        raise mp.Skip(f"{debian} has no {' and no '.join(missing)}: scripts/deps.sh try")
+    output(debian, "-m", "venv", "--system-site-packages", place)
+    output(os.path.join(place, "bin/python"), "-m", "pip", "install", "--quiet", "--no-index", one(f"memprof_report-{VERSION}-*.whl"))
+    return place
+
+
+def in_environment(place, *command, **popen):
+    """Runs a command of the virtual environment and returns its status and its output."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("MEMPROF_", "PYTHON", "PYTEST"))}
+    env.update(PATH=f"{place}/bin:/usr/bin:/bin", HOME=mp.folder, MPLBACKEND="module://matplotlib_inline.backend_inline", PYDEVD_DISABLE_FILE_VALIDATION="1")
+    done = subprocess.run([os.path.join(place, "bin", command[0]), *command[1:]], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=200, **popen)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_wheel_works_in_a_virtual_environment():
+    archive()
+    place = virtual_environment("pandas", "pytest")
+    script = "import memprof_report; print(memprof_report.__file__, len(memprof_report.open('h100-spike.zst').steps(heap='gpu0/torch')))"
+    mp.equal(in_environment(place, "python", "-c", script, cwd=os.path.join(SOURCE, "tests/golden"))[1].split()[-1], "12", "instances")
+    with open(os.path.join(mp.folder, "test_some.py"), "w") as file:
+        file.write(WHEEL_TESTS)
+    status, out = in_environment(place, "python", "-m", "pytest", "-q", "--memprof", cwd=mp.folder)
+    mp.check(status == 1 and "1 failed, 1 passed" in out and "test_large allocated up to 6.00 MiB of host memory" in out, out)
+    mp.check("6.00 MiB in 1 block: test_large (test_some.py:7)" in out and "memory of the tests" in out, out)
+    mp.equal(in_environment(place, "memprof-report", "--version"), (0, f"memprof-report {VERSION}\n"), "installed command")
+
+
+def test_notebook_runs_in_a_virtual_environment():
+    archive()
+    place = virtual_environment("pandas", "nbconvert", "ipykernel", "matplotlib")
+    notebook = os.path.join(SOURCE, "examples/notebook/analyses.ipynb")
+    status, out = in_environment(place, "python", "-m", "ipykernel", "install", "--sys-prefix")      # Debian's kernel is /usr/bin/python3
+    mp.equal(status, 0, f"{out}: status")
+    status, out = in_environment(place, "python", "-m", "nbconvert", "--to", "notebook", "--execute", "--stdout", notebook)
+    mp.check(status == 0 and "step:7 has 848.0 MiB more than step:" in out, out[-3000:])
+
+
 def recipe():
     """Returns the instructions of each stage of the container's recipe."""
     with open(os.path.join(SOURCE, "packaging/Dockerfile")) as file:

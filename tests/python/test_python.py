@@ -491,6 +491,41 @@ def test_memory_can_be_measured_only_in_a_recorded_process():
     fails(memprof_report.measure().__enter__, "this process is not recorded", "memprof run")
 
 
+def test_older_library_is_named_in_the_error():
+    _, out = recorded("""
+        import types
+        from memprof_report import MemprofError, measurement
+        measurement.library = lambda: types.SimpleNamespace(_name="/old/libmemprof.so")
+        try:
+            measurement.Measurement()
+        except MemprofError as error:
+            print(error)
+        """)
+    mp.equal(out, "/old/libmemprof.so is older than this package and cannot measure: install both from one build\n", "output")
+
+
+def test_lost_events_leave_a_limit_undecided():
+    _, out = recorded("""
+        import warnings
+        from memprof_report import limits, measurement
+
+        class Item:
+            name, nodeid = "test_one", "test_some.py::test_one"
+
+        def read(number, rows, room, lost):
+            lost._obj.value = 7
+            return 0
+        check = limits.Check(Item, limits.Limits(limits.limit_of("1 KB"), None, 0))
+        keep = bytearray(100_000)
+        print(check.memory() is not None)
+        measurement.functions().memprof_measure_read = read
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            print(check.memory(), caught[0].message)
+        """)
+    mp.equal(out.splitlines(), ["True", "None test_some.py::test_one: its memory limits are undecided: 7 events were lost"], "output")
+
+
 def test_ninth_measurement_is_refused():
     _, out = recorded("""
         from memprof_report import MemprofError
@@ -590,6 +625,18 @@ def test_pytest_shows_the_tests_with_the_largest_peaks():
     mp.check([row[0] for row in table(out)] == ["test_frees"] and "(2 more)" in out, out)
 
 
+def test_pytest_under_memprof_run_shows_its_own_report():
+    python = interpreter("pytest")
+    with open(os.path.join(mp.folder, "test_some.py"), "w") as file:
+        file.write(textwrap.dedent(TESTS))
+    done = subprocess.run([os.environ["MEMPROF"], "run", "-q", "-o", "logs", "--", python, "-m", "pytest", *PLUGIN, "--memprof"], cwd=mp.folder, env=environment(),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=mp.TIMEOUT)
+    mp.check(done.returncode == 0 and "3 passed" in done.stdout, f"status {done.returncode}: {done.stdout}")
+    check_table(done.stdout, [("test_frees", 14, 0), ("test_keeps", 2, 2), ("TestClass::test_method", 1, 0)])
+    log, = glob.glob(os.path.join(mp.folder, "logs/*.zst"))
+    mp.check(f"more: memprof-report steps --range test {log}" in done.stdout, done.stdout)
+
+
 def test_pytest_without_the_option_records_nothing():
     mp.check("memory of the tests" not in pytest(), "a report")
 
@@ -664,6 +711,10 @@ LIMITED = """
         small = [str(n) * 5 for n in range(300_000)]
         kept.append(small[::10_000])       # keeps all arenas mapped
 
+    @pytest.mark.limit_leaks("1 MB")
+    def test_few_objects_in_a_new_arena():
+        kept.append([str(n) * 5 for n in range(4000)])
+
     @pytest.fixture
     def cleaned():
         rows = []
@@ -697,7 +748,7 @@ def failures_of(out):
 def test_pytest_limits_fail_the_tests_that_exceed_them():
     needs("SQLITE")
     out = pytest("--memprof", "--show-capture=no", status=1, tests=LIMITED)
-    mp.check("4 failed, 9 passed, 1 xfailed, 2 errors" in out, out)
+    mp.check("4 failed, 10 passed, 1 xfailed, 2 errors" in out, out)
     failures = failures_of(out)
     mp.equal(set(failures), {"test_heap", "test_mapping", "test_thread", "test_fails", "test_leak", "test_leak_of_small_objects"}, "failures")
     del failures["test_fails"]
@@ -710,6 +761,15 @@ def test_pytest_limits_fail_the_tests_that_exceed_them():
                        ("test_leak", "2.00 MiB in 1 block: test_leak (test_some.py:"), ("test_leak_of_small_objects", "pymalloc arena")):
         mp.check(site in failures[name][1], f"{site} is not the largest call site: {failures[name]}")
     mp.check("test_leak did not free 2.00 MiB of host memory" in failures["test_leak"][0], failures["test_leak"])
+
+
+def test_pytest_limits_hold_in_every_process_of_xdist():
+    needs("SQLITE")
+    if subprocess.run([interpreter("pytest"), "-c", "import xdist"], stderr=subprocess.DEVNULL).returncode:
+        raise mp.Skip("pytest-xdist is not installed")
+    out = pytest("--memprof", "-n2", status=1, tests=LIMITED)
+    mp.equal(set(failures_of(out)), {"test_heap", "test_mapping", "test_thread", "test_fails", "test_leak", "test_leak_of_small_objects"}, "failures")
+    mp.check("test_some.py::test_below" in out.split("memory of the tests")[1], out)
 
 
 def test_pytest_markers_do_nothing_without_the_option():
