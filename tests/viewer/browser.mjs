@@ -120,7 +120,9 @@ export const chosen = (page, side, log) =>
 
 /** Returns the place in a chart's plot area at these shares of its width and height, by default the middle. */
 export async function spot(page, chart, x = 0.5, y = 0.5) {
-  const box = await page.locator(`${chart} .u-over`).first().boundingBox();
+  const area = page.locator(`${chart} .u-over`).first();
+  await area.scrollIntoViewIfNeeded();
+  const box = await area.boundingBox();
   return { x: Math.round(box.x + box.width * x), y: Math.round(box.y + box.height * y) };
 }
 

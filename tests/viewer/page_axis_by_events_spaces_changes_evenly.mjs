@@ -69,7 +69,10 @@ test('a link keeps the axis and shows the same picture', { skip: CHROMIUM_ONLY }
   const at = await spot(page, '.chart', 0.6);
   await page.mouse.click(at.x, at.y);
   await page.mouse.move(5, 5);
-  await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
+  await page.evaluate(() => {
+    /** @type {HTMLElement} */ (document.activeElement).blur();
+    scrollTo(0, 0);
+  });
   await drawn(page);
   const again = await shop.show(two, { hash: await page.evaluate(() => location.hash) });
   await again.mouse.move(5, 5);

@@ -164,13 +164,13 @@ test('the same part has one colour in both runs, and all colours of a chart diff
   for (const chart of colours) assert.equal(new Set(Object.values(chart)).size, Object.keys(chart).length);
 });
 
-test('communicators of NCCL are those of the peaks report, below the account', async () => {
+test('communicators of NCCL are those of the peaks report, and come before the charts', async () => {
   const log = fileURLToPath(new URL('../golden/h200-nccl-rank1.zst', import.meta.url)),
     page = await shop.show(shop.html('nccl.html', log)),
     [device] = shop.report('peaks', log).logs[0].devices,
     sum = device.communicators.reduce((all, { bytes }) => all + bytes, 0);
   assert.ok(device.communicators.length > 1 && sum > 0);
-  const rows = await page.locator('.chart[data-account="gpu1"] .comms tbody tr').evaluateAll((all) =>
+  const rows = await page.locator('[data-panel="communicators"] .comms tbody tr').evaluateAll((all) =>
     all.map((row) => [
       row.querySelector('.name').textContent,
       Number(
@@ -187,4 +187,8 @@ test('communicators of NCCL are those of the peaks report, below the account', a
     device.communicators.map(({ id, bytes, ranks, rank, first_use: use }) => [id, bytes, `${ranks}`, `${rank}`, use]),
   );
   assert.match(await page.locator('.comms caption').textContent(), /2 communicators, 968\.00 MiB at the peak/);
+  const tops = await page
+    .locator('[data-panel="communicators"], .chart')
+    .evaluateAll((all) => all.map((of) => of.getAttribute('data-panel')));
+  assert.equal(tops[0], 'communicators');
 });

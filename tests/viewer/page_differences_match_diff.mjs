@@ -33,7 +33,7 @@ test('devices that diff matches lie over each other, whatever number each run ga
     page.locator('.chart[data-heap]').evaluateAll((all) => all.map(({ dataset }) => `${dataset.role} ${dataset.heap}`));
   assert.deepEqual((await charts()).slice(0, 2), ['A gpu0/device', 'B gpu0/device']);
   assert.equal((await charts()).filter((name) => /gpu1/.test(name)).length, 0);
-  assert.match(await page.locator('.runs').textContent(), /its gpu1 is shown as gpu0/);
+  assert.match(await page.locator('.cards').textContent(), /its gpu1 is shown as gpu0/);
   const peaks = await page
     .locator('[data-panel="peak"][data-heap="gpu0/device"] tfoot .total')
     .evaluateAll((all) => all.map((cell) => Number(cell.getAttribute('title').replace(/ bytes|,/g, ''))));
@@ -54,8 +54,9 @@ test('it begins with the verdict of diff, which is not there if the runs are exc
   const logs = [golden('h100-gpt2'), golden('h100-lora')],
     page = await shop.show(shop.html('verdict.html', ...logs)),
     { verdict, findings } = shop.report('diff', ...logs),
-    part = page.locator(`${PANEL} [data-part="verdict"]`);
-  assert.equal(await part.locator('.what').textContent(), verdict.what);
+    part = page.locator('[data-panel="verdict"]');
+  assert.equal(await part.locator('.headline').textContent(), verdict.what);
+  assert.ok(await part.evaluate((card) => card === document.querySelector('#app').firstElementChild));
   const lines = await part.locator('li').allTextContents();
   assert.equal(lines.length, Math.min(3, findings.length));
   lines.forEach((line, i) => {

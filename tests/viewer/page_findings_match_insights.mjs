@@ -28,15 +28,16 @@ function told(...logs) {
  *  @param {number} log */
 async function shown(page, log) {
   const worth = page.locator(`.worth[data-log="${log}"]`),
-    heading = await page.locator(`.findings[data-log="${log}"] .heading`).textContent();
+    heading = await page.locator(`.heading[data-log="${log}"]`).textContent();
   for (const summary of await worth.locator('summary').all()) await summary.click();
   if (!(await worth.count())) return [heading];
   const items = await worth.evaluate((place) => {
-    const text = (of, part) => of.querySelector(part)?.textContent ?? '';
+    const text = (of, part) => of.querySelector(part)?.textContent ?? '',
+      sentence = (of) => of.querySelector('.what').firstChild.textContent;
     return [...place.querySelectorAll('li')].flatMap((item) => [
-      `${text(item, 'b')}  ${text(item, '.where').padEnd(4)}  ${text(item, '.what')}`,
+      `${text(item, 'b')}  ${text(item, '.where').padEnd(4)}  ${sentence(item)}`,
       text(item, '.do'),
-      text(item, '.see'),
+      `see: ${text(item, '.see code')}`,
     ]);
   });
   return [heading, ...items];
@@ -74,7 +75,7 @@ test('of up to 16 runs each has its findings when it is shown; of more it is sai
     await page.evaluate((of) => memprof.choose('a', of), i);
     assert.deepEqual(await shown(page, i), told(log));
   }
-  const heading = (log) => many.locator(`.findings[data-log="${log}"] .heading`).textContent();
+  const heading = (log) => many.locator(`.heading[data-log="${log}"]`).textContent();
   const { a, b } = await many.evaluate(() => memprof.state);
   for (const log of [a, b]) assert.doesNotMatch(await heading(log), /nobody asked/);
   const other = ranks.findIndex((_, i) => i !== a && i !== b);
@@ -85,7 +86,7 @@ test('of up to 16 runs each has its findings when it is shown; of more it is sai
 test('each finding goes to where it was seen, and pins it', async () => {
   const page = await shop.show(shop.html('spike.html', golden('h100-spike')));
   await shown(page, 0);
-  for (const button of await page.locator('.worth button').all()) {
+  for (const button of await page.locator('.worth li > button').all()) {
     await button.click();
     await drawn(page);
     const { pin, view } = await page.evaluate(() => ({ pin: memprof.pins, view: memprof.view }));
@@ -97,7 +98,7 @@ test('each finding goes to where it was seen, and pins it', async () => {
     .report('steps', golden('h100-spike'))
     .heaps.filter(({ heap }) => heap === 'gpu0/torch')
     .flatMap(({ instances }) => instances.filter((of) => of.name === 'step:7'));
-  await page.locator('[data-finding="instance"] button').click();
+  await page.locator('[data-finding="instance"] > button').click();
   assert.equal(await page.evaluate(() => memprof.pins[0].at), instance.peak_time_ns);
   assert.match(await page.locator('.lanes .legend').textContent(), /^step:7,/);
 });

@@ -181,7 +181,8 @@ test('charts that show a range alone show all of it: what it holds at the peak, 
   );
   for (const log of [...logs, shop.log('letters.zst', 'ranges', ...blocks)]) {
     const page = await shop.show(shop.html('inside.html', log));
-    const inner = (await boxes(page)).filter(({ range, depth }) => range && depth === 1);
+    const inner = (await boxes(page)).filter(({ range, depth }) => range && depth === 1),
+      legend = `.chart[data-heap="${await page.evaluate(() => memprof.shownHeaps()[0])}"] .legend`;
     for (const { key, range, bytes } of inner.slice(0, 6)) {
       const narrowed = await page.evaluate((at) => {
         const box = memprof.flame.rows.flat().find((laid) => laid.box.key === at)?.box;
@@ -190,21 +191,22 @@ test('charts that show a range alone show all of it: what it holds at the peak, 
       }, key);
       await drawn(page);
       if (narrowed) {
-        const sum = page.locator('.chart .legend .sum').first(),
+        const sum = page.locator(`${legend} .sum`).first(),
           text = await sum.textContent(),
           held = Number((await sum.getAttribute('title')).replace(/\D/g, ''));
         if (text.startsWith('≥')) assert.ok(held <= bytes[0], `${range}: ${text}`);
         else assert.equal(held, bytes[0], range);
-        assert.match(await page.locator('.chart .legend tfoot').first().textContent(), /^\d+ in /);
+        assert.match(await page.locator(`${legend} tfoot`).first().textContent(), /^\d+ in /);
         const drawnBytes = await page.evaluate(() => {
-          const [{ stack, peak }] = memprof.charts;
+          const { stack, peak } = memprof.charts.find((chart) => chart.stack?.heap.name === memprof.shownHeaps()[0]);
           return stack.groups.filter((g) => memprof.visible(g.name)).reduce((all, g) => all + g.bytes[peak], 0);
         });
         assert.equal(drawnBytes, held);
         if (!text.startsWith('≥'))
           small += await page.evaluate(() =>
-            memprof.charts[0].stack.groups
-              .filter((g) => g.rest && memprof.visible(g.name))
+            memprof.charts
+              .find((chart) => chart.stack?.heap.name === memprof.shownHeaps()[0])
+              .stack.groups.filter((g) => g.rest && memprof.visible(g.name))
               .reduce((all, g) => all + g.largest, 0),
           );
       }

@@ -35,7 +35,7 @@ test('a page of ranks opens with the median one as A and the one that differs mo
   assert.equal(b, 5);
   const peaks = logs.slice(0, 8).map((log) => shop.report('peaks', log).logs[0].heaps[0].peak_bytes);
   assert.equal(peaks[a], [...peaks].sort((x, y) => x - y)[4]);
-  assert.match(await page.locator('.runs').textContent(), /A.*B.*rank 5/);
+  assert.match(await page.locator('.cards').textContent(), /A.*B.*rank 5/);
   assert.equal(await page.evaluate(() => location.hash), '');
   assert.match(await page.locator('.ranks button').first().textContent(), /rank 5.*differs most/);
   const top = (selector) =>
@@ -63,7 +63,7 @@ test('what makes it differ is what diff says of the two', async () => {
   await page.getByLabel('run A').selectOption('7');
   await chosen(page, 'a', 7);
   const panel = page.locator('[data-panel="differences"]');
-  assert.match(await panel.locator('h2').textContent(), /by who held them/);
+  assert.match(await panel.locator('h2').textContent(), /of the peaks, by owner/);
   const changes = await panel
     .locator('tbody td:last-child')
     .evaluateAll((all) => all.map((cell) => Number(cell.getAttribute('title').replace(/≈ | bytes|,/g, ''))));

@@ -208,6 +208,7 @@ test('a reload of the link shows the same picture', { skip: CHROMIUM_ONLY }, asy
   await page.locator('.chart .legend tr[data-name="step > forward"]').first().click();
   await page.mouse.move(5, 5);
   await drawn(page);
+  await page.evaluate(() => scrollTo(0, 0));
   const picture = await page.screenshot(),
     hash = await page.evaluate(() => location.hash);
   assert.notEqual(hash, '');
@@ -320,7 +321,7 @@ test('the rank that differs is outlined, and a click compares it', async () => {
   assert.match(await page.locator('.ranks .outlier').textContent(), /rank 5.*differs most/);
   await page.locator('.ranks .outlier').click({ modifiers: ['Shift'] });
   await drawn(page);
-  assert.match(await page.locator('.runs').textContent(), /A.*rank 0.*B.*rank 5/);
+  assert.match(await page.locator('.cards').textContent(), /A.*rank 0.*B.*rank 5/);
   assert.equal(await page.locator('.chart').count(), 2);
 });
 
@@ -372,7 +373,7 @@ test('everything can be reached by the keyboard, and charts speak', async () => 
       ),
     );
   }
-  for (const name of ['stack by', 'search for a band', 'show everything (0)', 'keys', 'name'])
+  for (const name of ['stack by', 'search for a band', 'fit: show everything (0)', 'keys', 'name'])
     assert.ok(reached.has(name), `${name}: ${[...reached].join(' | ')}`);
   assert.match(
     await page.locator('.chart .plot').first().getAttribute('aria-label'),

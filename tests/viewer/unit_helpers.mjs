@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { commonRanges, instance, origin } from '../../viewer/src/align.js';
 import { address, place } from '../../viewer/src/blocks.js';
-import { SLOTS, assign, hash } from '../../viewer/src/colours.js';
+import { MUTED, SLOTS, assign, hash } from '../../viewer/src/colours.js';
 import { byteStep, count, duration, share, size, sizeTick, time, timeTicks } from '../../viewer/src/format.js';
 import { STATES, segmentsAt } from '../../viewer/src/segments.js';
 import { figures, figuresIn } from '../../viewer/src/context.js';
@@ -75,8 +75,10 @@ test('labels of an axis of bytes differ, however near they are', () => {
   assert.equal(sizeTick(4 * 2 ** 30 + 2 ** 20, 2 ** 20), '4.0010 GiB');
 });
 
-test('a name that meets no other has the slot of its hash, in every report', () => {
-  assert.equal(assign(new Map([['forward', 5]])).get('forward'), hash('forward') % SLOTS);
+const SOLID = MUTED.length;
+
+test('a name that meets no other has the solid slot of its hash, in every report', () => {
+  assert.equal(assign(new Map([['forward', 5]])).get('forward'), hash('forward') % SOLID);
   assert.equal(
     assign(
       new Map([
@@ -84,15 +86,16 @@ test('a name that meets no other has the slot of its hash, in every report', () 
         ['zzz', 1],
       ]),
     ).get('forward'),
-    hash('forward') % SLOTS,
+    hash('forward') % SOLID,
   );
 });
 
-test('where names meet, the larger keeps its slot and none shares one', () => {
+test('if names meet, the larger keeps its slot and none shares one; the largest are solid', () => {
   const names = Array.from({ length: SLOTS }, (_, i) => `range ${i}`);
   const slots = assign(new Map(names.map((name, i) => [name, i])));
   assert.equal(new Set(slots.values()).size, SLOTS);
-  assert.equal(slots.get(names[SLOTS - 1]), hash(names[SLOTS - 1]) % SLOTS);
+  names.forEach((name, i) => assert.equal(slots.get(name) < SOLID, i >= SLOTS - SOLID));
+  assert.equal(slots.get(names[SLOTS - 1]), hash(names[SLOTS - 1]) % SOLID);
 });
 
 test('more names than slots still all have one', () => {

@@ -1,7 +1,6 @@
 /** The chart of a device's account: the parts of its used memory over time, up to its limit, with a table of one
  *  instant. */
 import { begins, fills, instantAt, isTold, nearestTo, peakOf, spread } from './accounts.js';
-import { commTable } from './comms.js';
 import { colour, element, swatch } from './dom.js';
 import { edges } from './edges.js';
 import { count, share, size, time } from './format.js';
@@ -79,7 +78,6 @@ export class AccountChart {
       { class: 'chart', 'data-account': this.gpu, 'data-role': role },
       head,
       element('div', { class: 'pair' }, this.canvas, legend),
-      commTable(this.log, account.device),
     );
   }
 
@@ -208,18 +206,29 @@ export class AccountChart {
         : told
           ? 'what each byte was then, as peaks --at says'
           : 'of the time itself nothing is told; this is exact at the time that is named';
-    this.rows.replaceChildren(...account.parts.filter(({ bytes }) => bytes[i]).map((part) => this.row(part, i)));
+    this.rows.replaceChildren(...this.partsAt(i).map((part) => this.row(part, i)));
     const sum = i < 0 ? 0 : account.used[i];
     this.sum.textContent = size(sum);
     this.sum.title = `${count(sum)} bytes`;
   }
 
-  /** @param {import('./accounts.js').Part} part @param {number} i */
+  /** Returns the parts at an instant, the largest first. At the peak and when memory ran out, other processes that have a
+   *  log are named. @param {number} i @returns {{ key: string, name: string, bytes: number, note: string }[]} */
+  partsAt(i) {
+    const { account, log } = this,
+      named = log.card?.shared.find(({ device, time: at }) => device === account.device && at === account.time[i]),
+      parts = named
+        ? named.parts.map(({ use, ...part }) => ({ ...part, key: use ?? 'other_processes' }))
+        : account.parts.map(({ key, name, bytes }) => ({ key, name, bytes: bytes[i], note: '' }));
+    return parts.filter(({ bytes }) => bytes).sort((a, b) => b.bytes - a.bytes);
+  }
+
+  /** @param {{ key: string, name: string, bytes: number, note: string }} part @param {number} i */
   row(part, i) {
-    const bytes = part.bytes[i];
+    const { bytes, note } = part;
     return element(
       'tr',
-      { 'data-part': part.key },
+      { 'data-part': part.key, title: note || undefined },
       element(
         'th',
         { scope: 'row' },

@@ -53,7 +53,7 @@ const NAMED = { torch_split_free: '--split', torch_releasable: '--releasable', t
 const NOBODYS = { unknown: UNCLAIMED, other_processes: REST };
 
 /** Returns a function for the fill of a part, which is the same in all accounts of the page.
- *  @param {Account[]} accounts @param {boolean} dark @returns {(part: Part) => string | CanvasPattern} */
+ *  @param {Account[]} accounts @param {boolean} dark @returns {(part: { key: string }) => string | CanvasPattern} */
 export function fills(accounts, dark) {
   const most = new Map();
   for (const { key, bytes } of accounts.flatMap(({ parts }) => parts))

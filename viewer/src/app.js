@@ -1,11 +1,13 @@
 /** The page: builds the charts, and keeps the charts, the tables and the URL in step. */
 import { bar } from './bar.js';
+import { jobCard } from './card.js';
 import { BlockChart } from './blockchart.js';
-import { HEIGHTS, ceilings, makeCharts } from './charts.js';
+import { HEIGHTS, ceilings, makeCharts, smallHeaps } from './charts.js';
+import { commPanel } from './comms.js';
 import { openLogs } from './data.js';
-import { differencesPanel } from './differences.js';
-import { element, keepingFocus, setTheme } from './dom.js';
-import { strips } from './findings.js';
+import { differencesPanel, verdictCard } from './differences.js';
+import { element, isNarrow, keepingFocus, setTheme } from './dom.js';
+import { cards } from './findings.js';
 import { FlamePanel } from './flamepanel.js';
 import { DEEDS } from './flows.js';
 import { graphPanel } from './graphpanel.js';
@@ -15,7 +17,7 @@ import { markPanel } from './marks.js';
 import { Minimap } from './minimap.js';
 import { ELSE, INSIDE, OUTSIDE, isInside, isUnnamed } from './model.js';
 import { ranksPanel } from './ranks.js';
-import { nothing, runList } from './runs.js';
+import { nothing } from './runs.js';
 import { segmentPanel } from './segments.js';
 import { selectionLines } from './selection.js';
 import { StackChart } from './stackchart.js';
@@ -30,6 +32,19 @@ import { View } from './view.js';
  * @typedef {import('./data.js').Heap} Heap
  * @typedef {import('./charts.js').Chart} Chart
  */
+
+/** The findings that a panel shows in detail. @type {[RegExp, (app: App, log: Log) => HTMLElement | null][]} */
+const DETAILS = [
+  [/communicators/, commPanel],
+  [/graph/, graphPanel],
+];
+
+/** Returns the panels of graphs and communicators. @param {App} app @param {Log} log @param {boolean} isLead whether
+ *  those that the first finding is about, or all others */
+const detailPanels = (app, log, isLead) =>
+  DETAILS.filter(([key]) => isLead === key.test(log.findings?.[0]?.key ?? '')).flatMap(
+    ([, panel]) => panel(app, log) ?? [],
+  );
 
 const STILL = 200; // ms
 
@@ -52,6 +67,8 @@ export class App extends View {
     this.kept = element('div', {});
     this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
+    /** The panels that show what the first finding is about. */
+    this.lead = element('div', {});
     /** The position of the keyboard's cursor in all charts. @type {number | null} */
     this.cursor = null;
     /** The time at which the keyboard began to select a span. @type {number | null} */
@@ -81,13 +98,20 @@ export class App extends View {
     this.charts = makeCharts(this);
     this.lanes = lanePanel(this);
     this.flame = new FlamePanel(this);
+    const charts = this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()],
+      overview = [this.minimap.root, ...(this.lanes ? [this.lanes.root] : [])],
+      // a small screen has room for the card and one chart
+      first = isNarrow() ? charts.splice(0, 1) : [],
+      ofComms = /communicators/.test(this.runs()[0].findings?.[0]?.key ?? ''); // the panel is low
     this.root.replaceChildren(
-      runList(this),
-      ...strips(this),
-      ...[ranksPanel(this), differencesPanel(this)].filter((panel) => panel !== null),
-      this.minimap.root,
-      ...(this.lanes ? [this.lanes.root] : []),
-      ...(this.charts.length ? this.charts.map((chart) => chart.root) : [nothing()]),
+      ...[jobCard(this), verdictCard(this), cards(this), ...first, ranksPanel(this), differencesPanel(this)].filter(
+        (panel) => panel !== null,
+      ),
+      ...(ofComms ? [this.lead] : []),
+      ...overview,
+      ...charts.splice(0, first.length ? 0 : 1),
+      ...(ofComms ? [] : [this.lead]),
+      ...smallHeaps(this, charts),
       this.pinned,
       this.flame.root,
       this.kept,
@@ -114,13 +138,14 @@ export class App extends View {
 
   fillSide() {
     const names = this.shownHeaps();
-    const panels = names.slice(0, 6).map((name) => peakPanel(this, name));
-    const marks = markPanel(this);
-    const steps = this.runs().flatMap((log) => stepPanel(this, log) ?? []),
-      graphs = this.runs().flatMap((log) => graphPanel(this, log) ?? []);
+    const panels = names.slice(0, 6).map((name) => peakPanel(this, name)),
+      marks = markPanel(this),
+      steps = this.runs().flatMap((log) => stepPanel(this, log) ?? []),
+      details = (/** @type {boolean} */ isLead) => this.runs().flatMap((log) => detailPanels(this, log, isLead));
+    this.lead.replaceChildren(...details(true));
     this.side.replaceChildren(
       ...steps,
-      ...graphs,
+      ...details(false),
       ...(marks ? [marks] : []),
       element('div', { class: 'two' }, ...panels),
     );

@@ -1,6 +1,6 @@
 /** The controls at the top. */
 import { commonRanges } from './align.js';
-import { button, choice, element } from './dom.js';
+import { button, choice, element, isNarrow } from './dom.js';
 import { savePng, saveTimelines } from './exports.js';
 import { WHOLE } from './model.js';
 import { toPeak } from './steps.js';
@@ -125,26 +125,34 @@ function search(app) {
 }
 
 /** @param {App} app */
+const controls = (app) => [
+  ...runChoices(app),
+  ...heapChoice(app),
+  ...stackChoice(app),
+  element('span', { class: 'spring' }),
+  search(app),
+  button(
+    'base',
+    'hide what never changes in view (H)',
+    () => app.change({ steady: !app.state.steady }),
+    app.state.steady,
+  ),
+  button('events', 'x axis by events, not by time (X)', () => app.turnAxis(), app.state.axis === 'events'),
+  button('fit', 'show everything (0)', () => app.fit()),
+  button('peak', 'go to the peak (P)', () => toPeak(app)),
+  button('PNG', 'download the charts as a picture', () => savePng(app)),
+  button('CSV', 'download what the charts show as CSV; more of it by zooming in', () => saveTimelines(app)),
+  button(app.dark ? '☀' : '☾', 'dark (T)', () => app.turn(), app.dark),
+  button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
+];
+
+/** Returns the controls. On a narrow screen they are a menu, which stays open while they are used. @param {App} app */
 export function bar(app) {
+  const name = element('h1', {}, 'memprof');
+  if (!isNarrow()) return [name, ...controls(app)];
+  const open = app.head.querySelector('details')?.open;
   return [
-    element('h1', {}, 'memprof'),
-    ...runChoices(app),
-    ...heapChoice(app),
-    ...stackChoice(app),
-    element('span', { class: 'spring' }),
-    search(app),
-    button(
-      'base',
-      'hide what never changes in view (H)',
-      () => app.change({ steady: !app.state.steady }),
-      app.state.steady,
-    ),
-    button('events', 'x axis by events, not by time (X)', () => app.turnAxis(), app.state.axis === 'events'),
-    button('fit', 'show everything (0)', () => app.fit()),
-    button('peak', 'go to the peak (P)', () => toPeak(app)),
-    button('PNG', 'download the charts as a picture', () => savePng(app)),
-    button('CSV', 'download what the charts show as CSV; more of it by zooming in', () => saveTimelines(app)),
-    button(app.dark ? '☀' : '☾', 'dark (T)', () => app.turn(), app.dark),
-    button('?', 'keys', () => dispatchEvent(new KeyboardEvent('keydown', { key: '?' }))),
+    name,
+    element('details', { class: 'menu', open }, element('summary', {}, 'menu'), element('div', {}, ...controls(app))),
   ];
 }

@@ -3,6 +3,8 @@ import { AccountChart, accountCharts } from './accountchart.js';
 import { BlockChart } from './blockchart.js';
 import { CompareChart, overlay } from './comparechart.js';
 import { DifferenceChart } from './differencechart.js';
+import { element } from './dom.js';
+import { several, size } from './format.js';
 import { StackChart } from './stackchart.js';
 
 /**
@@ -39,7 +41,7 @@ function chartsOf(app, name, height) {
 /** Returns the charts of the shown heaps, the largest first and highest. A device's account follows its first heap.
  *  @param {App} app @returns {Chart[]} */
 export const makeCharts = (app) => {
-  const names = app.shownHeaps(),
+  const names = app.heapsByVerdict(),
     device = (/** @type {string} */ name) => name.split('/')[0],
     isFirst = (/** @type {string} */ name) => names.find((of) => device(of) === device(name)) === name;
   return names.flatMap((name, i) => [
@@ -68,4 +70,29 @@ export function ceilings(charts) {
       return [chart, top + ROOM * (top - (low.get(nameOf(chart)) ?? 0))];
     }),
   );
+}
+
+/** Heaps whose peak is below this share of the largest one are collapsed. */
+const SMALL = 0.01;
+
+/** Returns the elements of the charts. Those of small heaps are collapsed into one line, unless one was chosen.
+ *  @param {App} app @param {HTMLElement[]} charts */
+export function smallHeaps(app, charts) {
+  const peakOf = (/** @type {string} */ name) =>
+      Math.max(0, ...app.runs().map((log) => log.heaps.find((heap) => heap.name === name)?.peakBytes ?? 0)),
+    names = app.heapsByVerdict(),
+    most = Math.max(...names.map(peakOf)),
+    small = app.state.heaps ? [] : names.filter((name) => name !== names[0] && peakOf(name) < SMALL * most),
+    isSmall = (/** @type {HTMLElement} */ { dataset: { heap } }) => heap !== undefined && small.includes(heap);
+  if (!small.length) return charts;
+  const list = small.map((name) => `${name} ${size(peakOf(name))}`).join(', ');
+  return [
+    ...charts.filter((chart) => !isSmall(chart)),
+    element(
+      'details',
+      { class: 'panel small-heaps' },
+      element('summary', {}, `${several(small.length, 'heap')} below 1 % of the largest: ${list}`),
+      ...charts.filter(isSmall),
+    ),
+  ];
 }

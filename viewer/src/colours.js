@@ -1,7 +1,7 @@
 /**
- * A name's colour: one of Paul Tol's nine muted colours, solid or hatched. The slot depends on the name alone, so a
- * range looks the same in every run, rank and report. If two names have the same slot, the name that held more keeps
- * it.
+ * A name's colour: one of Paul Tol's nine muted colours, solid for the largest names and hatched for the others. The
+ * first slot depends on the name alone, so a range looks the same in every run and rank. If two names have the same
+ * slot, the name that held more keeps it.
  */
 export const MUTED = [
   '#cc6677',
@@ -53,11 +53,14 @@ export function assign(largest, charts = []) {
   for (const name of names) {
     const there = beside.get(name) ?? [],
       unlike = (/** @type {number} */ slot) => !there.some((taken) => taken.has(slot));
-    const slot =
-      slotFrom(name, SLOTS, (slot) => !anywhere.has(slot)) ??
-      slotFrom(name, SLOTS, unlike) ??
-      slotFrom(name, ALL_SLOTS, unlike) ??
-      hash(name) % SLOTS;
+    const free = (/** @type {number} */ slot) => !anywhere.has(slot),
+      // the largest are solid, the others hatched
+      slot =
+        slotFrom(name, MUTED.length, free) ??
+        slotFrom(name, SLOTS, free) ??
+        slotFrom(name, SLOTS, unlike) ??
+        slotFrom(name, ALL_SLOTS, unlike) ??
+        hash(name) % SLOTS;
     for (const taken of [anywhere, ...there]) taken.add(slot);
     slots.set(name, slot);
   }

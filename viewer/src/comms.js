@@ -23,14 +23,17 @@ const known = (n) => (n === null ? '?' : count(n));
 /** Marks the content of a column that narrow tables hide. @param {string} text */
 const minor = (text) => element('span', { class: 'minor' }, text);
 
-/** Returns the table, or null without communicators. @param {import('./data.js').Log} log @param {number} device */
-export function commTable(log, device) {
-  const found = log.comms.find((of) => of.device === device);
-  if (!found) return null;
-  const sum = found.rows.reduce((all, { bytes }) => all + bytes, 0),
-    when = found.atOom ? 'when memory ran out' : 'at the peak of the device';
+/** @param {Comms} found */
+const titleOf = ({ rows, atOom, time: at }) => {
+  const sum = rows.reduce((all, { bytes }) => all + bytes, 0),
+    when = atOom ? 'when memory ran out' : 'at the peak of the device';
+  return `NCCL: ${several(rows.length, 'communicator')}, ${size(sum)} ${when}, ${time(at, 1)}`;
+};
+
+/** @param {Comms} found */
+function commTable(found) {
   const made = table(
-    `NCCL: ${several(found.rows.length, 'communicator')}, ${size(sum)} ${when}, ${time(found.time, 1)}`,
+    titleOf(found),
     ['communicator', 'bytes', minor('ranks'), minor('rank'), 'first use'],
     found.rows.map(({ id, ranks, rank, firstUse, bytes }) =>
       row([
@@ -44,4 +47,30 @@ export function commTable(log, device) {
   );
   made.className = 'comms';
   return made;
+}
+
+/** Returns true if two runs hold the same for each communicator. @param {Comms[]} a @param {Comms[]} b */
+const areSame = (a, b) =>
+  a.length === b.length &&
+  a.every(
+    ({ rows }, i) =>
+      rows.length === b[i].rows.length &&
+      rows.every((row, k) => row.id === b[i].rows[k].id && row.bytes === b[i].rows[k].bytes),
+  );
+
+/** Returns the panel of a run's communicators, or null without any. The second of two runs that hold the same has only
+ *  a line. @param {import('./app.js').App} app @param {import('./data.js').Log} log */
+export function commPanel(app, log) {
+  const [a, b] = app.runs(),
+    role = b ? app.roleOf(log) : '';
+  if (!log.comms.length) return null;
+  const isSame = log === b && areSame(a.comms, b.comms);
+  return element(
+    'section',
+    { class: 'panel', 'data-panel': 'communicators', 'data-log': log.index },
+    element('h2', {}, role && element('b', { class: `role role-${role}` }, role), 'Communicators'),
+    ...(isSame
+      ? [element('p', { class: 'open' }, 'B holds the same as A in each communicator')]
+      : log.comms.map(commTable)),
+  );
 }

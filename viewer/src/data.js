@@ -36,9 +36,9 @@
  *   its first begin to its last end
  * @typedef {{ name: string, begin: number, end: number, peak: number, peakTime: number, kept: number, byPeak: boolean,
  *   byKept: boolean }} StandsOut an instance that stands out, as in the steps report
- * @typedef {{ key: string, where: string, bytes: number, about: boolean, what: string, change: string, see: string,
- *   heap: string, time: number }} Worth a finding, in the words of the insights report; bytes: the most that its change
- *   would save; heap, time: where it was seen
+ * @typedef {{ key: string, where: string, bytes: number, about: boolean, makesRoom: boolean, what: string, change:
+ *   string, see: string, heap: string, time: number }} Worth a finding, in the words of the insights report; bytes: the
+ *   most that its change would save; makesRoom: the request that failed would have fit; heap, time: where it was seen
  * @typedef {{ range: string, instances: number, heaps: { heap: string, medianPeak: number, peaksOut: number, out:
  *   StandsOut[] }[], compared: { heap: string, instance: StandsOut, median: StandsOut, paths: { path: string[], bytes:
  *   number, median: number }[], otherPaths: number, stacks: { name: string, bytes: number, estimated: boolean }[],
@@ -53,22 +53,23 @@
  * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
  *   string, hostSampled: boolean, notes: [string, boolean][], foldedUntil: number, matching: Map<string, string>, functions:
  *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], verdict:
- *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, outlierPlaces: Map<string, number>, source: string,
+ *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, opened: boolean, parent: number, imageOf: number, outlierPlaces: Map<string, number>, source: string,
  *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts:
  *   import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments:
  *   SegmentsThen[], pinNames: string[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps |
- *   null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running:
+ *   null, card: import('./card.js').Card | null, findings: Worth[] | null, comms: import('./comms.js').Comms[], end: string, death: Death | null, running:
  *   boolean, heaps: Heap[] }} Log hostSampled: host/heap itself is only a sample; notes: sentences on what was not
  *   recorded, and, if true, commands that record it; foldedUntil: short-lived blocks before this time are only counted; matching: the part of a
  *   name that is the same in other runs, if shorter; renamed: names as in the other shown run; differences: from the
  *   log with the index differsFrom (or -1); verdict: on these two logs, or null; differsIn: the heap in which more than
- *   two logs differ most; alike: one of the logs that are compared if there are more than two; outlierPlaces: by heap, its place among the logs whose peaks differ, 1 for the farthest; alikeAs: a text that
- *   lists the devices shown under other numbers; findings: null if not computed, because there are many logs;
+ *   two logs differ most; alike: one of the logs that are compared if there are more than two; opened: the page opens with it; parent, imageOf: index of the log of the process that started it, and of the program that executed it, or -1; outlierPlaces: by heap, its place among the logs whose peaks differ, 1 for the farthest; alikeAs: a text that
+ *   lists the devices shown under other numbers; card, findings: null if not computed, because there are many logs;
  *   heldUntil: by capture - 1, when the last graph released the memory of this capture; lanes and the points of tracks
  *   exist once the log is opened; stacks: frames, outermost first, and an empty stack at index 0; best: the grouping
  *   that names most bytes; source: where its names come from
  */
+import { readCard } from './card.js';
 import {
   ACCOUNT,
   BANDS,
@@ -315,6 +316,7 @@ const readWorth = (raw) => ({
   where: raw.where,
   bytes: raw.saves_at_most_bytes,
   about: raw.estimated,
+  makesRoom: raw.makes_room,
   what: raw.what,
   change: raw.change,
   see: raw.see,
@@ -428,6 +430,9 @@ async function readLog(index, page, levels) {
     differsFrom: raw.differs_from ?? -1,
     differsIn: raw.differs_in,
     alike: raw.alike,
+    opened: raw.opened,
+    parent: raw.parent ?? -1,
+    imageOf: raw.image_of ?? -1,
     outlierPlaces: new Map(raw.outlier_places),
     source: raw.ranges_from,
     events: raw.events,
@@ -453,6 +458,7 @@ async function readLog(index, page, levels) {
     repeat: raw.repeat && { ...raw.repeat, from: raw.repeat.begin_ns, to: raw.repeat.end_ns },
     steps: raw.steps && readSteps(raw.steps),
     comms: raw.communicators.map(readComms),
+    card: raw.card && readCard(raw.card, raw.job),
     findings: raw.findings && raw.findings.map(readWorth),
     end: raw.end ?? '',
     death: raw.death ?? null,

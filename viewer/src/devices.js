@@ -69,7 +69,10 @@ function parts(log) {
       ['heap', 'where', 'what'].map((key) => /** @type {[any, string]} */ ([of, key])),
     ),
     .../** @type {[any, 'device'][]} */ (
-      [...log.accounts, ...log.segments, ...log.comms, ...(oom ? [oom] : [])].map((of) => [of, 'device'])
+      [...log.accounts, ...log.segments, ...log.comms, ...(log.card?.shared ?? []), ...(oom ? [oom] : [])].map((of) => [
+        of,
+        'device',
+      ])
     ),
   ];
 }

@@ -1,6 +1,6 @@
 /** Explains the difference of two runs: the rows of `diff` as bars to both sides, which sum to the difference. */
-import { element, nameText } from './dom.js';
-import { amount, count, exactly, size } from './format.js';
+import { element, folded, nameText } from './dom.js';
+import { amount, count, exactly, several, size } from './format.js';
 import { holders } from './holders.js';
 import { lines } from './lines.js';
 import { isEstimated } from './model.js';
@@ -13,7 +13,7 @@ import { join, readFrame } from './names.js';
  * @typedef {{ name: string, peak: boolean, base: number, now: number, rows: Change[], others: Change & { count: number
  *   } }} Account an amount that diff breaks down; peak: whether it is the peak of a heap or a device; rows: the largest
  *   changes first
- * @typedef {{ what: string, findings: { bytes: number, about: boolean, what: string, change: string }[] }} Verdict the
+ * @typedef {{ outcome: string, what: string, findings: { bytes: number, about: boolean, what: string, change: string }[] }} Verdict the
  *   sentence on the two logs; findings: the changes that matter, bytes: B's minus A's, change: what to compare
  */
 
@@ -94,6 +94,7 @@ const changeCell = (bytes, about = false, nearly = false) =>
 
 /** @param {any} raw @returns {Verdict} */
 export const readVerdict = (raw) => ({
+  outcome: raw.outcome,
   what: raw.what,
   findings: raw.findings.map((/** @type {any} */ of) => ({
     bytes: of.change_bytes,
@@ -103,27 +104,32 @@ export const readVerdict = (raw) => ({
   })),
 });
 
-/** Returns the sentence on the two logs and the largest changes. @param {Verdict} verdict */
-const verdictLines = ({ what, findings }) =>
+/** @param {Verdict['findings'][0]} of */
+const changeLine = (of) =>
   element(
-    'div',
-    { class: 'worth', 'data-part': 'verdict' },
-    element('p', { class: 'what' }, what),
-    element(
-      'ul',
-      {},
-      ...findings
-        .slice(0, FINDINGS)
-        .map((of) =>
-          element(
-            'li',
-            {},
-            element('b', { title: `${count(of.bytes)} bytes` }, amount(of.bytes, false, of.about, true)),
-            ` ${of.what}; compare ${of.change}`,
-          ),
-        ),
-    ),
+    'li',
+    {},
+    element('b', { title: `${count(of.bytes)} bytes` }, amount(of.bytes, false, of.about, true)),
+    element('span', { class: 'what' }, of.what),
+    element('p', { class: 'open' }, element('span', { class: 'do' }, `compare ${of.change}`)),
   );
+
+/** Returns the card with the verdict on two logs, or null if `diff` did not compare the shown ones. @param {App} app */
+export function verdictCard(app) {
+  const [a, b] = app.runs(),
+    compared = comparedLog(app.logs);
+  if (!compared?.verdict || b !== compared || a.index !== compared.differsFrom) return null; // B is the new side
+  const { what, findings } = compared.verdict,
+    more = findings.slice(FINDINGS);
+  return element(
+    'section',
+    { class: 'card', 'data-panel': 'verdict', 'data-part': 'verdict', 'data-state': 'compared' },
+    element('h2', { class: 'headline' }, what),
+    element('ul', { class: 'changes' }, ...findings.slice(0, FINDINGS).map(changeLine)),
+    more.length > 0 &&
+      folded(several(more.length, 'more change'), () => [element('ul', { class: 'changes' }, ...more.map(changeLine))]),
+  );
+}
 
 /** @param {Account} account @param {1 | -1} sign 1 if the second log is B */
 function table(account, sign) {
@@ -234,7 +240,6 @@ export function differencesPanel(app) {
         `${account.name} ${size(change(account, sign), true)}`,
       ),
     );
-  const verdict = sign > 0 && told ? of.verdict : null;
   if (!accounts.length) return null;
   /** @param {Account} account */
   const choose = (account) => {
@@ -242,17 +247,13 @@ export function differencesPanel(app) {
     place.replaceChildren(table(account, sign));
   };
   choose(mostOf(accounts));
+  const sub = element('span', { class: 'sub' }, told ? 'of the peaks, as in diff' : 'of the peaks, by owner'),
+    content = [element('div', { class: 'tabs' }, ...tabs), place],
+    isWorth = !told || !of.verdict || of.verdict.outcome === 'changed';
   return element(
     'section',
     { class: 'panel', 'data-panel': 'differences' },
-    element(
-      'h2',
-      {},
-      'What explains the difference',
-      element('span', { class: 'sub' }, told ? 'of the peaks, as diff tells it' : 'of the peaks, by who held them'),
-    ),
-    verdict && verdictLines(verdict),
-    element('div', { class: 'tabs' }, ...tabs),
-    place,
+    isWorth && element('h2', {}, 'What explains the difference', sub),
+    ...(isWorth ? content : [folded('the small differences of the peaks', () => content)]),
   );
 }

@@ -28,6 +28,14 @@ export function choice(label, options, chosen, change) {
   return select;
 }
 
+/** Returns true on a narrow screen, such as a phone's. */
+export const isNarrow = () => matchMedia('(max-width: 700px)').matches;
+
+/** Returns the name of a control for people who do not see it. It has the visible words, by which a voice selects it.
+ *  @param {string} text @param {string} title */
+const labelOf = (text, title) =>
+  !/\w/.test(text) || title.toLowerCase().includes(text.toLowerCase()) ? title : `${text}: ${title}`;
+
 /** @param {string} text @param {string} title @param {() => void} click @param {boolean} [pressed] */
 export function button(text, title, click, pressed) {
   return element(
@@ -35,7 +43,7 @@ export function button(text, title, click, pressed) {
     {
       type: 'button',
       title,
-      'aria-label': title,
+      'aria-label': labelOf(text, title),
       'aria-pressed': pressed === undefined ? undefined : String(pressed),
       onclick: click,
     },

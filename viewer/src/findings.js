@@ -1,10 +1,13 @@
-/** A strip with the most important facts of a run. Each fact is a link to its place, and its numbers are those of the
- *  reports. */
-import { element, folded } from './dom.js';
+/** The card of each run: the sentence on what happened, a strip of events, the findings, the numbers, and what was not
+ *  recorded. Events and findings are links to their places, and their numbers are those of the reports. */
+import { copied } from './copy.js';
+import { familyLines, headline, nextCommand, numbers } from './card.js';
+import { element, folded, isNarrow } from './dom.js';
 import { ending } from './endings.js';
 import { amount, exactly, several, size, time } from './format.js';
 import { show } from './marks.js';
 import { pathName } from './model.js';
+import { runLine } from './runs.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -19,21 +22,17 @@ function goTo(app, log, heap, at) {
   app.charts.find((chart) => chart.root.dataset.heap === heap)?.root.scrollIntoView({ block: 'nearest' });
 }
 
-/** Returns the out-of-memory event as `oom` describes it. @param {App} app @param {Log} log @returns {Finding[]} */
-function lack(app, log) {
-  const { oom } = log;
-  if (!oom) return [];
-  const missing = oom.free === null ? 0 : oom.needed - oom.free,
-    where = oom.node ? ` in ${pathName(log.paths[oom.node])}` : '',
-    text = `OOM at ${time(oom.time)}${where}: asked ${size(oom.bytes)}`;
-  return [
-    {
-      text: missing > 0 ? `${text}, short by ${size(missing)}` : text,
-      bad: true,
-      go: () => goTo(app, log, `gpu${oom.device}/torch`, oom.time),
-    },
-  ];
-}
+/** Returns the link to the out-of-memory event. @param {App} app @param {Log} log @returns {Finding[]} */
+const lack = (app, log) =>
+  log.oom
+    ? [
+        {
+          text: `OOM at ${time(log.oom.time)}`,
+          bad: true,
+          go: () => goTo(app, log, `gpu${log.oom?.device}/torch`, log.oom?.time ?? 0),
+        },
+      ]
+    : [];
 
 /** @param {App} app @param {Log} log @returns {Finding[]} */
 function failures(app, log) {
@@ -80,8 +79,6 @@ const strip = (app, log) =>
   element(
     'ul',
     { class: 'findings', 'data-log': log.index },
-    app.runs().length > 1 &&
-      element('li', {}, element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log))),
     ...happened(app, log).map(({ text, bad, go }) =>
       element(
         'li',
@@ -89,7 +86,6 @@ const strip = (app, log) =>
         go ? element('button', { type: 'button', title: text, onclick: go }, text) : text,
       ),
     ),
-    element('li', { class: 'heading' }, headingOf(log)),
   );
 
 /** Goes to the instant of a finding, pins it, and scrolls to the panel with its details. @param {App} app
@@ -104,6 +100,8 @@ function goToWorth(app, log, { heap, time: at, see, key }) {
   panel?.scrollIntoView({ block: 'start' });
 }
 
+const COVERS = 'these bytes are at least as many as were missing';
+
 /** @param {App} app @param {Log} log @param {Worth} of */
 const worthLine = (app, log, of) =>
   element(
@@ -114,20 +112,25 @@ const worthLine = (app, log, of) =>
       { type: 'button', 'data-key': `${log.index} ${of.key} ${of.where}`, onclick: () => goToWorth(app, log, of) },
       element('b', { title: exactly(of.bytes, false) }, amount(of.bytes, false, of.about)),
       element('span', { class: 'where' }, of.where),
-      element('span', { class: 'what' }, of.what),
+      element(
+        'span',
+        { class: 'what' },
+        of.what,
+        of.makesRoom ? element('span', { class: 'badge covers', title: COVERS }, 'would have made room') : null,
+      ),
     ),
     element(
       'p',
       { class: 'open' },
       element('span', { class: 'do' }, `try: ${of.change}`),
-      element('span', { class: 'see' }, 'see: ', element('code', {}, of.see)),
+      element('span', { class: 'see' }, 'see: ', copied(of.see)),
     ),
   );
 
 /** Returns the findings of the insights report: changes that would save memory. @param {App} app @param {Log} log */
 function worth(app, log) {
   const { findings } = log,
-    SHOWN = app.runs().length > 1 ? 1 : 3;
+    SHOWN = app.runs().length > 1 || isNarrow() ? 1 : 3;
   if (!findings?.length) return null;
   const lines = (/** @type {Worth[]} */ of) => element('ul', {}, ...of.map((one) => worthLine(app, log, one))),
     more = findings.slice(SHOWN);
@@ -151,6 +154,28 @@ const notes = (log) =>
       )
     : null;
 
-/** Returns for each run its events, its findings and its notes. @param {App} app */
-export const strips = (app) =>
-  app.runs().flatMap((log) => [strip(app, log), worth(app, log), notes(log)].filter((part) => part !== null));
+/** Returns the card of a run. @param {App} app @param {Log} log */
+const cardOf = (app, log) =>
+  element(
+    'section',
+    {
+      class: 'card',
+      'data-panel': 'card',
+      'data-log': log.index,
+      'data-state': log.card?.state ?? 'unknown',
+      'aria-label': `what happened${app.runs().length > 1 ? ` to ${app.roleOf(log)}` : ''}`,
+    },
+    ...[
+      log.card && headline(log, log.card),
+      runLine(app, log),
+      element('p', { class: 'heading', 'data-log': log.index }, headingOf(log)),
+      worth(app, log),
+      log.card && familyLines(log.card),
+      element('div', { class: 'events' }, strip(app, log), log.card && nextCommand(log.card)),
+      log.card && numbers(app, log, log.card),
+      notes(log),
+    ].filter((part) => part !== null),
+  );
+
+/** Returns the cards of the shown runs. @param {App} app */
+export const cards = (app) => element('div', { class: 'cards' }, ...app.runs().map((log) => cardOf(app, log)));

@@ -163,9 +163,14 @@ export class FlamePanel {
     const { app } = this,
       modes = this.modes(),
       wanted = app.state.flame || (app.selection ? 'kept' : app.pins.length === 2 ? 'difference' : ''),
-      now = modes.find(({ mode }) => mode === wanted) ?? modes[0];
+      is = (/** @type {Mode} */ { mode }) => mode === wanted;
+    let now = modes.find(is) ?? modes[0];
     this.root.hidden = !now;
     this.shown = now?.shown() ?? null;
+    if (this.shown && wanted === 'kept' && !app.state.flame && !this.shown.root.bytes.some(Boolean)) {
+      [now] = modes; // nothing was allocated in the span
+      this.shown = now.shown();
+    }
     this.tools.replaceChildren(
       ...modes.map(({ mode, text, title }) => button(text, title, () => this.choose(mode), mode === now.mode)),
     );

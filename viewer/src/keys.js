@@ -68,6 +68,8 @@ function showKeys(_app) {
       element('td', {}, what),
     );
   dialog.append(
+    // the first control gets the focus, and the dialog is scrolled to it
+    button('close', 'close', () => dialog.close()),
     element(
       'table',
       {},
@@ -78,7 +80,6 @@ function showKeys(_app) {
         ...MOUSE.map(([key, what]) => line([key], what)),
       ),
     ),
-    button('close', 'close', () => dialog.close()),
   );
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);

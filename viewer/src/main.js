@@ -16,8 +16,8 @@ async function begin() {
       for (const chart of app.charts) chart.plot?.resize(width, chart.height);
       app.later();
     });
-    // paper needs the light theme, and is narrower than a screen
-    for (const media of ['print', '(prefers-color-scheme: dark)'])
+    // paper needs the light theme, and is narrower than a screen; a phone has a menu and shows one chart first
+    for (const media of ['print', '(prefers-color-scheme: dark)', '(max-width: 700px)'])
       matchMedia(media).addEventListener('change', () => app.build());
     addEventListener('hashchange', () => {
       app.open(repaired(fromHash(location.hash, app.first), app.logs)).catch(complain);

@@ -62,12 +62,20 @@ function caption(app) {
 const MANY = 16,
   FIRST = 10;
 
-/** Returns the log that died out of memory, or the largest of them, if there are more than two logs. The page opens on
- *  it. @param {import('./data.js').Log[]} logs */
-export const killedLog = (logs) =>
-  logs
-    .filter(({ death, heaps }) => logs.length > 2 && death?.oom && heaps.length)
-    .sort((a, b) => b.heaps[0].peakBytes - a.heaps[0].peakBytes)[0];
+/** Returns the log whose process ran out of memory, which the page opens with, if there are more than two logs.
+ *  @param {import('./data.js').Log[]} logs */
+export const failedLog = (logs) =>
+  logs.length > 2 ? logs.find(({ opened, death, oom }) => opened && (death?.oom || oom)) : undefined;
+
+/** Returns true if one of two processes started or became the other one. @param {import('./data.js').Log[]} logs */
+export const areOneRun = (logs) => logs.some(({ parent, imageOf }) => parent >= 0 || imageOf >= 0);
+
+/** Returns the relation to another process of the run, or null. @param {App} app
+ *  @param {import('./data.js').Log} log */
+function relation(app, { parent, imageOf }) {
+  if (imageOf >= 0) return element('span', { class: 'sub' }, `executed by ${app.logs[imageOf].short}`);
+  return parent >= 0 ? element('span', { class: 'sub' }, `started by ${app.logs[parent].short}`) : null;
+}
 
 /** Returns how the process died, or null if it ended as it should. @param {import('./data.js').Log} log */
 const deathOf = (log) => (log.death && ending(log).bad ? element('b', { class: 'more' }, ending(log).text) : null);
@@ -121,6 +129,7 @@ export function ranksPanel(app) {
             element('b', { class: 'more' }, ` ${said(peaks[i] - middle, true)}${i === odd[0] ? ', differs most' : ''}`),
         ),
       ),
+      relation(app, log),
       deathOf(log),
       canvas,
     );
@@ -140,9 +149,10 @@ export function ranksPanel(app) {
       element(
         'span',
         { class: 'sub' },
-        `one scale, up to ${said(most)}; median ${said(middle)}`,
+        `one scale, up to ${said(most)}`,
+        alike.includes(true) && `; median ${said(middle)}`,
         odd.length > 0 && `, ${odd.length} more than 5 % away`,
-        alike.includes(false) && `; of ${alike.filter(Boolean).length} that are alike`,
+        alike.includes(true) && alike.includes(false) && `; of ${alike.filter(Boolean).length} that are alike`,
       ),
     ),
     caption(app),

@@ -39,29 +39,20 @@ export function colourAll(app) {
   );
 }
 
-/** @param {App} app */
-export function runList(app) {
-  return element(
-    'ul',
+/** Returns the line with a run's program, length and events. @param {App} app @param {Log} log */
+export const runLine = (app, log) =>
+  element(
+    'p',
     { class: 'runs' },
-    ...app
-      .runs()
-      .map((log) =>
-        element(
-          'li',
-          {},
-          app.state.b >= 0 && element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)),
-          element('b', {}, log.label),
-          ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
-          log.alikeAs && `, ${log.alikeAs}`,
-          log.foldedUntil > 0 &&
-            `, thinned until ${time(log.foldedUntil, 1e6)}: short-lived blocks before that are only counted`,
-          log.incomplete && ', the log is incomplete',
-          log.lost > 0 && `, ${count(log.lost)} lost`,
-        ),
-      ),
+    app.state.b >= 0 && element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)),
+    element('b', {}, log.label),
+    ` ${duration(log.duration)}, ${count(log.events)} events, ranges: ${log.source}`,
+    log.alikeAs && `, ${log.alikeAs}`,
+    log.foldedUntil > 0 &&
+      `, thinned until ${time(log.foldedUntil, 1e6)}: short-lived blocks before that are only counted`,
+    log.incomplete && ', the log is incomplete',
+    log.lost > 0 && `, ${count(log.lost)} lost`,
   );
-}
 
 /** Returns the panel that replaces the charts if there are none. */
 export const nothing = () =>

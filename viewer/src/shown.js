@@ -5,7 +5,7 @@ import { callAlike, callDevices } from './devices.js';
 import { comparedLog } from './differences.js';
 import { INSIDE, NOBODY, foremost, isInside, stack } from './model.js';
 import { pairs } from './pairs.js';
-import { killedLog } from './ranks.js';
+import { areOneRun, failedLog } from './ranks.js';
 import { bestOf, colourAll } from './runs.js';
 import { fromHash, initial, repaired } from './state.js';
 
@@ -24,10 +24,11 @@ export class Shown {
     this.logs = logs;
     this.first = initial();
     const compared = comparedLog(logs),
-      killed = killedLog(logs);
-    if (killed) this.first.a = killed.index;
+      failed = failedLog(logs);
+    this.first.a = logs.find(({ opened }) => opened)?.index ?? 0;
+    if (failed) this.first.a = failed.index;
     else if (compared) [this.first.a, this.first.b] = [compared.differsFrom, compared.index];
-    else if (logs.length === 2) this.first.b = 1;
+    else if (logs.length === 2 && !areOneRun(logs)) [this.first.a, this.first.b] = [0, 1];
     this.first.by = bestOf(logs);
     this.state = repaired(fromHash(location.hash, this.first), logs);
     /** @type {Map<string, Stack>} */
@@ -88,6 +89,18 @@ export class Shown {
     for (const log of this.runs())
       for (const heap of log.heaps) most.set(heap.name, Math.max(most.get(heap.name) ?? 0, heap.peakBytes));
     return [...most].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  }
+
+  /** Returns the shown heaps, first the heap of the first run's first finding, otherwise the heap whose owners its card
+   *  has. */
+  heapsByVerdict() {
+    const [{ findings, card }] = this.runs(),
+      [first] = findings ?? [];
+    const heap = first?.heap ?? card?.ownersOf ?? '';
+    // a part of such a heap has no memory
+    const leader = card?.asleep.some((of) => of.heap === heap) ? heap.replace('/torch', '/device') : heap,
+      names = this.shownHeaps();
+    return [...names.filter((name) => name === leader), ...names.filter((name) => name !== leader)];
   }
 
   shownHeaps() {
@@ -180,6 +193,11 @@ export class Shown {
 
   allVisible() {
     return !this.state.only && !this.state.hidden.length;
+  }
+
+  /** Returns true if the search finds the name. @param {string} name */
+  finds(name) {
+    return this.state.search !== '' && !this.misses(name);
   }
 
   /** @param {string} name */

@@ -46,8 +46,9 @@ export class StackChart {
   }
 
   build() {
-    const { heap } = this.stack,
+    const { heap, log } = this.stack,
       { app } = this,
+      asleep = log.card?.asleep.find((of) => of.heap === heap.name),
       open = app.state.blocks === heap.name;
     const blocks =
       heap.blocks.from.length > 0 &&
@@ -71,6 +72,9 @@ export class StackChart {
         { class: 'sub' },
         `peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}`,
       ),
+      asleep
+        ? element('span', { class: 'sub' }, `${size(asleep.bytes)} of it asleep (unmapped) at the peak of the GPU`)
+        : null,
       heap.sampleMean > 0 &&
         !isEstimated(heap) &&
         element('span', { class: 'sub', title: SAMPLED }, 'call stacks are a sample: ~ marks estimates'),

@@ -20,8 +20,9 @@ export function drawStack(chart, s) {
     { dark } = app;
   const edges = chart.edges();
   for (const { group, upper } of edges) paint.area(placed, xs, upper, end, fill(app.slot(group), dark));
-  const lit = edges.find(({ group }) => group.name === app.lit);
-  if (lit) drawLit(chart, placed, xs, end, lit);
+  const lit = edges.filter(({ group }) => (app.lit === null ? app.finds(group.name) : group.name === app.lit));
+  if (lit.length) fade(s);
+  for (const edge of lit) drawLit(chart, placed, xs, end, edge);
   if (heap.width > 1 && app.allVisible())
     paint.line(
       placed,
@@ -48,15 +49,19 @@ export function drawStack(chart, s) {
   for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
 }
 
-/** Highlights one band and fades the others. Dashed lines are one standard error away. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
- *  @param {number} end @param {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }} lit */
-function drawLit(chart, s, xs, end, lit) {
-  const { app } = chart;
+/** Fades all bands. @param {paint.Surface} s */
+function fade(s) {
   s.c.save();
   s.c.globalAlpha = 0.66;
   s.c.fillStyle = colour('--ground');
   s.c.fillRect(s.left, s.top, s.right - s.left, s.bottom - s.top);
   s.c.restore();
+}
+
+/** Draws a highlighted band. Dashed lines are one standard error away. @param {StackChart} chart @param {paint.Surface} s @param {number[]} xs
+ *  @param {number} end @param {{ group: import('./model.js').Group, below: Float64Array, upper: Float64Array }} lit */
+function drawLit(chart, s, xs, end, lit) {
+  const { app } = chart;
   paint.between(s, xs, lit.below, lit.upper, end, fill(app.slot(lit.group), app.dark));
   const { errors } = lit.group;
   for (const sign of errors.length ? [-1, 1] : []) {

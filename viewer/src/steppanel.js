@@ -20,9 +20,10 @@ const causeText = ({ cause, causeBytes, causeEstimated }) =>
 const named = (app, name) =>
   element('span', { class: 'name', title: name }, swatch(fill(app.slotOf(name), app.dark)), nameText(name));
 
-/** Returns a table of the largest differences. @param {App} app @param {Compared} compared @param {number} most
- *  @param {boolean} both whether it shows both sides, or only the instance */
-function comparison(app, { instance, median, paths }, most, both) {
+/** Returns a table of the largest differences, of all others, and of their sum, which is that of the peaks.
+ *  @param {App} app @param {Compared} compared @param {number} most @param {boolean} both whether it shows both sides,
+ *  or only the instance */
+function comparison(app, { instance, median, paths, otherPaths }, most, both) {
   const bytes = (/** @type {number} */ value, signed = false) =>
     element(
       'span',
@@ -41,6 +42,20 @@ function comparison(app, { instance, median, paths }, most, both) {
       });
     }),
   );
+  const shown = paths.slice(0, most),
+    rest = (/** @type {'bytes' | 'median'} */ of, /** @type {number} */ whole) =>
+      shown.reduce((left, path) => left - path[of], whole),
+    others = paths.length - shown.length + otherPaths,
+    line = (/** @type {string} */ name, /** @type {number} */ here, /** @type {number} */ there) =>
+      row([name, bytes(here), ...(both ? [bytes(there)] : []), bytes(here - there, true)]);
+  made.append(
+    element(
+      'tfoot',
+      {},
+      ...(others ? [line(`${count(others)} more`, rest('bytes', instance.peak), rest('median', median.peak))] : []),
+      line('all', instance.peak, median.peak),
+    ),
+  );
   made.className = 'sides';
   return made;
 }
@@ -52,7 +67,8 @@ export function standsOut(app, log, go) {
   if (!log.steps?.compared) return null;
   const { instance, median, heap } = log.steps.compared,
     cause = causeText(log.steps.compared),
-    text = `${instance.name} against ${median.name}, the median, at their peaks of ${heap}${cause && `: ${cause}`}`;
+    excess = size(instance.peak - median.peak),
+    text = `${instance.name} peaks ${excess} above ${median.name}, the median, of ${heap}${cause && `: ${cause}`}`;
   return element(
     'div',
     { class: 'stands-out' },
