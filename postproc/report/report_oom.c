@@ -223,7 +223,7 @@ static const struct mpr_column fit_columns[] = {
 };
 // clang-format on
 
-/* ---- the largest live blocks: JSON has each, people see one line for each path */
+/* ---- the largest live blocks: JSON also has each */
 
 static const struct mpr_column block_columns[] = {
     { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_oom_block, bytes) },
@@ -235,12 +235,13 @@ static const struct mpr_column block_columns[] = {
 
 // clang-format off
 static const struct mpr_column place_columns[] = {
-    { .title = "path", MPR_PATH_FIELD(mpr_oom_place, path) },
-    { .title = "bytes", .type = MPR_BYTES, OF_PLACE(bytes) },
-    { .title = "blocks", .type = MPR_COUNT, OF_PLACE(blocks), .width = 8 },
-    { .title = "largest", .type = MPR_BYTES, OF_PLACE(largest), .merge = MPR_MERGE_MAX, .spare = 1 },
-    { .title = "oldest's age", .type = MPR_TIME, OF_PLACE(age), .lasting = true,
-      .merge = MPR_MERGE_MAX },
+    { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_oom_place, path) },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PLACE(bytes) },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PLACE(blocks), .width = 8 },
+    { .key = "largest_bytes", .title = "largest", .type = MPR_BYTES, OF_PLACE(largest),
+      .merge = MPR_MERGE_MAX, .spare = 1 },
+    { .key = "oldest_age_ns", .title = "oldest's age", .type = MPR_TIME, OF_PLACE(age),
+      .lasting = true, .merge = MPR_MERGE_MAX },
 };
 // clang-format on
 
@@ -254,8 +255,8 @@ static void blocks(struct mpr_document *doc, const struct mpr_oom_event *s, enum
 {
     mpr_doc_objects(doc, "largest", block_columns, s->largest, s->blocks);
     if (s->hard)
-        mpr_doc_rows(doc, place_columns, s->place, s->places, .title = "largest live blocks",
-                     .only = MPR_FOR_PEOPLE, .top = 10,
+        mpr_doc_rows(doc, place_columns, s->place, s->places, .key = "live_by_path",
+                     .title = "largest live blocks", .top = 10, .all = MPR_IN_JSON,
                      .by = mpr_group_is_calls(by) ? by : MPR_GROUP_AUTO, .partial = true,
                      .lines = { .merged = true, .row_of = row_of_place });
 }

@@ -271,18 +271,20 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
 /* ---- processes */
 
 struct process {
-    const char *pid, *program;
-    uint64_t peak, rss;
+    const char *pid, *program; /* pid: indented */
+    uint64_t number, depth, peak, rss;
 };
 
 // clang-format off
 static const struct mpr_column process_columns[] = {
-    { .title = "process", .type = MPR_TEXT, MPR_FIELD(process, pid), .width = MPR_WIDE },
-    { .title = "tracked peak", .type = MPR_BYTES, MPR_FIELD(process, peak), .width = 14,
-      .sums = true },
-    { .title = "RSS peak", .type = MPR_BYTES, MPR_FIELD(process, rss), .width = 14,
-      .unless = MPR_UNKNOWN_AT_MAX, .sums = true },
-    { .title = "program", .type = MPR_TEXT, MPR_FIELD(process, program) },
+    { .key = "pid", .title = "process", .type = MPR_COUNT, MPR_FIELD(process, number),
+      .unless = MPR_UNKNOWN_AT_0, MPR_SHOWN_FIELD(MPR_TEXT, process, pid), .width = MPR_WIDE },
+    { .key = "depth", .type = MPR_COUNT, MPR_FIELD(process, depth) },
+    { .key = "tracked_peak_bytes", .title = "tracked peak", .type = MPR_BYTES,
+      MPR_FIELD(process, peak), .width = 14, .sums = true },
+    { .key = "rss_high_water_bytes", .title = "RSS peak", .type = MPR_BYTES,
+      MPR_FIELD(process, rss), .width = 14, .unless = MPR_UNKNOWN_AT_MAX, .sums = true },
+    { .key = "program", .title = "program", .type = MPR_TEXT, MPR_FIELD(process, program) },
 };
 // clang-format on
 
@@ -302,6 +304,8 @@ static size_t add_children(struct mpr_document *doc, const struct mpr_peaks *pea
             .pid = mpr_arena_format(&doc->arena, "%*s%" PRIu64,
                                     (depth < DEEPEST ? depth : DEEPEST) * 2, "", process->pid),
             .program = process->argc ? mpr_report_program(doc, process) : log->summary.path,
+            .number = process->pid,
+            .depth = (uint64_t)depth,
             .peak = log->process_peak,
             .rss = log->process_rss,
         };
@@ -314,7 +318,7 @@ static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
     struct process *row = mpr_arena_alloc(&doc->arena, peaks->logs * sizeof *row);
     mpr_doc_rows(doc, process_columns, row, add_children(doc, peaks, -1, 0, row),
-                 .title = "processes", .only = MPR_FOR_PEOPLE, .all = MPR_FOR_PEOPLE,
+                 .key = "processes", .title = "processes", .all = MPR_FOR_PEOPLE | MPR_IN_JSON,
                  .total = "sum (the peaks may be at different times)");
 }
 

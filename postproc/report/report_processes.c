@@ -32,7 +32,8 @@ static struct mpr_value indented(struct mpr_document *doc, const struct mpr_fami
 MPR_VALUE(title, mpr_family_line, l, indented(doc, l))
 MPR_VALUE(rank, mpr_family_line, l,
           mpr_value_text(l->processes > 1 ? "" : l->largest->summary.process.rank))
-MPR_VALUE(pid, mpr_family_line, l,
+MPR_VALUE(pid, mpr_family_line, l, mpr_value_known(MPR_COUNT, l->largest->summary.process.pid, 0))
+MPR_VALUE(shown_pid, mpr_family_line, l,
           mpr_value_text(mpr_arena_format(&doc->arena, "%" PRIu64,
                                           l->largest->summary.process.pid)))
 MPR_VALUE(last_ended, mpr_family_line, l,
@@ -47,23 +48,31 @@ static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes, boo
 
 MPR_VALUE(host_heap, mpr_family_line, l,
           of_heap(&l->largest->summary, l->host_bytes, l->host_is_approximate))
+MPR_VALUE(heap_end, mpr_family_line, l, of_heap(&l->largest->summary, l->end_bytes, false))
 MPR_VALUE(largest, mpr_family_line, l,
           mpr_value_about(l->largest->peak_bytes, l->largest->is_approximate))
 
 // clang-format off
-static const struct mpr_column shown_columns[] = {
-    { .title = "process", .type = MPR_PATH, .get = title },
-    { .title = "rank", .type = MPR_TEXT, .get = rank, .if_any = true, .width = 5 },
-    { .title = "pid", .type = MPR_TEXT, .get = pid, .width = 7 },
-    { .title = "lived", .type = MPR_SPAN, OF(lived_ns), .spare = 2 },
-    { .title = "largest", .type = MPR_BYTES, .get = largest, .spare = 4 },
-    { .title = "host/heap", .type = MPR_BYTES, .get = host_heap, .sums = true },
-    { .title = "device", .type = MPR_BYTES, OF(gpu_bytes), .if_any = true, .sums = true },
-    { .title = "RSS peak", .type = MPR_BYTES, OF(rss_bytes), .sums = true,
-      .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
-    { .title = "heap at end", .type = MPR_BYTES, OF(end_bytes), .width = 13, .sums = true,
+static const struct mpr_column tree_columns[] = {
+    { .key = "title", .title = "process", .type = MPR_TEXT, OF(title), MPR_SHOWN(MPR_PATH, title) },
+    { .key = "depth", .type = MPR_COUNT, OF(depth) },
+    { .key = "processes", .type = MPR_COUNT, OF(processes) },
+    { .key = "rank", .title = "rank", .type = MPR_TEXT, .get = rank, .if_any = true, .width = 5 },
+    { .key = "pid", .title = "pid", .type = MPR_COUNT, .get = pid, MPR_SHOWN(MPR_TEXT, shown_pid),
+      .width = 7 },
+    { .key = "duration_ns", .title = "lived", .type = MPR_SPAN, OF(lived_ns), .spare = 2 },
+    { .key = "largest_peak_bytes", .title = "largest", .type = MPR_BYTES, .get = largest,
+      .spare = 4 },
+    { .key = "host_heap_peak_bytes", .title = "host/heap", .type = MPR_BYTES, .get = host_heap,
+      .sums = true },
+    { .key = "device_peak_bytes", .title = "device", .type = MPR_BYTES, OF(gpu_bytes),
+      .if_any = true, .sums = true },
+    { .key = "rss_high_water_bytes", .title = "RSS peak", .type = MPR_BYTES, OF(rss_bytes),
+      .sums = true, .unless = MPR_UNKNOWN_AT_MAX, .spare = 5 },
+    { .key = "host_heap_end_bytes", .title = "heap at end", .type = MPR_BYTES, .get = heap_end,
+      MPR_SHOWN_FIELD(MPR_BYTES, mpr_family_line, end_bytes), .width = 13, .sums = true,
       .spare = 1 },
-    { .title = "ended", .type = MPR_TEXT, .get = last_ended, .beside = true },
+    { .key = "ended", .title = "ended", .type = MPR_TEXT, .get = last_ended, .beside = true },
 };
 // clang-format on
 
@@ -73,8 +82,8 @@ static void tree(struct mpr_document *doc, const struct mpr_processes *all)
     bool folds = false;
     const bool unfold = doc->naming && doc->naming->unfold;
     const struct mpr_family_line *line = mpr_family(&doc->arena, all, unfold, NULL, &lines);
-    mpr_doc_rows(doc, shown_columns, line, lines, .title = "processes", .only = MPR_FOR_PEOPLE,
-                 .total = "all");
+    mpr_doc_rows(doc, tree_columns, line, lines, .key = "tree", .title = "processes",
+                 .all = MPR_IN_JSON, .total = "all");
     for (size_t i = 0; i < lines; i++) folds |= line[i].processes > 1;
     if (lines > 1) mpr_doc_line(doc, "  all: the peaks may be at different times");
     if (folds) mpr_doc_line(doc, "  N x: sums; pid and largest are those of the largest process");

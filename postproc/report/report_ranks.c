@@ -323,10 +323,12 @@ MPR_VALUE(kind_name, mpr_ranks_kind, k, mpr_value_text(kind_words(doc, k)))
 
 // clang-format off
 static const struct mpr_column kind_columns[] = {
-    { .title = "", .type = MPR_TEXT, .get = kind_name, .width = 32 },
-    { .title = "groups", .type = MPR_COUNT, OF_KIND(groups), .width = 8 },
-    { .title = "takes", .type = MPR_BYTES, OF_KIND(bytes), .spare = 2 },
-    { .title = "median", .type = MPR_BYTES, OF_KIND(median) },
+    { .key = "ranks", .title = "", .type = MPR_COUNT, OF_KIND(size), .unless = MPR_UNKNOWN_AT_MAX,
+      MPR_SHOWN(MPR_TEXT, kind_name), .width = 32 },
+    { .key = "first_use", .type = MPR_TEXT, OF_KIND(first_use), .unless = MPR_UNKNOWN_AT_0 },
+    { .key = "groups", .title = "groups", .type = MPR_COUNT, OF_KIND(groups), .width = 8 },
+    { .key = "communicator_bytes", .title = "takes", .type = MPR_BYTES, OF_KIND(bytes), .spare = 2 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_KIND(median) },
 };
 // clang-format on
 
@@ -350,7 +352,7 @@ static void groups(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     mpr_doc_objects(doc, "communicators", group_columns, r->group, r->groups);
     if (r->kinds)
-        mpr_doc_rows(doc, kind_columns, r->kind, r->kinds, .only = MPR_FOR_PEOPLE,
+        mpr_doc_rows(doc, kind_columns, r->kind, r->kinds, .key = "kinds", .all = MPR_IN_JSON,
                      .title = mpr_arena_format(&doc->arena, "%s by communicator",
                                                r->measure[r->shown].name));
     for (size_t i = 0; i < r->kinds; i++) outlier_groups(doc, r, &r->kind[i]);

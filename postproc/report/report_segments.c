@@ -82,7 +82,7 @@ static const struct mpr_column segment_columns[] = {
 };
 // clang-format on
 
-/* ---- segments for people: those of one shape are one row */
+/* ---- groups of segments: those of one shape are one row */
 
 struct shape {
     struct mpr_segment_group a;
@@ -92,6 +92,9 @@ struct shape {
 
 #define OF_SHAPE(member) MPR_FIELD(shape, a.member)
 
+MPR_VALUE(shape_state, shape, r, mpr_value_text(states[r->a.oldest->state]))
+MPR_VALUE(oldest_path, shape, r,
+          r->a.oldest->oldest.frame ? mpr_value_path(r->a.oldest->oldest) : mpr_value_absent)
 MPR_VALUE(shape_hole, shape, r, mpr_value_number(MPR_BYTES, r->a.oldest->largest_hole))
 
 MPR_VALUE(oldest_name, shape, r,
@@ -108,16 +111,25 @@ static struct mpr_value age(const struct mpr_segments_device *d, uint64_t time)
 MPR_VALUE_IN(oldest_age, shape, r, mpr_segments_device, d,
              r->a.oldest->oldest.frame ? age(d, r->a.oldest->oldest_time) : mpr_value_absent)
 
+// clang-format off
 static const struct mpr_column shape_columns[] = {
-    { .title = "segments", .type = MPR_TEXT, MPR_FIELD(shape, name), .width = 16 },
-    { .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 5 },
-    { .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
-    { .title = "hole", .type = MPR_BYTES, .get = shape_hole, .spare = 4 },
-    { .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8, .spare = 1 },
-    { .title = "oldest block", .type = MPR_PATH, .get = oldest_name, .width = 24, .spare = 3 },
-    { .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age, .spare = 2 },
+    { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_SHAPE(segments),
+      MPR_SHOWN_FIELD(MPR_TEXT, shape, name), .width = 16 },
+    { .key = "state", .type = MPR_WORD, .get = shape_state },
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_SHAPE(bytes), .spare = 5 },
+    { .key = "free_bytes", .title = "free", .type = MPR_BYTES, OF_SHAPE(free) },
+    { .key = "largest_hole_bytes", .title = "hole", .type = MPR_BYTES, .get = shape_hole,
+      .spare = 4 },
+    { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_SHAPE(blocks), .width = 8,
+      .spare = 1 },
+    { .key = "oldest_path", .title = "oldest block", .type = MPR_PATH, .get = oldest_path,
+      MPR_SHOWN(MPR_PATH, oldest_name), .width = 24, .spare = 3 },
+    { .key = "oldest_age_ns", .title = "age", .type = MPR_TIME, .lasting = true, .get = oldest_age,
+      .spare = 2 },
+    { .key = "paths", .type = MPR_COUNT, OF_SHAPE(paths) },
     { .title = "", .type = MPR_TEXT, MPR_FIELD(shape, note) },
 };
+// clang-format on
 
 static void add_note(struct mpr_document *doc, struct shape *s, const char *note)
 {
@@ -185,8 +197,8 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
         if (row[i].a.paths > 1)
             add_note(doc, &row[i],
                      mpr_arena_format(&doc->arena, "blocks of %" PRIu64 " paths", row[i].a.paths));
-    mpr_doc_rows(doc, shape_columns, row, count, .title = "most free", .context = d,
-                 .only = MPR_FOR_PEOPLE);
+    mpr_doc_rows(doc, shape_columns, row, count, .key = "groups", .title = "most free",
+                 .context = d, .all = MPR_IN_JSON);
 }
 
 /* ---- pins: paths of blocks that keep segments split */
