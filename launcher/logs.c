@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "folded.h"
 #include "header.h"
-#include "perf_map.h"
 #include "perf_maps.h"
 #include "record.h"
 

@@ -11,7 +11,6 @@
 
 #include "file.h"
 #include "log.h"
-#include "perf_map.h"
 #include "tell.h"
 
 /* Reads the ID and the start time of the log's process. Returns false if they are unknown. */

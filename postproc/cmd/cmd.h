@@ -3,11 +3,18 @@
 #ifndef MPR_CMD_H
 #define MPR_CMD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "arena.h"
+#include "document.h"
 #include "error.h"
-#include "logs.h"
+#include "file.h"
+#include "naming.h"
 #include "options.h"
-#include "output.h"
 #include "progress.h"
+#include "render.h"
 
 enum mpr_exit {
     MPR_EXIT_FINE = 0,
@@ -27,6 +34,125 @@ mpr_run_command mpr_cmd_breakdown, mpr_cmd_check, mpr_cmd_diff, mpr_cmd_export, 
 /* Subcommands of "log". */
 mpr_run_command mpr_cmd_compact, mpr_cmd_digest, mpr_cmd_info, mpr_cmd_recover, mpr_cmd_symbolize,
     mpr_cmd_verify;
+
+/* ---- logs
+ *
+ * The logs that a subcommand is given: files and directories, and --pid, --rank and --run. */
+
+/* Paths of logs.  A file is listed once, under the first of its names. */
+struct mpr_paths {
+    char **at;
+    struct mpr_file *file;
+    size_t count, cap;
+    bool may_be_missing; /* no messages about files that do not exist yet */
+};
+/* Adds a file, or the *.zst files of a directory in order of their names; for a journal or a fold,
+ * the log that it belongs to.  Returns false after a message on stderr if there was none. */
+bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
+void mpr_paths_free(struct mpr_paths *paths);
+/* Returns true if the text ends with @end and is longer. */
+bool mpr_path_ends_with(const char *text, const char *end);
+
+/* All zeros at first. */
+struct mpr_logs {
+    struct mpr_paths paths;
+    struct mpr_paths given;       /* all logs, of which options chose `paths` */
+    const char *pid, *rank, *run; /* restrict to this process, rank or run, or NULL for all */
+    uint8_t heap;            /* at least one log must have this heap; MPF_HEAP_NONE for any log */
+    bool heap_may_be_absent; /* the logs of the other side may have the heap instead */
+    bool failed; /* an operand had no log, or a log cannot be read; after a message on stderr */
+};
+
+/* The table of --pid, --rank and --run; its members are those of struct mpr_logs. */
+extern const struct mpr_option mpr_logs_options[];
+/* The same without --run. */
+extern const struct mpr_option mpr_logs_process_options[];
+
+/* Removes all logs that --pid, --rank and --run exclude.  Returns false, after a message on stderr,
+ * if no log remains or no log has the heap. */
+bool mpr_logs_choose(struct mpr_logs *logs);
+/* Chooses one log for a command that reads one: of several, the log of the first process that
+ * memory ran out for, else the one with the largest peak; a line on stderr names it.  Returns a
+ * path that lives as long as the logs, or NULL after a message on stderr. */
+const char *mpr_logs_one(struct mpr_logs *logs);
+
+/* Calls @add for each log.  Prints the error of a log for which it returns -1 with *error filled.
+ */
+typedef int mpr_log_add(void *to, const char *path, const struct mpr_progress *progress,
+                        struct mpr_error *error);
+void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);
+
+/* Frees all.  Returns the exit status of a command that ended with @status. */
+int mpr_logs_close(struct mpr_logs *logs, int status);
+
+/* ---- output
+ *
+ * The destination and the looks of a command's output: the options --output, --format, --top,
+ * --width, --color, --clock, --frames, --unfold and --plumbing. */
+
+/* The open output of a command: standard output, a file that replaces the old one once it is whole
+ * (file.h), or a pipe, a device or an open file that is written in place.  A process has one
+ * at a time. */
+struct mpr_destination {
+    FILE *file;
+    const char *path;              /* NULL for standard output */
+    struct mpr_atomic_file atomic; /* fd is -1 if the output is written in place */
+};
+
+/* @path: "-" or NULL for standard output.  Returns 0, or -1 after a message on stderr. */
+int mpr_destination_open(struct mpr_destination *d, const char *path);
+/* Publishes what was written so far; later writes are appended.  Returns 0, or -1. */
+int mpr_destination_publish(struct mpr_destination *d);
+/* Closes the output.  The old file stays if @publish is false or a write failed.  Returns 0, or -1
+ * after a message on stderr. */
+int mpr_destination_close(struct mpr_destination *d, bool publish);
+
+enum { MPR_WIDTH_AUTO = -1 };
+
+struct mpr_output {
+    const struct mpr_renderer *renderer;
+    struct mpr_style style;
+    enum mpr_output_color { MPR_COLOR_AUTO, MPR_COLOR_ALWAYS, MPR_COLOR_NEVER } color;
+    int width; /* columns as in mpr_style, or MPR_WIDTH_AUTO */
+    struct mpr_user_frames *user_frames;
+    struct mpr_arena patterns; /* texts of --plumbing */
+    struct mpr_naming naming;
+    bool for_tools;   /* programs read this text, so it is UTF-8 in every locale */
+    bool has_stacks;  /* rows have call stacks or ranges, which --format=folded needs */
+    const char *path; /* NULL for standard output */
+    struct mpr_destination to;
+};
+
+/* The table of options; its members are those of struct mpr_output. */
+extern const struct mpr_option mpr_output_options[];
+struct mpr_output mpr_output_default(void);
+void mpr_output_free(struct mpr_output *output);
+/* Sets a path, or NULL for "-". */
+mpr_set_option mpr_set_output_path;
+/* Returns NULL for "-", which is standard output, else @path. */
+const char *mpr_output_path(const char *path);
+/* Returns true with --clock=wall: reports print times of day, and options take them. */
+bool mpr_output_clock(void);
+
+/* Opens the output.  Returns 0, or -1 after a message on stderr.  Until it is closed, the old file
+ * stays. */
+int mpr_output_open(struct mpr_output *output);
+int mpr_output_close(struct mpr_output *output);
+
+/* Begins a document that the caller describes next.  Ends with one of the next two functions. */
+void mpr_output_begin(const struct mpr_output *output, struct mpr_document *doc);
+/* Opens the output, renders the document, closes both.  Returns the command's exit status. */
+int mpr_output_document(struct mpr_output *output, struct mpr_document *doc, bool incomplete);
+/* Renders the document as text for an output that is open, and frees it.  The caller frees the
+ * text. */
+char *mpr_output_text(const struct mpr_output *output, struct mpr_document *doc);
+
+/* Opens the output, lets @render write a result that is not a document, closes the output.  Returns
+ * the command's exit status. */
+typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result,
+                               const struct mpr_style *style);
+int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result,
+                      bool incomplete);
 
 /* ---- command lines */
 

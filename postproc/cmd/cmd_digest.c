@@ -11,8 +11,8 @@
 #include "amount.h"
 #include "basename.h"
 #include "cmd.h"
-#include "database.h"
 #include "digest.h"
+#include "exports.h"
 #include "file.h"
 #include "reports.h"
 

@@ -1,19 +1,16 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "budget.h"
+#include "check.h"
 #include "cmd.h"
 #include "contents.h"
-#include "database.h"
+#include "exports.h"
 #include "mpf/event.h"
 #include "named_instant.h"
 #include "ooms.h"
-#include "perfetto.h"
-#include "pprof.h"
 #include "profile.h"
 #include "reports.h"
 #include "timeline.h"
-#include "torch_snapshot.h"
 #include "torch_trace.h"
 
 enum { MAX_SPANS = 4096 }; /* limit for one heap over time */

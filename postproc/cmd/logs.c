@@ -1,4 +1,3 @@
-#include "logs.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "error.h"
 #include "log.h"
 #include "named_instant.h"
-#include "output.h"
 #include "units.h"
 
 /* ---- values of options */

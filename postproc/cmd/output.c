@@ -1,4 +1,3 @@
-#include "output.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "numbered_lines.h"
 #include "numbered_names.h"
 #include "user_frame.h"
 

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "numbered_lines.h"
 #include "numbered_names.h"
 #include "units.h"
 

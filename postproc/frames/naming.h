@@ -33,7 +33,7 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
 /* Groups lines of different texts in place, and returns how many are left. */
 size_t mpr_naming_group(struct mpr_arena *arena, const struct mpr_naming *naming, enum mpr_group by,
                         struct mpr_line *line, size_t lines);
-/* Groups lines of one of two sides with those of the other one (numbered_lines.h) in place, and
+/* Groups lines of one of two sides with those of the other one (numbered_names.h) in place, and
  * returns how many are left. */
 size_t mpr_naming_group_sides(struct mpr_arena *arena, const struct mpr_naming *naming,
                               enum mpr_group by, struct mpr_line *line, size_t lines, size_t older);

@@ -1,4 +1,3 @@
-#include "numbered_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>

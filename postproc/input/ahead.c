@@ -1,4 +1,4 @@
-#include "ahead.h"
+#include "log.h"
 
 #include <pthread.h>
 #include <sched.h>

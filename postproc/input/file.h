@@ -101,4 +101,13 @@ void mpr_atomic_close(struct mpr_atomic_file *f);
  * mpr_atomic_close. */
 void mpr_atomic_abandon(void);
 
+/* ---- maps of generated code
+ *
+ * A JIT's map of the code that it generated, as perf reads it: a line for each function, with its
+ * address and size in hexadecimal and its name.  The program writes it as /tmp/perf-PID.map, and
+ * the launcher copies it to LOG.perfmap. */
+
+#define MPR_PERF_MAP_ENDING ".perfmap"
+#define MPR_PERF_MAP_MAX    (64 << 20) /* bytes */
+
 #endif

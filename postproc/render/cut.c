@@ -1,4 +1,4 @@
-#include "cut.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

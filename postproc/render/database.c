@@ -1,4 +1,4 @@
-#include "database.h"
+#include "exports.h"
 
 #include <errno.h>
 #include <fcntl.h>

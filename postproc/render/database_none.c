@@ -1,7 +1,7 @@
 /* memprof-report built without SQLite. */
 #include <unistd.h>
 
-#include "database.h"
+#include "exports.h"
 
 static const char without[] = "built without SQLite";
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "database.h"
 #include "digest.h"
 #include "export.h"
+#include "exports.h"
 
 /* Any change of a table makes a new version, because the reader expects all columns. */
 enum { VERSION = 1, APPLICATION = 0x6d706467 /* "mpdg" */ };

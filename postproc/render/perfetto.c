@@ -1,7 +1,7 @@
 /* Perfetto sorts packets by time, and keeps the order of packets of one time.  Slices of a track
  * must nest, so each domain of a thread has its own track: only within a domain ranges end in the
  * reverse order of their beginnings. */
-#include "perfetto.h"
+#include "exports.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "pprof.h"
+#include "exports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

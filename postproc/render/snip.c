@@ -1,5 +1,5 @@
 /* The text that is cut, in letters, each with its worth. */
-#include "cut.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -2,6 +2,7 @@
 #ifndef MPR_TEXT_H
 #define MPR_TEXT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "document.h"
@@ -31,5 +32,48 @@ struct mpr_wrap {
  * two blanks.  A word that is too wide for any line stays whole because it may be a path that the
  * user copies. */
 void mpr_text_wrap(struct mpr_wrap *wrap, const char *text);
+
+/* ---- paths in columns
+ *
+ * Paths in a column of a table: cut in the middle if they are too wide, and no two look the same.
+ *
+ * The end of a path is its most useful part, then its beginning.  The caller (" <- caller") is left
+ * out first. */
+
+enum { MPR_CUT_FULL = 0 };
+
+/* Returns a text for each value, which is a path, an escaped text, or NULL for an empty row.  The
+ * caller frees the texts and the array.  width: columns, or MPR_CUT_FULL for unlimited. */
+char **mpr_cut_paths(const struct mpr_value *value, size_t values, size_t width);
+/* Returns the columns of the whole text with its caller. */
+size_t mpr_cut_columns(const struct mpr_value *value);
+
+/* Returns a frame's text of at most `width` columns, escaped; the caller frees it. */
+char *mpr_cut_frame(const struct mpr_frame *frame, size_t width);
+
+/* ---- one text (snip.c)
+ *
+ * The least useful piece is left out.  The innermost place ("t.py:12") and the last name of a path
+ * of modules are worth most.  Next are folded numbers ("{0..15}"), which are never cut, then the
+ * end, the beginning, and whole names. */
+
+/* Byte offsets; empty if from == to. */
+struct mpr_piece {
+    size_t from, to;
+};
+
+/* The parts of a path's text. */
+struct mpr_parts {
+    size_t last;             /* beginning of the last frame */
+    struct mpr_piece place;  /* "(t.py:12)", the innermost */
+    struct mpr_piece method; /* "forward" of "Linear.forward", in the last frame */
+    struct mpr_piece module; /* ".up_proj]" of "[layers.3.mlp.up_proj]", in the last frame */
+    struct mpr_piece caller; /* " <- main" */
+};
+
+/* Returns the text itself if it fits; the caller frees it.  parts: NULL for a plain text.  marked:
+ * by byte of the text, not 0 if it must stay; NULL for none. */
+char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
+               const unsigned char *marked);
 
 #endif

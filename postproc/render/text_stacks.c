@@ -7,7 +7,6 @@
 #include "alloc.h"
 #include "amount.h"
 #include "calltree.h"
-#include "cut.h"
 #include "reports.h"
 #include "text.h"
 #include "units.h"

@@ -9,7 +9,6 @@
 
 #include "alloc.h"
 #include "cells.h"
-#include "cut.h"
 #include "naming.h"
 #include "text.h"
 #include "utf8.h"

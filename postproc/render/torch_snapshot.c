@@ -3,7 +3,7 @@
  *
  * Names and shapes are those of PyTorch (torch/csrc/cuda/memory_snapshot.cpp), which its viewer and
  * other tools expect.  Each call stack and each frame is written once, at its first use. */
-#include "torch_snapshot.h"
+#include "exports.h"
 
 #include <assert.h>
 #include <inttypes.h>

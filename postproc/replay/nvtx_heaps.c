@@ -3,7 +3,7 @@
  *
  * Wrong use of NVTX by a program has these effects: the end of an unknown region or heap counts as
  * the free of an unknown block, and one that is registered twice replaces the first. */
-#include "nvtx_heaps.h"
+#include "replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -40,7 +40,7 @@ struct mpr_thread {
     unsigned remaps;        /* mremaps in progress: a signal handler's may interrupt another one */
     struct mpr_leaving remap[MPR_REMAPS];
     uint64_t refused[2]; /* start and size of the last one that a FAIL ended */
-    uint64_t nvtx_heap;  /* heap of its next NVTX regions (nvtx_heaps.h) */
+    uint64_t nvtx_heap;  /* heap of its next NVTX regions (replay.h) */
     struct mpr_gpu_thread gpu;
     struct mpr_forward *forward; /* NULL: it makes no autograd nodes, or they are not followed */
     uint64_t tid;                /* the kernel's, 0 if unknown */

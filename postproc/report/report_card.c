@@ -2,12 +2,12 @@
  * `oom`.  It has only fields, and the page lays them out. */
 #include <string.h>
 
+#include "insights.h"
 #include "naming.h"
 #include "readings.h"
 #include "report_device.h"
 #include "report_oom.h"
 #include "report_rows.h"
-#include "report_summary.h"
 #include "reports.h"
 
 enum { OWNERS = 5, GROWN = 3 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "amount.h"
-#include "report_ranks.h"
+#include "ranks.h"
 #include "reports.h"
 #include "units.h"
 

@@ -6,7 +6,7 @@
 
 #include "amount.h"
 #include "insights.h"
-#include "report_ranks.h"
+#include "ranks.h"
 #include "reports.h"
 #include "units.h"
 

@@ -8,7 +8,6 @@
 #include "readings.h"
 #include "report_device.h"
 #include "report_rows.h"
-#include "report_summary.h"
 #include "reports.h"
 #include "utf8.h"
 

@@ -21,7 +21,10 @@ struct mpr_graphs;
 struct mpr_heap_peak;
 struct mpr_info;
 struct mpr_leaks;
+struct mpr_device_state;
 struct mpr_insights;
+struct mpr_insights_oom;
+struct mpr_refused_request;
 struct mpr_log_peaks;
 struct mpr_ooms;
 struct mpr_peaks;
@@ -209,5 +212,41 @@ void mpr_report_choice(struct mpr_document *doc, const struct mpr_choice *choice
 void mpr_report_inside(struct mpr_document *doc, uint8_t inside);
 /* For people: notes about failed look-ups of names. */
 void mpr_report_notes(struct mpr_document *doc, const char *const *note, size_t notes);
+
+/* ---- parts of the report on ranks; private to this layer */
+
+/* Which processes are compared, which are missing, incomplete or have failed.  @brief: for a
+ * summary, without notes on clocks and on blocks that were not recorded. */
+void mpr_report_ranks_processes(struct mpr_document *doc, const struct mpr_ranks *ranks,
+                                bool brief);
+/* Ranks whose peaks are outliers, and the causes.  @brief: in fewer lines. */
+void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks *ranks, bool brief);
+/* Stages whose peaks differ, and the causes. */
+void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *ranks);
+
+/* ---- parts of the summary that the card of the page also has; private to this layer */
+
+/* The owners of a heap at an instant. */
+struct mpr_owners {
+    uint8_t of;        /* MPF_HEAP_NONE if nothing was recorded */
+    const char *bytes; /* title of the bytes: "at the peak" */
+    const struct mpr_row *row;
+    size_t rows;
+    uint64_t whole;
+    const struct mpr_device_state *asleep; /* has more blocks of PyTorch, without memory; or NULL */
+};
+
+/* Returns the owners on the device that ran out of memory, or else of the largest heap that is not
+ * part of another one.  PyTorch's blocks are preferred to the segments that contain them; if some
+ * are asleep, only those that had memory when the device was fullest. */
+struct mpr_owners mpr_report_summary_owners(const struct mpr_insights *insights);
+
+/* Adds the line about device memory that ran out. */
+void mpr_report_ran_out(struct mpr_document *doc, const struct mpr_insights_oom *oom);
+/* Adds the line about the newest refusal of host memory, and their number. */
+void mpr_report_refused(struct mpr_document *doc, const struct mpr_refused_request *refused);
+/* Adds the lines with commands that show more.  @ranks: the job, or NULL. */
+void mpr_report_next(struct mpr_document *doc, const struct mpr_insights *insights,
+                     const struct mpr_ranks *ranks);
 
 #endif

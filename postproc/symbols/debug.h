@@ -4,6 +4,8 @@
 #define MPR_DEBUG_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "symbols.h"
 
@@ -17,5 +19,22 @@ void mpr_debug_close(struct mpr_debug *d);
  * names are then useless.  (If less than a page is missing, it reads as zeros.) */
 typedef void mpr_debug_each(void *arg, const char *function, const char *file, unsigned line);
 bool mpr_debug_look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg);
+
+/* ---- opening the object files that a log names */
+
+/* Maximum ratio of compression of debug sections.  Real ones shrink to a third. */
+#define MPR_UNPACKED_MAX 32u
+
+/* Maximum bytes of all copies in one run, if a report may have twice that (RLIMIT_DATA). */
+#define MPR_COPIED_MAX (UINT64_C(4) << 30)
+
+/* Opens a regular file, or a copy of it if a user other than root and this one may change it.
+ * Returns the descriptor, or -1, with errno EFBIG if copies take too much.  Never waits. */
+int mpr_object_open(const char *path);
+/* Returns 1 if the file has this build id (bytes 0: if it has none), 0 if it has another one, or -1
+ * if it is not an object file. */
+int mpr_object_has_build_id(int fd, const uint8_t *build_id, size_t bytes);
+/* Returns true if its compressed sections unpack to at most MPR_UNPACKED_MAX times its size. */
+bool mpr_object_unpacks_well(int fd);
 
 #endif

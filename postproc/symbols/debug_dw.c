@@ -19,7 +19,6 @@
 #include "debug.h"
 #include "libdw.h"
 #include "map.h"
-#include "object.h"
 
 struct span {
     Dwarf_Addr low, high;

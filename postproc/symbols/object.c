@@ -3,7 +3,7 @@
  *
  * libelf maps a file and checks its contents once.  If the file were changed afterwards, libelf
  * would read outside of its memory.  So a file that others may change is copied first. */
-#include "object.h"
+#include "debug.h"
 
 #include <errno.h>
 #include <fcntl.h>

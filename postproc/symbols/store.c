@@ -22,7 +22,6 @@
 #include "index.h"
 #include "mpf/header.h"
 #include "mpf/slot.h"
-#include "perf_map.h"
 #include "units.h"
 
 #define VERSION  1u

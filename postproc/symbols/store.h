@@ -49,7 +49,7 @@ uint32_t mpr_stored_object(const struct mpr_stored *s, const struct mpr_binary *
 bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offset,
                      mpr_debug_each *each, void *arg);
 
-/* ---- LOG.perfmap: names of code that a JIT generated (perf_map.h) */
+/* ---- LOG.perfmap: names of code that a JIT generated (file.h) */
 
 struct mpr_generated;
 

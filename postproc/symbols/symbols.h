@@ -66,7 +66,7 @@ void mpr_symbols_free(struct mpr_symbols *s);
 const struct mpr_symbol *mpr_symbols_find(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *object, uint64_t pc,
                                           size_t *count);
-/* Does the same for code that a JIT generated, with LOG.perfmap (perf_map.h). */
+/* Does the same for code that a JIT generated, with LOG.perfmap (file.h). */
 const struct mpr_symbol *mpr_symbols_find_generated(struct mpr_symbols *s, uint64_t pc,
                                                     size_t *count);
 /* Returns the state of LOG.perfmap, or MPR_SYMBOLS_FILE_NOT_READ if it was not needed. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ahead.h"
+#include "log.h"
 #include "testlog.h"
 
 /* More than half a MiB of log; each NAMED-th event is a name. */

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "cut.h"
 #include "frame_text.h"
+#include "text.h"
 #include "utf8.h"
 
 enum { MOST = 40 };

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "database.h"
+#include "exports.h"
 
 static char folder[] = "/tmp/database.XXXXXX";
 

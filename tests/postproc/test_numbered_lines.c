@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "frame_text.h"
-#include "numbered_lines.h"
+#include "numbered_names.h"
 
 enum { MOST = 400, MIB = 1 << 20 };
 

@@ -2,7 +2,7 @@
 #include "gpu_test.h"
 
 #include "mpf/sample.h"
-#include "nvtx_heaps.h"
+#include "replay.h"
 
 enum { R = MPF_HEAP_NVTX, ARENA = 10, SCRATCH, WEIGHTS, HEAD };
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "diff.h"
 #include "frame_text.h"
-#include "pairs.h"
 
 static int begin(void **state)
 {

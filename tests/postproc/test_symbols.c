@@ -22,7 +22,7 @@
 #ifdef MEMPROF_LIBDW
 #include "libdw.h"
 #endif
-#include "object.h"
+#include "debug.h"
 #include "symbols.h"
 
 static struct mpr_binary own;
@@ -62,7 +62,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 static int begin(void **state)
 {
 #ifdef MEMPROF_LIBDW
-    assert_true(mpr_dw_load()); /* for tests that call object.h's functions directly */
+    assert_true(mpr_dw_load()); /* for tests that call debug.h's functions directly */
 #endif
     dl_iterate_phdr(find_own, NULL);
     *state = mpr_symbols_new(NULL, NULL);

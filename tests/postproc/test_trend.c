@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "trend.h"
+#include "history.h"
 
 enum { INSTANTS = 46, WARM = 11, MEAN = 512 << 10, SITES = 1000 };
 

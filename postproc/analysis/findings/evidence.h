@@ -12,7 +12,6 @@
 #include "leaks.h"
 #include "mpf/event.h"
 #include "segments.h"
-#include "site_growth.h"
 #include "steps.h"
 
 struct mpr_device_snapshot;

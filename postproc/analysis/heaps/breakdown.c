@@ -17,7 +17,6 @@
 #include "index.h"
 #include "labels.h"
 #include "mpf/gpu.h"
-#include "training.h"
 
 static const struct {
     const char *key, *name, *rule;

@@ -51,7 +51,7 @@ struct mpr_peak_instance {
     const char *range;    /* "step" */
     uint64_t number, of;  /* the 8th of 12 */
     uint64_t open;        /* open instances of that range, including this one */
-    bool beyond;          /* more ranges may have been open (follow.h) */
+    bool beyond;          /* more ranges may have been open (repeats.h) */
     struct mpr_path path; /* ranges inside of it that were open on its thread, outermost first */
 };
 

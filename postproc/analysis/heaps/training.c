@@ -1,4 +1,4 @@
-#include "training.h"
+#include "breakdown.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "alloc.h"
 #include "amount.h"
 #include "mpf/sample.h"
-#include "numbered_lines.h"
 #include "numbered_names.h"
 #include "outliers.h"
 #include "processes.h"

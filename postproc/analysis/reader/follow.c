@@ -1,4 +1,4 @@
-#include "follow.h"
+#include "repeats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,10 +9,10 @@
 #include "alloc_context.h"
 #include "backward.h"
 #include "basename.h"
+#include "file.h"
 #include "heap_names.h"
 #include "index.h"
 #include "mpf/event.h"
-#include "perf_map.h"
 #include "ranges.h"
 #include "symbols.h"
 

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "ahead.h"
 #include "alloc.h"
 #include "amount.h"
 #include "index.h"
 #include "labels.h"
+#include "log.h"
 #include "recorded.h"
 #include "repeats.h"
 #include "replay_options.h"

@@ -1,4 +1,4 @@
-#include "budget.h"
+#include "check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "graphs.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
-#include "pairs.h"
 
 /* ---- runs */
 

@@ -1,4 +1,4 @@
-#include "pairs.h"
+#include "diff.h"
 
 #include <stdlib.h>
 #include <string.h>

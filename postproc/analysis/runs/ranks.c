@@ -8,7 +8,7 @@
 #include "alloc.h"
 #include "amount.h"
 #include "mpf/end.h"
-#include "numbered_lines.h"
+#include "numbered_names.h"
 
 void mpr_ranks_free(struct mpr_ranks *r) { mpr_arena_free(&r->arena); }
 

@@ -17,12 +17,11 @@
 #include "history.h"
 #include "labels.h"
 #include "mpf/event.h"
-#include "numbered_lines.h"
+#include "numbered_names.h"
 #include "prescan.h"
 #include "reader.h"
 #include "repeats.h"
 #include "survivors.h"
-#include "trend.h"
 #include "units.h"
 #include "user_frame.h"
 

@@ -1,4 +1,4 @@
-#include "site_growth.h"
+#include "leaks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "trend.h"
+#include "history.h"
 
 #include <math.h>
 

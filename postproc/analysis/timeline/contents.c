@@ -6,7 +6,6 @@
 #include "alloc.h"
 #include "alloc_context.h"
 #include "cell_totals.h"
-#include "follow.h"
 #include "gpu.h"
 #include "labels.h"
 #include "mpf/event.h"

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "follow.h"
 #include "range_heaps.h"
+#include "repeats.h"
 #include "timeline_parts.h"
 
 #define NONE UINT64_MAX /* instead of the number of a box */
