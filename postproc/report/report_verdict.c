@@ -82,7 +82,8 @@ static const char *const roles[MPR_ROLES] = {
                              "and the number of layers: the number of blocks differs",
     [MPR_ROLE_OUTPUTS] = "the owners of outputs: a list, a cache, a loss without .detach()",
     [MPR_ROLE_GATHERED] = "which modules are sharded, and reshard_after_forward",
-    [MPR_ROLE_CACHE] = "the bound of the cache, the batch and the sequence length",
+    [MPR_ROLE_CACHE] =
+        "the bound and the element type of the cache, the batch and the sequence length",
     [MPR_ROLE_INPUTS] = "the batch, and data that is loaded to the device in advance",
     [MPR_ROLE_GRAPHS] = "which graphs are captured, and whether they share a memory pool",
     [MPR_ROLE_WORKSPACES] = "versions of the libraries, streams, and CUBLAS_WORKSPACE_CONFIG",

@@ -16,7 +16,8 @@ program states the verdict that is right:
 A finding is right if its key, its owner and its bytes are: one of its numbers is within 2 % of one of the program's. The first
 finding of `memprof-report -f json LOG` is scored, then the best of all. A finding in a healthy program is a false alarm.
 
-A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. A file NAME.logs names two logs of logs/ instead. Its findings are those of `memprof-report diff`
+A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. The author of pairs_kept/ knew no rules; this
+batch was scored once before anybody read it. A file NAME.logs names two logs of logs/ instead. Its findings are those of `memprof-report diff`
 on both logs. The comment "larger" states which run holds more. The bytes may also be the difference between the two peaks.
 
 The source of a healthy program ends with "; nearly: KEY..." if it does what these findings are about, but too little of it, or in
@@ -33,7 +34,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LOGS = os.path.join(HERE, "logs")
-PAIRS, PAIRS_LOGS = os.path.join(HERE, "pairs"), os.path.join(HERE, "pairs_logs")
+PAIRS, PAIRS_KEPT, PAIRS_LOGS = (os.path.join(HERE, name) for name in ("pairs", "pairs_kept", "pairs_logs"))
 FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs): (.*)$", re.M)
 NEARLY = re.compile(r"^(?:#|//) source: .*; nearly: ([a-z_ ]+)$", re.M)
 TOLERANCE = 0.02
@@ -79,11 +80,11 @@ class Case:
 
 
 class Pair(Case):
-    def __init__(self, program):
-        path, named = os.path.join(PAIRS, program), program.endswith(".logs")
+    def __init__(self, program, folder=PAIRS):
+        path, named = os.path.join(folder, program), program.endswith(".logs")
         self.logs = [os.path.join(LOGS, log) for log in fields(path)["logs"].split()] if named else sides(program)
         super().__init__(path, f"{os.path.dirname(self.logs[0])}.json" if named else truth_of(program, PAIRS_LOGS))
-        self.listed = f"pairs/{self.name}"
+        self.listed = f"{os.path.basename(folder)}/{self.name}"
         if peaks := self.truth.get("peaks"):
             self.bytes = [*self.bytes, abs(peaks[1] - peaks[0])]
 
@@ -186,11 +187,12 @@ def main():
     kept = [Case(program) for program in programs("kept")]
     second = [Case(program) for program in programs("kept_second")]
     pairs = [Pair(program) for program in sorted(os.listdir(PAIRS))]
-    for of, scored in (("programs", cases), ("kept apart", kept), ("second batch kept apart", second), ("pairs", pairs)):
+    pairs_kept = [Pair(program, PAIRS_KEPT) for program in sorted(os.listdir(PAIRS_KEPT))]
+    for of, scored in (("programs", cases), ("kept apart", kept), ("second batch kept apart", second), ("pairs", pairs), ("pairs kept apart", pairs_kept)):
         print_table(scored)
         print_rates(scored, of)
     if sys.argv[1:2] == ["--check"]:
-        check([*cases, *kept, *second, *pairs], sys.argv[2])
+        check([*cases, *kept, *second, *pairs, *pairs_kept], sys.argv[2])
         check_rules([*cases, *kept, *second], sys.argv[3])
 
 
