@@ -1,4 +1,4 @@
-/* Functions that the core calls in the rooms above it. The library has one table, which the linker
+/* Functions that the core calls in the layers above it. The library has one table, which the linker
  * fills (init.c): it is valid before any constructor. A program without a table has none of the
  * features. A member may be NULL. */
 #ifndef MP_FEATURE_H
