@@ -21,7 +21,7 @@ enum mpr_exit {
     MPR_EXIT_FAILURE = 1,
     MPR_EXIT_USAGE = 2,
     MPR_EXIT_INCOMPLETE = 3, /* a log is incomplete; the report is printed */
-    MPR_EXIT_BROKEN = 4,     /* check: a limit is broken */
+    MPR_EXIT_BROKEN = 4,     /* check: a limit is exceeded */
     MPR_EXIT_NOT_FOUND = 5   /* check: a limit matches nothing */
 };
 

@@ -124,14 +124,14 @@ static const struct mpr_option options[] = {
 
 static const struct mpr_cmdline cmdline = {
     .doc =
-        "Checks that runs keep their memory limits, for CI. Prints a line for each broken limit, and ends with exit status 4."
+        "Checks that runs keep their memory limits, for CI. Prints a line for each limit that is exceeded, and ends with exit status 4."
         "\vExamples:\n"
         "  memprof-report check --max host/heap=500MiB --max gpu0/torch=12GiB LOG\n"
         "  memprof-report check --suggest LOG > budget.txt\n"
         "  memprof-report check --budget budget.txt --junit memory.xml LOG\n"
         "  memprof-report check --against base.zst --tolerance 5% LOG",
     .exit =
-        "0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is broken, 5 a limit matches nothing",
+        "0 all limits are kept, 1 failure, 2 wrong usage or a malformed budget, 3 a log is incomplete, 4 a limit is exceeded, 5 a limit matches nothing",
     .options = options,
     .check = check_usage,
 };

@@ -198,7 +198,7 @@ static const struct argp argp = {
         "  memprof-report peaks --by thread --top 5 logs/\n"
         "  memprof-report peaks --help\n\n"
         "Exit status: 0 fine, 1 failure, 2 wrong usage, 3 the log is incomplete (the report is still printed), "
-        "4 a limit is broken, 5 a limit matches nothing (check).",
+        "4 a limit is exceeded, 5 a limit matches nothing (check).",
     .help_filter = help,
 };
 

@@ -127,7 +127,7 @@ void mpr_html_steps(struct mpr_json *j, const struct mpr_insights *in,
     mpr_json_open(j, "steps", '{');
     mpr_json_text(j, "range", s->instances.range);
     mpr_json_number(j, "instances", s->instances.count);
-    mpr_json_number(j, "instances_an_entry", s->instances.each);
+    mpr_json_number(j, "instances_per_entry", s->instances.each);
     mpr_json_open(j, "heaps", '[');
     for (size_t i = 0; i < s->instances.heaps; i++) steps_heap(j, s, &s->heap[i]);
     mpr_json_close(j, ']');

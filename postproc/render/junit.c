@@ -1,4 +1,4 @@
-/* Each limit is a test case: a broken limit is a failure, and a limit whose heap or range no log
+/* Each limit is a test case: an exceeded limit is a failure, and a limit whose heap or range no log
  * has is an error. */
 #include "check.h"
 #include "html.h"

@@ -151,7 +151,7 @@ static void heap_records(FILE *out, const struct mpr_timeline *t, const struct m
 static void timeline(FILE *out, const struct mpr_timeline *t, const struct mpr_style *style)
 {
     (void)style;
-    fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,close_bytes,allocations,frees,"
+    fputs("log,pid,heap,start_ns,time_of_max_ns,max_bytes,min_bytes,end_bytes,allocations,frees,"
           "path,bytes_at_max\n",
           out);
     for (size_t i = 0; i < t->heaps; i++) heap_records(out, t, &t->heap[i]);

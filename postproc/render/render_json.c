@@ -134,7 +134,7 @@ static void spans(struct mpr_json *j, const struct mpr_heap_timeline *h, uint64_
         { "time_of_max_ns", offsetof(struct mpr_span, time) },
         { "max_bytes", offsetof(struct mpr_span, max) },
         { "min_bytes", offsetof(struct mpr_span, min) },
-        { "close_bytes", offsetof(struct mpr_span, close) },
+        { "end_bytes", offsetof(struct mpr_span, close) },
         { "allocations", offsetof(struct mpr_span, allocs) },
         { "frees", offsetof(struct mpr_span, frees) },
     };

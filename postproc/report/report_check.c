@@ -1,4 +1,4 @@
-/* The limits of runs: a line for each limit that is broken. */
+/* The limits of runs: a line for each limit that is exceeded. */
 #include <string.h>
 
 #include "check.h"
@@ -18,10 +18,13 @@ const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_ro
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *r)
 {
     const char *about = r->is_approximate ? "~" : "";
-    const char *text =
-        mpr_arena_format(&doc->arena, "%s: %s%s, %s%s over %s (%s)", mpr_report_limit(doc, r),
-                         about, mpr_doc_size(doc, r->is), about, mpr_doc_size(doc, r->over),
-                         mpr_doc_size(doc, r->limit.bytes), r->limit.from);
+    const char *allowed =
+        r->limit.bytes ? mpr_arena_format(&doc->arena, "limit %s (%s), %s%s too much",
+                                          mpr_doc_size(doc, r->limit.bytes), r->limit.from, about,
+                                          mpr_doc_size(doc, r->over))
+                       : mpr_arena_format(&doc->arena, "none is allowed (%s)", r->limit.from);
+    const char *text = mpr_arena_format(&doc->arena, "%s: %s%s, %s", mpr_report_limit(doc, r),
+                                        about, mpr_doc_size(doc, r->is), allowed);
     size_t lines, live;
     if (r->limit.of == MPR_LIMIT_RSS || r->limit.of == MPR_LIMIT_CGROUP)
         return mpr_arena_format(&doc->arena, "%s; reached %s", text,
@@ -121,10 +124,10 @@ static void sum_line(struct mpr_document *doc, const struct mpr_check *check)
 {
     if (!check->rows) mpr_doc_line(doc, "no limits: nothing was checked");
     else if (check->broken && check->not_found)
-        mpr_doc_line(doc, "%zu of %zu limits broken, %zu not found", check->broken, check->rows,
+        mpr_doc_line(doc, "%zu of %zu limits exceeded, %zu not found", check->broken, check->rows,
                      check->not_found);
     else if (check->broken)
-        mpr_doc_line(doc, "%zu of %zu limits broken", check->broken, check->rows);
+        mpr_doc_line(doc, "%zu of %zu limits exceeded", check->broken, check->rows);
     else if (check->not_found == check->rows)
         mpr_doc_line(doc, check->rows == 1 ? "the limit was not found: nothing was checked"
                                            : "no limit was found: nothing was checked");
@@ -144,7 +147,7 @@ void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check)
                  .only = MPR_IN_JSON | MPR_IN_CSV, .all = MPR_EVERYWHERE);
     for (const struct mpr_check_row *r = check->row; r < check->row + check->rows; r++) {
         if (!r->over) continue;
-        mpr_doc_add(doc, MPR_WARN, "BROKEN");
+        mpr_doc_add(doc, MPR_WARN, "OVER LIMIT");
         mpr_doc_add_plain(doc, " %s", mpr_report_broken(doc, r));
         if (strcmp(check->row[0].log, check->row[check->rows - 1].log) != 0)
             mpr_doc_add_plain(doc, "  [%s]", r->log);

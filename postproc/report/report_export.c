@@ -150,7 +150,7 @@ static const struct mpr_column series[] = {
     { .key = "time_of_max_ns", .type = MPR_TIME, OF_SPAN(time) },
     { .key = "max_bytes", .type = MPR_BYTES, OF_SPAN(max) },
     { .key = "min_bytes", .type = MPR_BYTES, OF_SPAN(min) },
-    { .key = "close_bytes", .type = MPR_BYTES, OF_SPAN(close) },
+    { .key = "end_bytes", .type = MPR_BYTES, OF_SPAN(close) },
     { .key = "allocations", .type = MPR_COUNT, OF_SPAN(allocs) },
     { .key = "frees", .type = MPR_COUNT, OF_SPAN(frees) },
 };

@@ -187,7 +187,7 @@ static const struct {
         "optimizer.zero_grad(set_to_none=True) before the forward pass",
         "breakdown" },
     [MPR_FINDING_INSTANCE] = {
-        "<{name} of {instances} instances peaks at {peak_bytes} of {heap}, {bytes} above the median"
+        "<{name}, one of {instances} instances, peaks at {peak_bytes} of {heap}, {bytes} above the median"
         "|" LARGEST_USE
         "|is one request much larger than the others? {heap} rose and fell {uses} times, once by "
         "{largest_bytes} and otherwise by at most {second_bytes}; {place_bytes} of the largest use is in "

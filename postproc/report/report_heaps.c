@@ -155,21 +155,21 @@ void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks 
 
 /* ---- the instances of repeated ranges in which the peaks are */
 
-/* "step:8 of 12, in forward > loss", "step 7 (8 of 12)", "request:70 and 7 more of 90" if other
- * instances were open at the same time; "" if the peak is in none. */
+/* "step:8 (instance 8 of 12), in forward > loss", "step 7 (instance 8 of 12)", "request:70 and 7
+ * more (instance 70 of 90)" if other instances were open at the same time; "" if the peak is in
+ * none. */
 static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
 {
     struct mpr_arena *arena = &doc->arena;
     if (!*i->name) return i->beyond ? "an unknown range, because more than 256 were open" : "";
     const char *inside =
         i->path.depth ? mpr_arena_format(arena, ", in %s", mpr_doc_path(doc, i->path)) : "";
-    const char *of = mpr_doc_count(doc, i->of), *more = "";
+    const char *more = "";
     if (i->open > 1)
         more = mpr_arena_format(arena, " and %s %s", mpr_doc_count(doc, i->open - 1),
                                 i->beyond ? "or more" : "more");
-    return i->numbered ? mpr_arena_format(arena, "%s%s (%s of %s)%s", i->name, more,
-                                          mpr_doc_count(doc, i->number), of, inside)
-                       : mpr_arena_format(arena, "%s%s of %s%s", i->name, more, of, inside);
+    return mpr_arena_format(arena, "%s%s (instance %s of %s)%s", i->name, more,
+                            mpr_doc_count(doc, i->number), mpr_doc_count(doc, i->of), inside);
 }
 
 void mpr_report_instances(struct mpr_document *doc, const struct mpr_log_peaks *log, bool at_peak)

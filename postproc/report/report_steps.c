@@ -398,7 +398,8 @@ static void comparison(struct mpr_document *doc, const struct mpr_steps *s)
     compared_rows(doc, c, "paths", mpr_heap_name(h->heap->heap));
     if (s->calls.growth.rows) compared_rows(doc, &s->calls, "stacks", NULL);
     mpr_doc_gap(doc);
-    mpr_doc_line(doc, "%s at its peak, compared with %s, the median:", instance, median);
+    mpr_doc_line(doc, "peak of %s, compared with that of the median instance, %s:", instance,
+                 median);
     differences(doc, s, s->calls.choice.by, s->calls.more, s->calls.mores, "more");
     const uint64_t more = differences(doc, s, c->choice.by, c->more, c->mores, "more"),
                    less = differences(doc, s, c->choice.by, c->less, c->lesses, "less");
@@ -418,7 +419,7 @@ static const struct mpr_column fields[] = {
     { .key = "range_path", MPR_PATH_FIELD(mpr_instances, path) },
     { .key = "instances", .type = MPR_COUNT, OF_ALL(count) },
     { .key = "gaps", .type = MPR_FLAG, OF_ALL(gaps), .unless = MPR_ABSENT_AT_0 },
-    { .key = "instances_an_entry", .type = MPR_COUNT, OF_ALL(each) },
+    { .key = "instances_per_entry", .type = MPR_COUNT, OF_ALL(each) },
     { .key = "instances_not_measured", .type = MPR_COUNT, OF_ALL(left_out) },
 };
 

@@ -78,7 +78,7 @@ void mpr_report_verify(struct mpr_document *doc, const struct mpr_summary *log, 
 
 /* The processes of a run that left no log. */
 void mpr_report_without_log(struct mpr_document *doc, const struct mpr_without_log *rest);
-/* "range step * of host/heap"; for a broken limit also by how much and where. */
+/* "range step * of host/heap"; for an exceeded limit also by how much and where. */
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *row);
 const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_row *row);
 /* All findings in JSON; the first `most` for people. */

@@ -24,7 +24,7 @@ LISTS = {
     "segments": ("segments", "devices.segments", "device address state pool capture expandable made_ns bytes live_bytes free_bytes releasable_bytes "
                  "largest_hole_bytes blocks"),
     "pins": ("segments", "devices.pins", "device path free_bytes segments blocks bytes oldest_ns"),
-    "timeline": ("timeline", "heaps.spans", "heap start_ns time_of_max_ns max_bytes min_bytes close_bytes allocations frees"),
+    "timeline": ("timeline", "heaps.spans", "heap start_ns time_of_max_ns max_bytes min_bytes end_bytes allocations frees"),
     "bands": ("timeline", "heaps.bands", "heap path everything_else start_ns time_of_max_ns bytes_at_max"),
     "temporary": ("temporary", "heaps.rows", "heap path temporary_blocks temporary_bytes blocks bytes freed_blocks median_life_about_ns"),
     "breakdown": ("breakdown", "heaps.roles", "heap role rule bytes blocks oldest_ns newest_ns"),

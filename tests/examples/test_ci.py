@@ -41,7 +41,7 @@ def test_pytest_reports_a_broken_limit():
     with open(path, "w") as file:
         file.write(text.replace("200MiB", "20MiB"))
     done = pytest(place)
-    mp.check(done.returncode == 1 and re.search(r"BROKEN host/heap: .* over 20\.00 MiB", done.stdout), done.stdout)
+    mp.check(done.returncode == 1 and re.search(r"OVER LIMIT host/heap: .*, limit 20\.00 MiB", done.stdout), done.stdout)
 
 
 def steps():

@@ -36,7 +36,7 @@ static void an_outlier_among_instances_is_named(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_INSTANCE);
     assert_string_equal(text(f, 0).where, "gpu0");
     assert_int_equal(f->out.finding[0].bytes, 500 * MIB);
-    assert_string_equal(text(f, 0).what, "step:3 of 5 instances peaks at 1.46 GiB of "
+    assert_string_equal(text(f, 0).what, "step:3, one of 5 instances, peaks at 1.46 GiB of "
                                          "gpu0/torch, 500.00 MiB above the median");
 }
 
@@ -60,7 +60,7 @@ static void the_instance_with_the_peak_of_several_is_named(void **state)
                                      .heap = &h };
     mpr_insights_steps(&f->out, &(struct mpr_evidence){ .log = &f->log, .steps = &steps });
     assert_int_equal(f->out.findings, 1);
-    assert_string_equal(text(f, 0).what, "step:10002 of 16 instances peaks at 500.00 MiB of "
+    assert_string_equal(text(f, 0).what, "step:10002, one of 16 instances, peaks at 500.00 MiB of "
                                          "host/heap, 500.00 MiB above the median");
     assert_string_equal(f->out.finding[0].fact[0].key, "instance");
     assert_int_equal(f->out.finding[0].fact[0].value, 10002);

@@ -143,7 +143,7 @@ def gives_no_names_for_another_build(folder):
     r = Recorded(folder).symbolized()
     stored = r.text()
     subprocess.run([r.program, r.log, "other"], check=True)
-    without_names(r.moved().log, "no names, because the file is missing")
+    without_names(r.moved().log, "functions of these files have no names, because the files are not on this machine")
     r.write(re.sub(r"(?m)^object\t[0-9a-f]+", "object\t", stored))
     without_names(r.log)            # a file without a build ID may be any
 

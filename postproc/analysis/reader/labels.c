@@ -380,14 +380,17 @@ const char *const *mpr_names_notes(const struct mpr_names *names, struct mpr_are
         enum mpr_symbols_state state;
         const char *why;
     } reason[] = {
-        { MPR_SYMBOLS_MISSING, "no names, because the file is missing" },
+        { MPR_SYMBOLS_MISSING,
+          "functions of these files have no names, because the files are not on this machine (to store the names in a file next to the log, run memprof-report log symbolize on a machine that has them)" },
         { MPR_SYMBOLS_OTHER,
-          "no names, because this is not the file that the program ran (the build id differs)" },
-        { MPR_SYMBOLS_UNREADABLE, "no names, because the file cannot be read" },
+          "functions of these files have no names, because the program ran other versions of the files (their build IDs differ)" },
+        { MPR_SYMBOLS_UNREADABLE,
+          "functions of these files have no names, because the files cannot be read" },
         { MPR_SYMBOLS_TOO_LARGE,
-          "names without files and lines, because the unpacked debug information is more than 32 times as "
-          "large" },
-        { MPR_SYMBOLS_NOT_BUILT, "no names, because this memprof-report was built without libdw" },
+          "functions of these files have no source lines, because the debug information is more than 32 "
+          "times as large when it is unpacked" },
+        { MPR_SYMBOLS_NOT_BUILT,
+          "functions of these files have no names, because this memprof-report was built without libdw" },
     };
     enum { REASONS = sizeof reason / sizeof *reason };
     static_assert(REASONS == MPR_SYMBOLS_NOT_ASKED - MPR_SYMBOLS_NOT_INSTALLED - 1,

@@ -16,10 +16,10 @@
 
 /* ---- names of instances */
 
-/* An instance of a range, as reports print it and users type it.  "step:12" and "step:12 of 30, in
- * forward": the twelfth of range "step", unless a range is called "step:12" itself.  "step 7 (8 of
- * 12)" and "epoch > step 7 (no. 8)": the eighth of "step", or of "epoch > step", if it has that
- * name.  "step 7": the instance with that name.  Each also with ".end". */
+/* An instance of a range, as reports print it and users type it.  "step:12" and "step:12 (instance
+ * 12 of 30), in forward": the twelfth of range "step", unless a range is called "step:12" itself.
+ * "step 7 (instance 8 of 12)" and "epoch > step 7 (no. 8)": the eighth of "step", or of "epoch >
+ * step", if it has that name.  "step 7": the instance with that name.  Each also with ".end". */
 struct instance_name {
     char *literal;   /* its name */
     char *range;     /* without its number */
@@ -75,14 +75,23 @@ static bool named_itself(struct instance_name *n, const char *text, size_t bytes
     return true;
 }
 
-/* "step:12", "step:12 of 30, in forward" */
+/* Reads " (instance 8 of 12)" and returns the text after it, or NULL. */
+static const char *position_of(const char *text, uint64_t *number)
+{
+    uint64_t of;
+    const char *at = text_after(text, " (instance ");
+    if (at) at = text_after(number_of(at, number), " of ");
+    return at ? text_after(number_of(at, &of), ")") : NULL;
+}
+
+/* "step:12", "step:12 (instance 12 of 30), in forward" */
 static bool with_colon(const char *text, struct instance_name *n)
 {
     for (const char *colon = text; (colon = strchr(colon, ':')); colon++) {
-        uint64_t of;
-        const char *to = number_of(colon + 1, &n->number), *said = text_after(to, " of ");
-        if (said) said = number_of(said, &of);
-        if (colon == text || !to || (*to && !is_complete(said))) continue;
+        uint64_t position;
+        const char *to = number_of(colon + 1, &n->number);
+        if (colon == text || !to) continue;
+        if (*to && (!is_complete(position_of(to, &position)) || position != n->number)) continue;
         n->literal = mpr_text_copy_part(text, (size_t)(to - text));
         n->range = mpr_text_copy_part(text, (size_t)(colon - text));
         return true;
@@ -90,14 +99,12 @@ static bool with_colon(const char *text, struct instance_name *n)
     return false;
 }
 
-/* "step 7 (8 of 12), in forward" */
+/* "step 7 (instance 8 of 12), in forward" */
 static bool with_share(const char *text, struct instance_name *n)
 {
     for (const char *open = text; (open = strstr(open, " (")); open++) {
-        uint64_t number, of;
-        const char *rest = text_after(number_of(open + 2, &number), " of ");
-        if (rest) rest = number_of(rest, &of);
-        if (is_complete(text_after(rest, ")")))
+        uint64_t number;
+        if (is_complete(position_of(open, &number)))
             return named_itself(n, text, (size_t)(open - text), number);
     }
     return false;
@@ -130,7 +137,7 @@ static bool parse_name(const char *text, struct instance_name *n)
     n->end = bytes > strlen(end) && strcmp(text + bytes - strlen(end), end) == 0;
     char *name = mpr_text_copy_part(text, bytes - (n->end ? strlen(end) : 0));
     const bool known =
-        with_share(name, n) || with_number(name, n) || with_colon(name, n) || alone(name, n);
+        with_colon(name, n) || with_share(name, n) || with_number(name, n) || alone(name, n);
     free(name);
     return known;
 }

@@ -315,7 +315,7 @@ static int read_series(struct mpr_digest *d, const char *path, const struct mpr_
                 row->time_of_max_ns = s->time;
             }
             if (s->min < row->min_bytes) row->min_bytes = s->min;
-            row->close_bytes = s->close;
+            row->end_bytes = s->close;
         }
     }
     mpr_timeline_free(&t);

@@ -364,7 +364,7 @@ static void draw(struct mpr_ranks *r, size_t rank, uint8_t heap)
                      to = column_of(r, start + (end ? end - 1 : 0));
         raise_columns(r, row, at, at, s->max_bytes);
         raise_columns(r, row, column_of(r, start + s->start_ns), to, s->min_bytes);
-        raise_columns(r, row, to, to, s->close_bytes);
+        raise_columns(r, row, to, to, s->end_bytes);
     }
 }
 
