@@ -165,7 +165,7 @@ struct selection {
 };
 
 MPR_COMPARE(by_weight, struct weight,
-            (a->weight < b->weight) - (a->weight > b->weight) ?: mpr_compare(a->block, b->block))
+            ((a->weight < b->weight) - (a->weight > b->weight)) ?: mpr_compare(a->block, b->block))
 
 static uint64_t end_of(const struct selection *c, const struct mpr_large_block *b)
 {

@@ -95,7 +95,7 @@ uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader
         }
     }
     uint32_t *kept = mpr_arena_alloc(&code->arena, frames * sizeof *kept);
-    memcpy(kept, frame, frames * sizeof *kept);
+    if (frames) memcpy(kept, frame, frames * sizeof *kept);
     free(frame);
     return code->of_native[at.stack] = add_stack(code, kept, frames);
 }
