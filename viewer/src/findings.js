@@ -100,7 +100,7 @@ function goToWorth(app, log, { heap, time: at, see, key }) {
   panel?.scrollIntoView({ block: 'start' });
 }
 
-const COVERS = 'these bytes are at least as many as were missing';
+const COVERS = 'at most these bytes would be free, and fewer were missing';
 
 /** @param {App} app @param {Log} log @param {Worth} of */
 const worthLine = (app, log, of) =>
@@ -116,7 +116,7 @@ const worthLine = (app, log, of) =>
         'span',
         { class: 'what' },
         of.what,
-        of.makesRoom ? element('span', { class: 'badge covers', title: COVERS }, 'would have made room') : null,
+        of.makesRoom ? element('span', { class: 'badge covers', title: COVERS }, 'covers the shortfall') : null,
       ),
     ),
     element(
