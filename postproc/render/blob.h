@@ -29,7 +29,7 @@ void mpr_blob_free(struct mpr_blob *blob);
 void mpr_protobuf_number(struct mpr_blob *message, unsigned field, uint64_t number);
 /* Invalid UTF-8 in the text is replaced. */
 void mpr_protobuf_text(struct mpr_blob *message, unsigned field, const char *text);
-/* Adds a complete message as a field, and empties it for reuse. */
+/* Adds @inside, which is complete, to @message as a field, and empties @inside for reuse. */
 void mpr_protobuf_message(struct mpr_blob *message, unsigned field, struct mpr_blob *inside);
 
 #endif

@@ -12,7 +12,7 @@
 #include "exports.h"
 
 /* Any change of a table makes a new version, because the reader expects all columns. */
-enum { VERSION = 1, APPLICATION = 0x6d706467 /* "mpdg" */ };
+enum { VERSION = 2, APPLICATION = 0x6d706467 /* "mpdg" */ };
 
 /* Small pages because most tables have few rows. */
 static const struct mpr_database_kind kind = { APPLICATION, VERSION, 1024 };

@@ -78,8 +78,8 @@ static inline uint32_t mpr_ranges_name(const struct mpr_ranges *r, uint32_t id)
 /* Returns true for names of ranges as TSL and XLA write them (TraceMe):
  * "XlaModule:#hlo_module=jit_step,program_id=78765#". The numbers are new with each compilation. */
 bool mpr_traceme_is(const char *name, size_t bytes);
-/* Writes such a name without its numbers ("XlaModule jit_step"), which is shorter, and without a
- * final zero. Returns the number of bytes. */
+/* Writes such a name without its numbers ("XlaModule jit_step"), which is shorter than the name.
+ * The output has no terminating NUL. Returns its bytes. */
 size_t mpr_traceme_plain(const char *name, size_t bytes, char *out);
 
 /* Adds a Python frame, copies its texts and returns its name. */

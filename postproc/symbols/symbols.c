@@ -198,7 +198,7 @@ static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
 
 /* ---- the calls at an address */
 
-/* Cuts a name between two characters. */
+/* Shortens a name to at most MAX_NAME bytes, and splits no UTF-8 character. */
 static char *cut(char *name)
 {
     if (strlen(name) <= MAX_NAME) return name;

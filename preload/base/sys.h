@@ -1,4 +1,4 @@
-/* Raw system calls, which change neither errno nor call any hooked function.
+/* Raw system calls. They do not change errno and call no hooked function.
  *
  * Every call returns its result, or -E... on failure. Safe in signal handlers, in vfork children
  * and before the C library is ready. */

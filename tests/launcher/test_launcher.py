@@ -593,7 +593,7 @@ def test_symbols_option_stores_function_names():
     log = path("logs/" + next(n for n in before if n.startswith("program.")))
     for command in ("log", "symbolize"), ("peaks", "--tree"):       # reports name functions of the C library although the program's file was deleted
         out = subprocess.run([os.environ["MEMPROF_REPORT"], *command, log], stdout=subprocess.PIPE, text=True, check=True).stdout
-        mp.check("file is missing: program" in out, f"{command}: {out}")
+        mp.check(re.search("have no names, because the files are not on this machine.*: program", out), f"{command}: {out}")
     refused(memprof("run", "--symbols", "--", "true", env={"MEMPROF_OUT": "x.zst"}), FAILED, "--symbols needs --output")
 
 

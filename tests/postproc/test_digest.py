@@ -236,7 +236,7 @@ def others(folder):
     def newer():
         made(log).close()
         with sqlite3.connect(place) as db:
-            db.execute("PRAGMA user_version = 2")
+            db.execute("PRAGMA user_version = 3")
 
     def foreign():
         with sqlite3.connect(place) as db:
@@ -246,7 +246,7 @@ def others(folder):
         with open(place, "w") as f:
             f.write("what was there")
 
-    for what, why in (newer, "has version 2"), (foreign, "not a digest of a log"), (text, "not a digest of a log"):
+    for what, why in (newer, "has version 3"), (foreign, "not a digest of a log"), (text, "not a digest of a log"):
         what()
         with open(place, "rb") as f:
             before = f.read()

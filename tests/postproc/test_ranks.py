@@ -369,7 +369,7 @@ def bad(base):
         return write
 
     hostile = "CREATE VIEW heaps AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS process_id FROM n"
-    for spoil, words in ((edited("PRAGMA user_version = 2"), "version 2"), (edited("PRAGMA user_version = 0"), "make the digest again"), (edited("PRAGMA application_id = 7"), "not a digest"), (edited("DROP TABLE heaps"), "no table heaps"),
+    for spoil, words in ((edited("PRAGMA user_version = 3"), "version 3"), (edited("PRAGMA user_version = 0"), "make the digest again"), (edited("PRAGMA application_id = 7"), "not a digest"), (edited("DROP TABLE heaps"), "no table heaps"),
                          (edited("DROP TABLE heaps", hostile), "no table heaps"), (edited("UPDATE heaps SET peak_bytes = -1"), "heaps.peak_bytes"),
                          (edited("UPDATE heaps SET peak_bytes = 'many'"), "heaps.peak_bytes"), (edited("DELETE FROM processes"), "one process"),
                          (edited("INSERT INTO series SELECT 1, 'host/heap', 1, 1, 1, 1, 1 FROM series AS a, series AS b"), "too many rows"),

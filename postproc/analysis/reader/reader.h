@@ -24,7 +24,7 @@ struct mpr_reader {
                        size_t count); /* sees the first events before the replay; or NULL */
     bool (*enough)(const struct mpr_replay *replay); /* the reading stops when it returns true, so
                                                         that mpr_reader_replay returns 1; or NULL */
-    unsigned until_heap; /* likewise, once this heap has had an allocation, unless it is 0 */
+    unsigned until_heap; /* it also stops after this heap's first allocation; 0: none */
     bool ends_early;     /* mpr_reader_end_early has been called */
 };
 

@@ -33,7 +33,7 @@ enum mpr_limit_of {
     MPR_LIMIT_RANGE,
     MPR_LIMIT_THREAD,
     MPR_LIMIT_ROLE,
-    MPR_LIMIT_LINE, /* a line of `peaks`, or with a base of `diff` */
+    MPR_LIMIT_LINE, /* a line of `peaks`, or of `diff` if there is a base */
     MPR_LIMIT_RSS,
     MPR_LIMIT_CGROUP,
     MPR_LIMIT_DEVICE, /* only with a base, like the next two: a device's used bytes */

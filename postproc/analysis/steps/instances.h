@@ -85,8 +85,9 @@ void mpr_instances_free(struct mpr_instances *instances);
 /* The same for a caller that replays the log for other analyses as well. */
 struct mpr_reader;
 struct mpr_instances_reading;
-/* Attaches a reading to the reader before the first event. @range: the name of the range, or NULL
- * to measure each one that may be the outermost range that repeats; reader->repeats is set then. */
+/* Starts to measure the instances of a range. Call it before the first event. @range: the name of
+ * the range, or NULL to measure every range that may be the outermost one that repeats: the caller
+ * has set reader->repeats in that case. */
 struct mpr_instances_reading *mpr_instances_watch(struct mpr_reader *reader, const char *range);
 /* Fills the result for a range by its number in reader->repeats, after the last event. Returns
  * false if it has not been measured, or if its name is also that of other ranges. */
