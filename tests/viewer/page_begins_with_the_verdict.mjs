@@ -66,7 +66,7 @@ const SITUATIONS = [
     state: 'fine',
     what: /peak 5\.66 GiB of 79\.18 GiB used at 00:00:09\.321/,
     who: /\[layers\.5\] Block\.forward \(spike\.py:15\)/,
-    why: /step:7 of 12 instances peaks at 4\.13 GiB of gpu0\/torch, 848\.00 MiB above the median/,
+    why: /step:7, one of 12 instances, peaks at 4\.13 GiB of gpu0\/torch, 848\.00 MiB above the median/,
     advice: /bucket by length/,
     command: 'memprof-report peaks h100-spike.zst',
   },
