@@ -327,7 +327,7 @@ static int by_path(const struct mpr_segment *a, const struct mpr_segment *b)
     return mpr_frame_compare_paths(a->oldest, b->oldest);
 }
 
-MPR_COMPARE(by_shape_and_path, struct mpr_segment *const,
+MPR_COMPARE(by_shape_and_path, struct mpr_segment *,
             by_shape(*a, *b) ?: by_path(*a, *b) ?: mpr_compare((*a)->addr, (*b)->addr))
 
 MPR_COMPARE(by_group_free, struct mpr_segment_group,

@@ -195,7 +195,8 @@ static bool grew_in_intervals(const struct course *c)
     if (grew_often(c, 1, all)) return true;
     if (!estimated && c->fell) return false;
     for (size_t width = 2; all / width >= least; width++) {
-        if (c->events >= (double)(all / (width - 1)) * enough) return false;
+        const size_t intervals = all / (width - 1); /* of the width before */
+        if (c->events >= (double)intervals * enough) return false;
         if (grew_often(c, width, all / width)) return true;
     }
     return false;
