@@ -318,6 +318,7 @@ static bool insert_span(struct spans *s, const struct span *made)
 
 static void remove_spans(struct spans *s, uint64_t at, uint64_t count)
 {
+    if (!count) return;
     memmove(s->at + at, s->at + at + count, (s->count - at - count) * sizeof *s->at);
     s->count -= count;
 }
