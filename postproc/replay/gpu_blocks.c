@@ -397,27 +397,43 @@ static uint32_t oldest_unnamed(struct mpr_comms *c)
     return 0;
 }
 
-/* Returns the number of the communicator that a RANGE_DATA names, 0 if it names none. @name: of its
- * range. @by_init: it is the payload of an init, which makes a new communicator. */
-static uint32_t comm_of_payload(struct mpr_comms *c, const struct mpf_event *e, uint32_t name,
-                                bool by_init)
+static bool begins(const struct mpr_replay *r, uint32_t name, const char *with)
 {
-    const uint32_t schema = mpr_index_get(&c->newest, e->addr);
-    const struct mpr_schema *s = schema ? &c->schema[schema - 1] : NULL;
-    const uint64_t id = s ? field(e, s->comm, sizeof id) : UINT64_MAX;
-    if (id == UINT64_MAX) return 0;
+    size_t bytes;
+    const char *text = mpr_texts_get(&r->ranges.names, name, &bytes);
+    return text && bytes >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+/* Returns the number of the communicator with this id, which is new in the payload of an init. */
+static uint32_t comm_of_id(struct mpr_replay *r, const struct mpr_thread *t, uint64_t id,
+                           uint64_t time)
+{
+    struct mpr_comms *c = &r->gpu.comms;
     uint32_t number = mpr_index_get(&c->number, id);
-    if (!number) {
-        if (!by_init) number = oldest_unnamed(c);
-        if (!number) number = add_comm(c, (struct mpr_comm){ .time = e->time });
-        c->comm[number - 1].id = id;
-        mpr_index_set(&c->number, id, number);
-    }
+    if (number) return number;
+    if (!begins(r, t->gpu.nccl_name, "ncclCommInit")) number = oldest_unnamed(c);
+    if (!number) number = add_comm(c, (struct mpr_comm){ .time = time });
+    c->comm[number - 1].id = id;
+    mpr_index_set(&c->number, id, number);
+    return number;
+}
+
+/* Returns the number of the communicator that a RANGE_DATA names, 0 if it names none. */
+static uint32_t comm_of_payload(struct mpr_replay *r, const struct mpr_thread *t,
+                                const struct mpf_event *e)
+{
+    struct mpr_comms *c = &r->gpu.comms;
+    const uint32_t schema = mpr_index_get(&c->newest, e->addr);
+    const struct mpr_schema s = schema ? c->schema[schema - 1] : (struct mpr_schema){ .comm = -1 };
+    const uint64_t id = field(e, s.comm, sizeof id);
+    if (id == UINT64_MAX) return 0;
+    const uint32_t number = comm_of_id(r, t, id, e->time);
     struct mpr_comm *comm = &c->comm[number - 1];
-    if (s->ranks >= 0) {
-        comm->ranks = field(e, s->ranks, 4);
-        comm->rank = field(e, s->rank, 4);
-    } else if (!comm->first_use) comm->first_use = name;
+    if (s.ranks >= 0) {
+        comm->ranks = field(e, s.ranks, 4);
+        comm->rank = field(e, s.rank, 4);
+    } else if (!comm->first_use && !t->gpu.popped && t->depth)
+        comm->first_use = t->stack[t->depth - 1].name;
     return number;
 }
 
@@ -437,21 +453,12 @@ void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t
     g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
 }
 
-static bool begins(const struct mpr_replay *r, uint32_t name, const char *with)
-{
-    size_t bytes;
-    const char *text = mpr_texts_get(&r->ranges.names, name, &bytes);
-    return text && bytes >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
-}
-
 /* The pop of a communicator's init names the communicator: everything that NCCL allocated since its
  * push belongs to it. */
 static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
-    const uint32_t name = !t->gpu.popped && t->depth ? t->stack[t->depth - 1].name : 0,
-                   comm = comm_of_payload(&g->comms, e, name,
-                                          begins(r, t->gpu.nccl_name, "ncclCommInit"));
+    const uint32_t comm = comm_of_payload(r, t, e);
     if (!comm || (!t->gpu.popped && !t->depth)) return;
     g->comm = comm;
     if (!t->gpu.popped) {

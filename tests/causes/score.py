@@ -35,18 +35,16 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 LOGS = os.path.join(HERE, "logs")
 PAIRS, PAIRS_KEPT, PAIRS_LOGS = (os.path.join(HERE, name) for name in ("pairs", "pairs_kept", "pairs_logs"))
-FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs): (.*)$", re.M)
-NEARLY = re.compile(r"^(?:#|//) source: .*; nearly: ([a-z_ ]+)$", re.M)
+FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs|source): (.*)$", re.M)
+NEARLY = re.compile(r"; nearly: ([a-z_ ]+)$")
 TOLERANCE = 0.02
 
 
 class Case:
     def __init__(self, program, truth=None):
         self.name = self.listed = os.path.splitext(os.path.basename(program))[0]
-        with open(program, encoding="utf-8") as f:
-            text = f.read()
-        self.right = dict(FIELD.findall(text))
-        self.nearly = " ".join(NEARLY.findall(text)).split()
+        self.right = fields(program)
+        self.nearly = " ".join(NEARLY.findall(self.right.get("source", ""))).split()
         with open(truth or truth_of(program), encoding="utf-8") as f:
             self.truth = json.load(f)
         self.bytes = self.truth.get("bytes", [])

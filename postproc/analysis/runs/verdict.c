@@ -335,9 +335,7 @@ static bool is_compared(const struct comparison *c, const struct mpr_diff_accoun
 /* Returns true if the roles of at least half of the heap's bytes are known. */
 static bool has_roles(const struct mpr_breakdown_heap *h)
 {
-    uint64_t all = 0;
-    for (int role = 0; h && role < MPR_ROLES; role++) all += h->role[role].bytes;
-    return h && h->role[MPR_ROLE_UNEXPLAINED].bytes <= all / 2;
+    return h && h->role[MPR_ROLE_UNEXPLAINED].bytes <= h->bytes / 2;
 }
 
 static void compare_heap(struct comparison *c, const struct mpr_diff_account *a)
