@@ -245,17 +245,6 @@ def with_tests(reports, ids):
     return [{**row, "test": ids[row["peak_number"] - 1]} for row in reports.steps(range=RANGE) if row["peak_number"] <= len(ids)]
 
 
-def size(count):
-    """Returns bytes as memprof-report writes them."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(count) < 1024:
-            break
-        count /= 1024
-    else:
-        unit = "TiB"
-    return f"{count} B" if unit == "B" else f"{count:.2f} {unit}"
-
-
 def print_tests(rows, top):
     """Prints the tests of each heap that needed most memory more than there was at their start."""
     print(" memory of the tests ".center(shutil.get_terminal_size().columns, "="))
@@ -268,7 +257,7 @@ def print_tests(rows, top):
             continue
         print(f"{heap:14}{'at its peak':>14}{'kept':>14}{'allocations':>13}  test")
         for row in largest[:top]:
-            print(f"{'':14}{'+' + size(row['above']):>14}{size(row['kept_bytes']):>14}{row['allocations']:>13,}  {row['test']}"
+            print(f"{'':14}{'+' + limits.text_of(row['above']):>14}{limits.text_of(row['kept_bytes']):>14}{row['allocations']:>13,}  {row['test']}"
                   + ("  (did not end)" if row["unended"] else ""))
         if len(largest) > top:
             print(f"{'':14}({len(largest) - top} more)")
