@@ -14,14 +14,33 @@ def report(command, path):
     return json.loads(out)
 
 
-def resident(*arguments):
-    """Runs the program; returns its bytes, the sample of resident memory, and the first finding."""
-    result = mp.run([mp.victim("resident_kinds"), *arguments], env={"MEMPROF_MIN_RSS": "0"})
+def run_until_sampled(kind, key):
+    """Runs the program; lets it release its 64 MiB once a sample in its log has them."""
+    argv, logs = [mp.victim("resident_kinds"), kind], mp.fresh()
+    process = mp.start(argv, logs, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def sampled():
+        mp.check(process.poll() is None, f"{argv} ended before it was sampled")
+        paths = mp.Logs(logs).paths()
+        out = subprocess.run([os.environ["MEMPROF_REPORT"], "peaks", "--format", "json", *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        return out and (json.loads(out)["logs"][0].get("resident") or {}).get(key, 0) >= 64 * MIB
+
+    mp.wait_for(sampled)
+    process.stdin.write(b"\n")
+    return mp.finish(process, argv, logs)
+
+
+def facts(result):
+    """Returns the program's bytes, the sample of resident memory, and the first finding."""
     path = result.logs.one().path
     sample = report("peaks", path)["logs"][0]["resident"]
     rss = report("summary", path)["rss_high_water_bytes"]
     mp.check(abs(sample["resident_bytes"] - rss) < 2 * MIB + rss // 64, f"{sample['resident_bytes']} of {rss} bytes have a kind")
     return int(result.out), sample, report("summary", path)["findings"][0]
+
+
+def resident(*arguments):
+    return facts(mp.run([mp.victim("resident_kinds"), *arguments]))
 
 
 def near(bytes_, right, slack, what):
@@ -60,14 +79,14 @@ def test_resident_memory_does_not_include_page_tables():
 
 def test_resident_memory_has_stacks_of_threads_that_ended():
     """These threads allocate nothing. The name of the second one starts the worker, and the worker starts the encoder."""
-    right, sample, finding = resident("ended")
+    right, sample, finding = facts(run_until_sampled("ended", "stack_bytes"))
     near(sample["stack_bytes"], right, 2 * MIB, "stacks")
     mp.equal(finding["finding"], "thread_stacks", "first finding")
 
 
 def test_resident_memory_that_the_program_gave_back_has_the_time_of_its_peak():
     """A large mapping starts the encoder, which samples it while it is resident."""
-    result = mp.run([mp.victim("resident_kinds"), "dropped"], env={"MEMPROF_MIN_RSS": "0"})
+    result = run_until_sampled("dropped", "resident_bytes")
     path, right = result.logs.one().path, int(result.out)
     mp.check(right, "the encoder did not start")
     peak = report("summary", path)["rss_peak"]
@@ -89,7 +108,7 @@ def test_large_blocks_are_listed_by_what_is_resident_of_them():
 
 
 def test_kinds_of_the_cgroups_charge_are_sampled():
-    result = mp.run([mp.victim("resident_kinds"), "dropped"], env={"MEMPROF_MIN_RSS": "0"})
+    result = run_until_sampled("dropped", "resident_bytes")
     largest = report("peaks", result.logs.one().path)["logs"][0]["largest"].get("cgroup")
     if not largest:
         raise mp.Skip("no memory cgroup")
