@@ -35,6 +35,12 @@ void mpr_text_close(FILE *stream);
             (cap) = (__typeof__(cap))cap_;                                                         \
         }                                                                                          \
     } while (0)
+/* Adds an element to such an array and returns its place: *MPR_ADD(line, lines, cap) = new_line. */
+#define MPR_ADD(array, count, cap)                                                                 \
+    __extension__({                                                                                \
+        MPR_GROW(array, count, cap);                                                               \
+        &(array)[(count)++];                                                                       \
+    })
 /* Extends an array of @count elements so that it has element @index.  New elements are zeroed.  For
  * arrays with one element for each element of another array.  Otherwise as MPR_GROW. */
 #define MPR_REACH(array, index, count)                                                             \

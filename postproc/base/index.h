@@ -44,6 +44,14 @@ static inline uint64_t mpr_hash_text(const char *text)
     return hash;
 }
 
+/* Runs the statement that follows with each entry that is in use, in no order. */
+#define MPR_INDEX_ALL(entry, index)                                                                \
+    for (const struct mpr_index_entry *entry = (index)->at, *const entry##_end =                   \
+                                                                entry ? entry + (index)->mask + 1  \
+                                                                      : NULL;                      \
+         entry < entry##_end; entry++)                                                             \
+        if (entry->value)
+
 /* ---- tables */
 
 struct mpr_index_entry {

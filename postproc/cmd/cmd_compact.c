@@ -162,8 +162,8 @@ static void look(struct following *f)
         size_t known = 0;
         while (known < f->logs && strcmp(f->log[known].path, paths.at[i]) != 0) known++;
         if (known < f->logs) continue;
-        MPR_GROW(f->log, f->logs, f->cap);
-        f->log[f->logs++] = (struct followed_log){ .path = mpr_text_copy(paths.at[i]) };
+        *MPR_ADD(f->log, f->logs, f->cap) =
+            (struct followed_log){ .path = mpr_text_copy(paths.at[i]) };
     }
     mpr_paths_free(&paths);
     for (struct followed_log *log = f->log; log < f->log + f->logs; log++) {

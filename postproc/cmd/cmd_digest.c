@@ -55,8 +55,7 @@ struct log_names {
 static void add_name(struct log_names *logs, char *path)
 {
     if (mpr_path_ends_with(path, ending)) path[strlen(path) - strlen(ending)] = 0;
-    MPR_GROW(logs->at, logs->count, logs->cap);
-    logs->at[logs->count++] = path;
+    *MPR_ADD(logs->at, logs->count, logs->cap) = path;
 }
 
 static void add_operand(struct log_names *logs, struct mpr_digests *all, const char *operand)

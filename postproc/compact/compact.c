@@ -98,8 +98,7 @@ static struct cut choose_cut(struct subject *s, const struct mpf_keep *keep)
     s->end = s->folded.state == MPR_FOLDED_USED ? s->folded.mark.offset : s->header_end;
     while (s->end < s->map.size &&
            (length = mpf_frame_length(s->map.data + s->end, s->map.size - s->end)) > 0) {
-        MPR_GROW(s->frame, s->frames, s->cap);
-        s->frame[s->frames++] = s->end;
+        *MPR_ADD(s->frame, s->frames, s->cap) = s->end;
         s->end += (size_t)length;
     }
     if (!s->frames) return cut;

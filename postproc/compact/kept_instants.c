@@ -57,14 +57,12 @@ struct finder {
 
 static void add(struct mpr_event_list *m, uint64_t event)
 {
-    MPR_GROW(m->at, m->count, m->cap);
-    m->at[m->count++] = event;
+    *MPR_ADD(m->at, m->count, m->cap) = event;
 }
 
 static void add_level(struct mpr_level_list *l, uint64_t after, enum mpr_level_how how)
 {
-    MPR_GROW(l->at, l->count, l->cap);
-    l->at[l->count++] = (struct mpr_level){ after, how };
+    *MPR_ADD(l->at, l->count, l->cap) = (struct mpr_level){ after, how };
 }
 
 /* ---- the largest states */
@@ -74,29 +72,30 @@ static void raise(struct high *high, uint64_t bytes, uint64_t event)
     if (bytes > high->bytes) *high = (struct high){ event, bytes };
 }
 
-static void look_at_heap(struct finder *f, uint8_t heap)
+/* Notes the bytes that a heap has now. */
+static void note_heap(struct finder *f, uint8_t heap)
 {
     const uint64_t bytes = f->reader.replay.accounts.heap[heap].bytes;
     raise(&f->in_bin[heap], bytes, f->event);
     for (size_t i = 0; i < f->opens; i++) raise(&f->open[i].high[heap], bytes, f->event);
 }
 
-static void look_at_all_heaps(struct finder *f)
+static void note_all_heaps(struct finder *f)
 {
-    for (uint32_t i = 0; i < f->kept->heaps.count; i++) look_at_heap(f, f->kept->heaps.code[i]);
+    for (uint32_t i = 0; i < f->kept->heaps.count; i++) note_heap(f, f->kept->heaps.code[i]);
 }
 
-/* Looks at the heaps that an event may have raised: the one of its block, none, or all. */
-static void look_at_heaps(struct finder *f, const struct mpf_event *e)
+/* Notes the heaps that an event may have raised: the one of its block, none, or all. */
+static void note_raised(struct finder *f, const struct mpf_event *e)
 {
     if (e->op == MPF_OP_ALLOC || e->op == MPF_OP_MOVE_END) {
-        look_at_heap(f, e->heap == MPF_HEAP_PART ? MPF_HEAP_HOST : e->heap);
+        note_heap(f, e->heap == MPF_HEAP_PART ? MPF_HEAP_HOST : e->heap);
         return;
     }
     const bool raises_none = mpf_op_is_of_block(e->op) ||
                              (e->op >= MPF_OP_PUSH && e->op < MPF_OP_SAMPLE_HOST) ||
                              e->op >= MPF_OP_MODULE;
-    if (!raises_none || e->op == MPF_OP_FOLDED) look_at_all_heaps(f);
+    if (!raises_none || e->op == MPF_OP_FOLDED) note_all_heaps(f);
 }
 
 /* ---- bins */
@@ -125,8 +124,7 @@ static void end_bin(struct finder *f)
         const uint8_t heap = f->kept->heaps.code[i];
         struct high *high = &f->in_bin[heap];
         struct mpr_bins *b = &f->kept->bins[heap];
-        MPR_GROW(b->at, b->count, b->cap);
-        b->at[b->count++] = (struct mpr_bin){ f->bin, high->after, high->bytes };
+        *MPR_ADD(b->at, b->count, b->cap) = (struct mpr_bin){ f->bin, high->after, high->bytes };
         raise(&f->in_all[heap], high->bytes, high->after);
         *high = (struct high){ f->event, f->reader.replay.accounts.heap[heap].bytes };
     }
@@ -134,7 +132,7 @@ static void end_bin(struct finder *f)
 
 /* ---- instances */
 
-/* Returns true for a range that is, or ends, a step of training. */
+/* Returns true for a range that is a step of training, or the end of one. */
 static bool is_step_of_torch(const struct mpr_repeat *r)
 {
     return strncmp(r->name, "torch:Optimizer.step#", 21) == 0 ||
@@ -154,7 +152,7 @@ static void push(struct finder *f, const struct mpr_thread *t)
     f->open[f->opens++] = (struct open_instance){
         .repeat = number, .thread = r->actor, .push = r->count[MPF_OP_PUSH], .begins = f->event
     };
-    look_at_all_heaps(f);
+    note_all_heaps(f);
 }
 
 static void end_instance(struct finder *f, size_t at)
@@ -165,13 +163,12 @@ static void end_instance(struct finder *f, size_t at)
     f->instance_bytes += bytes;
     *k = (struct instance){ o->repeat, o->begins, f->event, f->kept->heaps.count };
     for (uint32_t i = 0; i < k->heaps; i++) k->high[i] = o->high[f->kept->heaps.code[i]];
-    MPR_GROW(f->instance, f->instances, f->cap);
-    f->instance[f->instances++] = k;
+    *MPR_ADD(f->instance, f->instances, f->cap) = k;
     memmove(&f->open[at], &f->open[at + 1], (--f->opens - at) * sizeof *f->open);
 }
 
-static void see_range(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                      const struct mpf_event *e)
+static void on_range(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct finder *f = arg;
     const bool pops = e->op == MPF_OP_POP && t->popped,
@@ -184,7 +181,7 @@ static void see_range(void *arg, const struct mpr_replay *r, const struct mpr_th
 
 /* ---- events */
 
-static void see(struct finder *f, const struct mpf_event *e, uint64_t event)
+static void on_event(struct finder *f, const struct mpf_event *e, uint64_t event)
 {
     struct mpr_replay *r = &f->reader.replay;
     f->event = event ? event - 1 : 0;
@@ -196,7 +193,7 @@ static void see(struct finder *f, const struct mpf_event *e, uint64_t event)
     f->event = event;
     mpr_replay_batch(r, e, 1);
     mpr_accounts_used(&r->accounts, &f->kept->heaps);
-    look_at_heaps(f, e);
+    note_raised(f, e);
     const bool of_device = e->op >= MPF_OP_GPU_DEVICE || mpf_heap_is_gpu(e->heap);
     for (unsigned i = 0; of_device && i < MPF_GPUS; i++) {
         const struct mpr_best_instant *best = &r->gpu.device[i].best;
@@ -210,17 +207,17 @@ static void see(struct finder *f, const struct mpf_event *e, uint64_t event)
         add_level(&f->kept->level[e->heap], event, MPR_LEVEL_RECORDED);
 }
 
-/* A log with missing events is not thinned, because they could decide what stays. */
+/* Refuses a log with missing events, because these might change which events stay. */
 static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr_error *error)
 {
     const struct mpf_event *events;
     uint64_t event = 0;
     long count;
     mpr_log_stop_after(f->reader.log, seq);
-    mpr_watch_begin(&f->reader.replay, (struct mpr_watch){ see_range, f });
+    mpr_watch_begin(&f->reader.replay, (struct mpr_watch){ on_range, f });
     f->reader.repeats = mpr_repeats_watch(&f->reader.replay);
     while ((count = mpr_log_next(f->reader.log, &events, error)) > 0)
-        for (long i = 0; i < count; i++) see(f, &events[i], event++);
+        for (long i = 0; i < count; i++) on_event(f, &events[i], event++);
     f->kept->events = event;
     f->kept->until = f->reader.replay.now;
     const struct mpr_log_status *s = mpr_log_status(f->reader.log);
@@ -231,7 +228,7 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
         path);
 }
 
-/* ---- instants that are whole */
+/* ---- instants that stay whole */
 
 /* Sorts a list and removes numbers that are in it more than once. */
 static void sort(struct mpr_event_list *m)
@@ -244,7 +241,8 @@ static void sort(struct mpr_event_list *m)
     m->count = last + 1;
 }
 
-/* Failures, and the part of the log after this one, are shown with the blocks live before them. */
+/* Lists the instants at which all heaps stay whole.  The state before a failure is one of them, and
+ * the last state of this part, because the rest of the log begins with it. */
 static void list_always(struct finder *f)
 {
     struct mpr_event_list *m = &f->kept->always;
@@ -297,17 +295,18 @@ MPR_COMPARE(by_event, struct mpr_level,
             mpr_compare(a->after, b->after) ?: (int)a->how - (int)b->how)
 
 /* Adds the span from the beginning of the last instance before an instant to the end of the next
- * one.  There may be many more instances after the last one that was measured. */
-static void add_span(struct finder *f, uint64_t moment, struct instance *const *k, size_t count)
+ * one.  Instances after the last measured one are unknown, so a span is limited to AROUND events
+ * there. */
+static void add_span(struct finder *f, uint64_t instant, struct instance *const *k, size_t count)
 {
     struct mpr_event_list *busy = &f->kept->busy;
     size_t next = 0;
-    while (next < count && k[next]->begins <= moment) next++;
+    while (next < count && k[next]->begins <= instant) next++;
     const bool between = next && next < count;
     uint64_t from = next ? k[next - 1]->begins : 0,
              to = next < count ? k[next]->ends : f->kept->events;
-    if (!between && moment > AROUND && from < moment - AROUND) from = moment - AROUND;
-    if (!between && to > moment + AROUND) to = moment + AROUND;
+    if (!between && instant > AROUND && from < instant - AROUND) from = instant - AROUND;
+    if (!between && to > instant + AROUND) to = instant + AROUND;
     if (busy->count && busy->at[busy->count - 1] >= from) {
         if (busy->at[busy->count - 1] < to) busy->at[busy->count - 1] = to;
         return;
@@ -361,8 +360,6 @@ static void keep_instances(struct finder *f)
     }
     sort(&f->kept->instances);
 }
-
-/* ---- the whole */
 
 int mpr_kept_find(struct mpr_kept *kept, const char *log, uint64_t seq, uint64_t grain,
                   struct mpr_error *error)

@@ -4,12 +4,13 @@
 #include "thin.h"
 #include "threads.h"
 
-enum { SPAN_EVENTS = 5 }; /* PUSH, POP, what autograd ran, and the payloads of both */
+enum { SPAN_EVENTS = 5 }; /* PUSH, POP, the TORCH_NODE, and the payloads of PUSH and POP */
 
 struct mpr_span {
     uint64_t event[SPAN_EVENTS];
     uint32_t events, domain, holders;
-    uint32_t around; /* the range that contains it, or 0; in the list of free places the next one */
+    uint32_t around; /* the range that contains it, or 0; if this place is free: the next free one
+                      */
     bool stays;
 };
 
@@ -19,7 +20,7 @@ struct mpr_span_stack {
     uint32_t depth, cap;
     uint64_t depth_overflow; /* PUSHes above MPR_STACK_MAX: counted as in replay; they stay */
     uint32_t application;    /* number of open ranges of the default domain */
-    uint32_t newest;         /* the one of these that was pushed last, or 0; held */
+    uint32_t newest;         /* the last of these that was pushed, or 0; held */
     uint32_t newer, older;   /* thread + 1: neighbours in the list of threads that pushed one */
     bool listed;
     uint32_t latest; /* the range of the newest PUSH or POP, which a payload belongs to; held */
@@ -39,7 +40,8 @@ static void hold(struct mpr_spans *s, uint32_t span)
     if (span) s->span[span].holders++;
 }
 
-/* A range without holders is decided, and no longer holds the range around it. */
+/* If a range has no holders left, its events are removed unless it stays, and it no longer holds
+ * the range around it. */
 static void release(struct mpr_spans *s, uint32_t span)
 {
     while (span && --s->span[span].holders == 0) {
@@ -92,8 +94,8 @@ static uint32_t innermost(const struct mpr_span_stack *t)
 }
 
 /* Lists the ranges that an event of the thread happens in.  An event that inherits ranges does so
- * from the thread that pushed a range of the application last and has one open; that range shows
- * later which thread it was. */
+ * from the thread that pushed a range of the application last and has one open.  The last of these
+ * ranges is listed too, because it decides which thread that is. */
 static void find_around(struct mpr_spans *s, uint32_t thread, bool inherits,
                         uint32_t span[MPR_SPANS_AROUND])
 {
@@ -156,8 +158,7 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
     s->span[span] = (struct mpr_span){ .domain = domain, .around = innermost(t), .holders = 1 };
     add(s, span, event);
     hold(s, s->span[span].around);
-    MPR_GROW(t->open, t->depth, t->cap);
-    t->open[t->depth++] = span;
+    *MPR_ADD(t->open, t->depth, t->cap) = span;
     hold_instead(s, &t->latest, span);
     if (stays) keep(s, span);
     if (domain) return;

@@ -1,5 +1,5 @@
-/* One pass.  Whether an event stays is decided later in the log: a block at its free, a range with
- * the blocks that were allocated in it. */
+/* Decides in one pass which events stay.  The decision about a block is made at its free, and that
+ * about a range when all blocks that were allocated in it are decided. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,19 +21,20 @@ enum {
 
 /* A live block. */
 struct block {
-    uint64_t birth, place[PLACES], size;
+    uint64_t allocated, place[PLACES], size; /* allocated, place: events */
     uint32_t made_in[MPR_SPANS_AROUND];
-    size_t moments, levels; /* instants and levels of its heap before its allocation */
-    uint64_t freed;         /* its number among the freed blocks */
+    size_t instants, levels; /* those of its heap before its allocation */
+    uint64_t freed;          /* its number among the freed blocks */
     uint8_t places, heap;
     bool stays;
 };
 
-/* One of the newest freed blocks.  Replay looks at most MPR_REORDER_NS back if a free finds no
- * block (reorder.h).  The thinned log must have them too so that replay pairs the same events. */
+/* One of the newest freed blocks.  If a free finds no block, replay looks at most MPR_REORDER_NS
+ * back (reorder.h).  These events must also be in the thinned log, so that replay pairs the same
+ * events. */
 struct freed {
     uint64_t key, time; /* time: of its free, or of the beginning of the realloc */
-    uint32_t block;     /* while it is not decided, then 0 */
+    uint32_t block;     /* 0 once it is decided whether the block stays */
     /* If it was removed: */
     uint8_t events, heap;
     uint64_t event[1 + PLACES + FREES], size;
@@ -44,32 +45,32 @@ struct thread {
     uint64_t place[PLACES];
     unsigned places;
     unsigned keep_next;  /* the next blocks stay, after a failure */
-    uint32_t moving;     /* the block that a realloc works on, */
-    uint64_t moving_key; /* its key, */
-    uint64_t move;       /* and the MOVE_BEGIN */
+    uint32_t moving;     /* the block that a realloc works on */
+    uint64_t moving_key; /* the key of that block */
+    uint64_t move_begin; /* the MOVE_BEGIN */
 };
 
-/* The newest sample of a kind, and the largest of the bin. */
+/* The newest sample of a kind, and the largest one in its bin. */
 struct samples {
     uint64_t newest, largest, value, bin;
-    size_t moments; /* instants before the newest sample */
+    size_t instants; /* those before the newest sample */
     bool any;
 };
-enum { RSS, ROLLUP, CGROUP, JEMALLOC, KINDS };
+enum { RSS, PSS, CGROUP, JEMALLOC, KINDS };
 
 struct finder {
     const struct mpr_kept *kept;
     struct mpr_retention *out;
     uint64_t event;
-    size_t moments[MPR_HEAPS], levels[MPR_HEAPS]; /* by heap, before the event */
-    size_t instance, busy;                        /* the next of kept->instances and ->busy */
-    struct mpr_index domains;                     /* domains in which a range was pushed */
-    struct mpr_index live;                        /* blocks by address and heap */
-    struct mpr_reorder repairs;                   /* as in replay */
-    struct freed freed[MPR_RECENT_EVENTS];        /* a ring */
-    uint64_t freed_count;                         /* ever */
-    struct block *block;                          /* from 1 */
-    uint32_t blocks, cap, free;                   /* free: a list by made_in[0] */
+    size_t instants[MPR_HEAPS], levels[MPR_HEAPS]; /* by heap, before the event */
+    size_t instance, busy;                         /* the next of kept->instances and ->busy */
+    struct mpr_index domains;                      /* domains in which a range was pushed */
+    struct mpr_index live;                         /* blocks by address and heap */
+    struct mpr_reorder reorder;                    /* as in replay */
+    struct freed freed[MPR_RECENT_EVENTS];         /* a ring */
+    uint64_t freed_count;                          /* ever */
+    struct block *block;                           /* from 1 */
+    uint32_t blocks, cap, free;                    /* free: a list by made_in[0] */
     struct thread *thread;
     uint32_t threads, captures;
     struct mpr_spans spans;
@@ -96,12 +97,12 @@ static struct thread *thread_of(struct finder *f, uint32_t number)
     return &f->thread[number];
 }
 
-/* ---- the place in the log */
+/* ---- the position of the current event among the instants, levels and spans */
 
-static size_t moments_before(struct finder *f, uint8_t heap)
+static size_t instants_before(struct finder *f, uint8_t heap)
 {
     const struct mpr_event_list *m = &f->kept->whole[heap];
-    size_t *at = &f->moments[heap];
+    size_t *at = &f->instants[heap];
     while (*at < m->count && m->at[*at] < f->event) ++*at;
     return *at;
 }
@@ -122,15 +123,15 @@ static bool is_busy(struct finder *f)
     return f->busy % 2;
 }
 
-/* ---- blocks and events in the wrong order
+/* ---- blocks, and events in the wrong order (reorder.h)
  *
- * Events of threads that exchange blocks are sometimes seen in the wrong order.  Events that replay
- * pairs in another way than by their order stay, so that it pairs them in the same way again. */
+ * Events that replay does not pair by their order stay, so that it pairs them in the same way in
+ * the thinned log. */
 
 static bool is_torch(unsigned heap) { return mpf_heap_code(heap) == MPF_HEAP_TORCH; }
 
-/* Every block of the driver's memory stays, because memory without a name is measured between them.
- * Sampled blocks of host/python also stay, because they represent others. */
+/* Blocks of the driver's memory stay, because memory that no event names is measured between them.
+ * Sampled blocks of host/python stay, because they represent others. */
 static bool may_remove(unsigned heap)
 {
     return heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART || is_torch(heap);
@@ -141,23 +142,10 @@ static uint8_t heap_of(const struct mpf_event *e)
     return e->heap == MPF_HEAP_PART ? MPF_HEAP_HOST : e->heap;
 }
 
-/* The blocks of PyTorch are in one address space, whatever the device. */
+/* PyTorch's blocks have one address space for all devices. */
 static uint64_t key_of(const struct mpf_event *e)
 {
     return mpr_block_key(e->addr, is_torch(e->heap) ? MPF_HEAP_TORCH : heap_of(e));
-}
-
-static bool has_waiting_partner(struct finder *f, const struct mpf_event *e, enum mpr_awaited kind,
-                                uint32_t not_thread)
-{
-    return f->repairs.count && !is_torch(e->heap) &&
-           mpr_reorder_match(&f->repairs, key_of(e), kind, not_thread);
-}
-
-static void wait_for_partner(struct finder *f, const struct mpf_event *e, enum mpr_awaited kind)
-{
-    const struct mpr_early_event repair = { key_of(e), e->time, e->thread, (uint8_t)kind };
-    if (!is_torch(e->heap)) mpr_reorder_wait(&f->repairs, &repair);
 }
 
 /* Returns the freed block with this number, from 1, or NULL if it is too old. */
@@ -169,18 +157,6 @@ static struct freed *freed_at(struct finder *f, uint64_t number)
 }
 
 /* ---- blocks */
-
-static uint32_t new_block(struct finder *f)
-{
-    const uint32_t block = f->free;
-    if (block) {
-        f->free = f->block[block].made_in[0];
-        return block;
-    }
-    f->blocks += !f->blocks; /* 0 is not used */
-    MPR_REACH(f->block, f->blocks, f->cap);
-    return f->blocks++;
-}
 
 /* @sign: 1 for a block that is removed, -1 for one that is restored */
 static void count_removed(struct finder *f, const struct freed *b, int sign)
@@ -195,8 +171,8 @@ static void count_removed(struct finder *f, const struct freed *b, int sign)
     of->blocks[b->to] -= sign;
 }
 
-/* After a free without a block, restores the blocks that were freed at the same address just
- * before: they show which block it belongs to. */
+/* Called for a free without a block: restores the blocks that were freed at its address just
+ * before, because replay needs them to find out which block the free belongs to. */
 static void restore_recent(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t key = key_of(e);
@@ -214,13 +190,13 @@ static void restore_recent(struct finder *f, const struct mpf_event *e)
     }
 }
 
-/* Decides about a block that ends with the event at hand.
- * @frees: the events that free it, if it is removed */
+/* Decides whether a block stays that the current event frees.
+ * @frees: the events that are removed with it */
 static void decide(struct finder *f, uint32_t number, uint32_t thread, const uint64_t *frees,
                    unsigned count)
 {
     struct block *b = &f->block[number];
-    const bool stays = b->stays || moments_before(f, b->heap) != b->moments;
+    const bool stays = b->stays || instants_before(f, b->heap) != b->instants;
     mpr_spans_release(&f->spans, b->made_in, stays);
     if (stays) mpr_spans_keep(&f->spans, thread, false);
     else {
@@ -231,7 +207,7 @@ static void decide(struct finder *f, uint32_t number, uint32_t thread, const uin
                                  .from = b->levels,
                                  .to = levels_before(f, b->heap),
                                  .heap = b->heap };
-        removed.event[removed.events++] = b->birth;
+        removed.event[removed.events++] = b->allocated;
         for (unsigned i = 0; i < b->places; i++) removed.event[removed.events++] = b->place[i];
         for (unsigned i = 0; i < count; i++) removed.event[removed.events++] = frees[i];
         for (unsigned i = 0; i < removed.events; i++) remove_event(f, removed.event[i]);
@@ -250,48 +226,61 @@ static void on_alloc(struct finder *f, const struct mpf_event *e)
     const bool is_torch_block = is_torch(e->heap);
     const unsigned places = t->places;
     const bool after_failure = t->keep_next;
+    const uint64_t key = key_of(e);
     t->places = 0;
     t->keep_next -= after_failure;
-    if (has_waiting_partner(f, e, MPR_AWAITS_ALLOC, e->thread) ||
-        (f->repairs.count && !is_torch_block && mpr_reorder_swap(&f->repairs, key_of(e)))) {
+    if (f->reorder.count && !is_torch_block && mpr_reorder_take_free(&f->reorder, key, e->thread)) {
         mpr_spans_keep(&f->spans, e->thread, false);
         return;
     }
-    const uint64_t key = key_of(e);
-    const uint32_t before = mpr_index_get(&f->live, key), number = new_block(f);
+    const uint32_t before = mpr_index_get(&f->live, key);
+    uint32_t number = f->free;
+    if (number) f->free = f->block[number].made_in[0];
+    else {
+        f->blocks += !f->blocks; /* 0 is not used */
+        MPR_REACH(f->block, f->blocks, f->cap);
+        number = f->blocks++;
+    }
     struct block *b = &f->block[number];
-    *b = (struct block){ .birth = f->event,
+    *b = (struct block){ .allocated = f->event,
                          .size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX,
                          .heap = heap_of(e),
                          .places = (uint8_t)places,
                          .stays = before || after_failure ||
                                   (is_torch_block && (f->captures || is_busy(f))) };
     memcpy(b->place, t->place, sizeof b->place);
-    b->moments = moments_before(f, b->heap);
+    b->instants = instants_before(f, b->heap);
     b->levels = levels_before(f, b->heap);
     mpr_spans_hold(&f->spans, e->thread, is_torch_block, b->made_in);
     if (before) {
-        wait_for_partner(f, e, MPR_AWAITS_FREE);
+        if (!is_torch_block)
+            mpr_reorder_wait(&f->reorder, key, e->time, e->thread, MPR_AWAITS_FREE);
         f->block[before].stays = true;
         decide(f, before, e->thread, NULL, 0);
     }
     mpr_index_set(&f->live, key, number);
 }
 
-/* Takes the block that an event frees out of the live ones.  Returns its number, or 0. */
+/* Removes the block that an event frees from the live ones.  Returns its number, or 0 if the block
+ * is unknown. */
 static uint32_t take_block(struct finder *f, const struct mpf_event *e)
 {
-    if (!may_remove(e->heap) || has_waiting_partner(f, e, MPR_AWAITS_FREE, 0)) return 0;
     const uint64_t key = key_of(e);
+    const bool is_torch_block = is_torch(e->heap);
+    if (!may_remove(e->heap)) return 0;
+    if (f->reorder.count && !is_torch_block &&
+        mpr_reorder_match(&f->reorder, key, MPR_AWAITS_FREE, 0))
+        return 0;
     const uint32_t number = mpr_index_get(&f->live, key);
     if (!number) {
         restore_recent(f, e);
-        wait_for_partner(f, e, MPR_AWAITS_ALLOC);
+        if (!is_torch_block)
+            mpr_reorder_wait(&f->reorder, key, e->time, e->thread, MPR_AWAITS_ALLOC);
         return 0;
     }
     mpr_index_set(&f->live, key, 0);
     f->block[number].freed = 0;
-    if (!is_torch(e->heap)) {
+    if (!is_torch_block) {
         f->block[number].freed = ++f->freed_count;
         f->freed[f->freed_count % MPR_RECENT_EVENTS] =
             (struct freed){ .key = key, .time = e->time, .block = number };
@@ -299,7 +288,7 @@ static uint32_t take_block(struct finder *f, const struct mpf_event *e)
     return number;
 }
 
-/* A realloc that did not end: the block stays, and is live again. */
+/* Ends a realloc that failed, or whose end is missing: its block stays, and is live again. */
 static void put_back(struct finder *f, struct thread *t)
 {
     if (!t->moving) return;
@@ -308,34 +297,25 @@ static void put_back(struct finder *f, struct thread *t)
     t->moving = 0;
 }
 
-/* Until the end of a realloc is known, the old block belongs to the thread. */
 static void on_move_begin(struct finder *f, const struct mpf_event *e)
 {
     struct thread *t = thread_of(f, e->thread);
     put_back(f, t);
     t->moving = take_block(f, e);
     t->moving_key = key_of(e);
-    t->move = f->event;
+    t->move_begin = f->event;
     if (!t->moving) mpr_spans_keep(&f->spans, e->thread, false);
 }
 
 static void on_move_end(struct finder *f, const struct mpf_event *e)
 {
     struct thread *t = thread_of(f, e->thread);
-    const uint64_t frees[FREES] = { t->move, f->event };
+    const uint64_t frees[FREES] = { t->move_begin, f->event };
     const uint32_t moved = t->moving;
     t->moving = 0;
     if (moved) decide(f, moved, e->thread, frees, e->addr ? 1 : 2);
     if (e->addr) on_alloc(f, e);
     t->places = 0;
-}
-
-static void on_failure(struct finder *f, const struct mpf_event *e)
-{
-    struct thread *t = thread_of(f, e->thread);
-    if (e->op == MPF_OP_FAIL && mpf_fail_ends_move(e->heap)) put_back(f, t);
-    t->keep_next = KEPT_AFTER_FAILURE;
-    mpr_spans_keep(&f->spans, e->thread, true);
 }
 
 /* ---- samples */
@@ -346,17 +326,18 @@ static void restore_sample(struct finder *f, uint64_t event)
 }
 
 /* Adds a sample.  Returns true if it is the first one, or the first after an instant.  Any other is
- * removed until it turns out to be the last before an instant, or the largest of its bin. */
+ * removed, and restored if it turns out to be the last before an instant, or the largest in its
+ * bin. */
 static bool add_sample(struct finder *f, struct samples *s, uint64_t value, uint64_t bin)
 {
-    const size_t moments = moments_before(f, MPF_HEAP_NONE);
-    const bool near = !s->any || moments != s->moments;
+    const size_t instants = instants_before(f, MPF_HEAP_NONE);
+    const bool near = !s->any || instants != s->instants;
     if (near && s->any) restore_sample(f, s->newest);
     if (s->any && bin != s->bin) restore_sample(f, s->largest);
     if (!s->any || bin != s->bin || value > s->value) s->value = value, s->largest = f->event;
     s->any = true;
     s->bin = bin;
-    s->moments = moments;
+    s->instants = instants;
     s->newest = f->event;
     return near;
 }
@@ -372,15 +353,6 @@ static uint64_t value_of(const struct mpf_event *e, size_t number)
     if (e->size >= (number + 1) * sizeof value)
         memcpy(&value, e->data + number * sizeof value, sizeof value);
     return value;
-}
-
-/* Some samples of RSS also have PSS. */
-static void on_rss(struct finder *f, const struct mpf_event *e, uint64_t bin)
-{
-    bool near = add_sample(f, &f->samples[RSS], value_of(e, MPF_RSS_ANON), bin);
-    const uint64_t pss = value_of(e, MPF_RSS_PSS);
-    if (pss != MPF_UNKNOWN) near |= add_sample(f, &f->samples[ROLLUP], pss, bin);
-    if (!near) remove_event(f, f->event);
 }
 
 static void end_samples(struct finder *f, struct samples *s)
@@ -403,7 +375,7 @@ static void on_push(struct finder *f, const struct mpf_event *e)
     mpr_spans_push(&f->spans, e->thread, f->event, domain, is_instance || is_first || is_busy(f));
 }
 
-/* Any other event stays, and the ranges that it happens in. */
+/* Keeps an event of any other kind, and the ranges that it happens in. */
 static void on_other(struct finder *f, const struct mpf_event *e)
 {
     if (e->op == MPF_OP_TORCH_CAPTURE) f->captures++;
@@ -415,14 +387,16 @@ static void on_other(struct finder *f, const struct mpf_event *e)
     if (e->thread) mpr_spans_keep(&f->spans, e->thread, true);
 }
 
-static void see(struct finder *f, const struct mpf_event *e)
+static void on_event(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t bin = e->time / f->kept->grain;
     struct mpr_early_event expired;
-    struct thread *t;
+    struct thread *t = thread_of(f, e->thread);
+    uint64_t pss;
     uint32_t freed;
-    f->repairs.recent.at = e;
-    while (f->repairs.count && mpr_reorder_expire(&f->repairs, e->time, &expired)) {}
+    bool near;
+    f->reorder.recent.at = e;
+    while (f->reorder.count && mpr_reorder_expire(&f->reorder, e->time, &expired)) {}
     switch (e->op) {
     case MPF_OP_ALLOC: (may_remove(e->heap) ? on_alloc : on_other)(f, e); break;
     case MPF_OP_FREE:
@@ -434,10 +408,13 @@ static void see(struct finder *f, const struct mpf_event *e)
     case MPF_OP_MOVE_END: (may_remove(e->heap) ? on_move_end : on_other)(f, e); break;
     case MPF_OP_FAIL:
     case MPF_OP_GPU_FAIL:
-    case MPF_OP_TORCH_OOM: on_failure(f, e); break;
+    case MPF_OP_TORCH_OOM:
+        if (e->op == MPF_OP_FAIL && mpf_fail_ends_move(e->heap)) put_back(f, t);
+        t->keep_next = KEPT_AFTER_FAILURE;
+        mpr_spans_keep(&f->spans, e->thread, true);
+        break;
     case MPF_OP_AT:
     case MPF_OP_AT_PYTHON:
-        t = thread_of(f, e->thread);
         if (t->places < PLACES) t->place[t->places++] = f->event;
         break;
     case MPF_OP_PUSH: on_push(f, e); break;
@@ -452,7 +429,12 @@ static void see(struct finder *f, const struct mpf_event *e)
     case MPF_OP_THREAD_END:
         if (e->addr < MPR_THREADS_MAX) mpr_spans_end_thread(&f->spans, (uint32_t)e->addr);
         break;
-    case MPF_OP_SAMPLE_RSS: on_rss(f, e, bin); break;
+    case MPF_OP_SAMPLE_RSS: /* some of these samples also have PSS */
+        near = add_sample(f, &f->samples[RSS], value_of(e, MPF_RSS_ANON), bin);
+        pss = value_of(e, MPF_RSS_PSS);
+        if (pss != MPF_UNKNOWN) near |= add_sample(f, &f->samples[PSS], pss, bin);
+        if (!near) remove_event(f, f->event);
+        break;
     case MPF_OP_SAMPLE_CGROUP: on_sample(f, &f->samples[CGROUP], value_of(e, 0), bin); break;
     case MPF_OP_SAMPLE_JEMALLOC: on_sample(f, &f->samples[JEMALLOC], value_of(e, 0), bin); break;
     case MPF_OP_TORCH_LEVEL:
@@ -462,14 +444,11 @@ static void see(struct finder *f, const struct mpf_event *e)
     }
 }
 
-/* ---- all events */
-
-/* After the last event: what is not decided stays. */
+/* After the last event: all blocks and ranges that are not decided stay. */
 static void end(struct finder *f)
 {
-    for (size_t i = 0; f->live.at && i <= f->live.mask; i++)
-        if (f->live.at[i].value)
-            mpr_spans_release(&f->spans, f->block[f->live.at[i].value].made_in, true);
+    MPR_INDEX_ALL(live, &f->live)
+    mpr_spans_release(&f->spans, f->block[live->value].made_in, true);
     for (uint32_t i = 0; i < f->threads; i++)
         if (f->thread[i].moving)
             mpr_spans_release(&f->spans, f->block[f->thread[i].moving].made_in, true);
@@ -493,9 +472,9 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
     if (mpr_log_open(&log, path, error) != 0) return -1;
     mpr_log_stop_after(log, seq);
     while ((count = mpr_log_next(log, &events, error)) > 0) {
-        mpr_recent_events_begin(&f->repairs.recent, events);
-        for (long i = 0; i < count; i++, f->event++) see(f, &events[i]);
-        mpr_recent_events_end(&f->repairs.recent, (size_t)count);
+        f->reorder.recent.batch = events;
+        for (long i = 0; i < count; i++, f->event++) on_event(f, &events[i]);
+        mpr_recent_events_keep(&f->reorder.recent, (size_t)count);
     }
     mpr_log_close(log);
     return count < 0 ? -1 : 0;

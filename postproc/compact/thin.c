@@ -21,8 +21,8 @@ enum {
 #define MIN_GRAIN_NS (UINT64_C(1) << 20)
 
 struct thread {
-    /* The newest number of autograd's nodes (TORCH_NEXT), which is written before an event that
-     * needs it: as it was read, and as it was written last. */
+    /* The newest TORCH_NEXT as it was read, and the one that was written last.  It is written just
+     * before an event that needs it. */
     struct next {
         uint64_t addr, size, written_addr, written_size;
         bool any;
@@ -178,7 +178,7 @@ static void put_next(struct writer *w, uint32_t thread, uint64_t time)
     n->written_size = n->size;
 }
 
-/* A realloc becomes an allocation if its old block was removed, and a free if its result was. */
+/* A realloc becomes an allocation if its old block is removed, and a free if its new block is. */
 static void put_move_end(struct writer *w, const struct mpf_event *e, bool removed)
 {
     struct thread *t = thread_of(w, e->thread);
@@ -204,9 +204,9 @@ static void put_kept(struct writer *w, const struct mpf_event *e, uint64_t event
     put(w, e);
 }
 
-/* Events of a newer version are removed, because their meaning is unknown, and events with more
- * data than any writer makes. */
-static void see(struct writer *w, const struct mpf_event *e, uint64_t event)
+/* Also removes events of a newer version, whose meaning is unknown, and events with more data than
+ * any writer makes. */
+static void on_event(struct writer *w, const struct mpf_event *e, uint64_t event)
 {
     const bool known =
         mpf_op_class(e->op) != MPF_CLASS_NONE && (!e->data || e->size <= MPF_DATA_MAX);
@@ -224,7 +224,7 @@ static void see(struct writer *w, const struct mpf_event *e, uint64_t event)
     put_levels(w, event, e->time);
 }
 
-/* Writes what the events after this part need, and the numbers of removed blocks. */
+/* Writes the TORCH_NEXTs that the rest of the log needs, and the numbers of removed blocks. */
 static void end(struct writer *w)
 {
     const uint64_t time = w->kept->until;
@@ -259,7 +259,7 @@ static int write_log(struct writer *w, const char *path, uint64_t seq, struct mp
     w->threads = 0;
     mpf_columns_begin(w->columns);
     while ((count = mpr_log_next(log, &events, error)) > 0 && !w->error)
-        for (long i = 0; i < count; i++, event++) see(w, &events[i], event);
+        for (long i = 0; i < count; i++, event++) on_event(w, &events[i], event);
     end(w);
     mpr_log_close(log);
     return count < 0 ? -1 : 0;
@@ -267,7 +267,10 @@ static int write_log(struct writer *w, const char *path, uint64_t seq, struct mp
 
 /* ---- attempts */
 
-static void open_writer(struct writer *w)
+/* Writes twice: the first time only counts the frames, because their numbers depend on how many
+ * there will be. */
+static int write_thinned(struct writer *w, const char *path, uint64_t seq, int fd,
+                         struct mpr_error *error)
 {
     /* The columns need memory aligned to 64 bytes. */
     const size_t columns = (mpf_columns_memory(FRAME_EVENTS) + 63) / 64 * 64;
@@ -279,23 +282,6 @@ static void open_writer(struct writer *w)
     w->out_cap = mpf_frame_bound(w->body_cap);
     w->body = mpr_alloc(1, MPF_FRAME_HEAD + w->body_cap);
     w->out = mpr_alloc(1, w->out_cap);
-}
-
-static void close_writer(struct writer *w)
-{
-    free(w->columns);
-    free(w->body);
-    free(w->out);
-    free(w->thread);
-    free(w->level);
-    ZSTD_freeCCtx(w->zstd);
-}
-
-/* Counts the frames first, because their numbers depend on how many there will be. */
-static int write_thinned(struct writer *w, const char *path, uint64_t seq, int fd,
-                         struct mpr_error *error)
-{
-    open_writer(w);
     for (uint32_t i = 0; i < w->kept->heaps.count; i++) {
         const uint8_t heap = w->kept->heaps.code[i];
         const struct mpr_level_list *l = &w->kept->level[heap];
@@ -336,7 +322,12 @@ static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, 
                                  .until = w.origin + kept->until,
                                  .grain = kept->grain };
     mpr_retention_free(&retention);
-    close_writer(&w);
+    free(w.columns);
+    free(w.body);
+    free(w.out);
+    free(w.thread);
+    free(w.level);
+    ZSTD_freeCCtx(w.zstd);
     return result;
 }
 

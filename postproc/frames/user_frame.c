@@ -62,8 +62,7 @@ void mpr_user_frames_free(struct mpr_user_frames *t)
 
 void mpr_user_frames_hide(struct mpr_user_frames *t, const char *pattern)
 {
-    MPR_GROW(t->given, t->givens, t->given_cap);
-    t->given[t->givens++] = (struct pattern){ KIND_HIDDEN, pattern, "" };
+    *MPR_ADD(t->given, t->givens, t->given_cap) = (struct pattern){ KIND_HIDDEN, pattern, "" };
 }
 
 /* Returns the innermost frame of a module, or `depth`. */

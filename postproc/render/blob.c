@@ -10,8 +10,7 @@
 
 static void add(struct mpr_blob *blob, uint8_t byte)
 {
-    MPR_GROW(blob->at, blob->bytes, blob->cap);
-    blob->at[blob->bytes++] = byte;
+    *MPR_ADD(blob->at, blob->bytes, blob->cap) = byte;
 }
 
 void mpr_blob_bytes(struct mpr_blob *blob, const void *bytes, size_t count)

@@ -172,8 +172,7 @@ static void add_instant(struct mpr_page_segments *out, const struct mpr_segments
                  pins = d->pins < PINS ? d->pins : PINS;
     struct mpr_value name[PINS];
     for (size_t i = 0; i < rows; i++) {
-        MPR_GROW(out->row, out->rows, out->row_cap);
-        out->row[out->rows++] = d->segment[i];
+        *MPR_ADD(out->row, out->rows, out->row_cap) = d->segment[i];
     }
     if (rows) qsort(out->row + first, rows, sizeof *out->row, by_address);
     for (size_t i = 0; i < pins; i++) name[i] = mpr_value_path(d->pin[i].path);

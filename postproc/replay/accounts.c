@@ -21,7 +21,6 @@ void mpr_accounts_free(struct mpr_accounts *accounts)
     mpr_index_free(&accounts->number);
 }
 
-/* Memory is exhausted long before there are more cells than a block can name. */
 uint32_t mpr_accounts_cell(struct mpr_accounts *accounts, uint64_t key, uint32_t site, uint8_t heap)
 {
     const uint64_t hash = mpr_hash(key) + ((uint64_t)site << 8 | heap);
@@ -29,7 +28,7 @@ uint32_t mpr_accounts_cell(struct mpr_accounts *accounts, uint64_t key, uint32_t
         const struct mpr_cell *cell = &accounts->cell[number - 1];
         if (cell->key == key && cell->site == site && cell->heap == heap) return number - 1;
     }
-    if (accounts->cells == MPR_CELLS_MAX) mpr_alloc_fail();
+    if (accounts->cells == MPR_CELLS_MAX) mpr_alloc_fail(); /* memory runs out long before */
     MPR_GROW(accounts->cell, accounts->cells, accounts->cell_cap);
     accounts->cell[accounts->cells] = (struct mpr_cell){ .key = key, .site = site, .heap = heap };
     accounts->heap[heap].used = true;
@@ -78,17 +77,14 @@ __attribute__((noinline)) void mpr_accounts_change_observed(struct mpr_accounts 
     struct mpr_heap *heap = &accounts->heap[code];
     struct mpr_touched_cells *t = accounts->touches;
     if (accounts->levels && index >= accounts->levels->cells)
-        mpr_levels_room(accounts->levels, index);
+        mpr_levels_reserve(accounts->levels, index);
     if (accounts->levels) mpr_levels_before(accounts->levels, accounts, index, code, heap->bytes);
     if (accounts->excerpts)
-        mpr_excerpts_see(accounts->excerpts, accounts, code, heap->epoch, index, size, added);
+        mpr_excerpts_change(accounts->excerpts, accounts, code, heap->epoch, index, size, added);
     if (t) {
         mpr_touched_cells_tick(t);
         MPR_REACH(t->is_touched, index, t->cells);
-        if (!t->is_touched[index]) {
-            MPR_GROW(t->cell, t->count, t->cap);
-            t->cell[t->count++] = index;
-        }
+        if (!t->is_touched[index]) { *MPR_ADD(t->cell, t->count, t->cap) = index; }
         t->is_touched[index] = true;
     }
     if (accounts->survivors)

@@ -1,8 +1,8 @@
-/* The accounts: bytes and blocks of each heap and of each cell. A cell is a heap's share of one
+/* The accounts: bytes and blocks of each heap and of each cell.  A cell is a heap's share of one
  * range, thread, size class or call stack.
  *
- * "Bytes of every cell at the heap's peak" needs no copy at a new peak: a heap counts its peaks
- * (epoch), and a cell saves its values at its first change in a new epoch.
+ * The bytes of every cell at the heap's peak are known without a copy at each new peak: a heap
+ * counts its peaks (epoch), and a cell saves its values at its first change in a new epoch.
  *
  * Invariants: the sum of a heap's cells is the heap's bytes, now and at the peak; a cell whose
  * epoch is not the heap's has not changed since the peak. */
@@ -29,10 +29,8 @@ struct mpr_cell {
     uint64_t allocations;
     uint8_t heap;
     uint32_t site; /* by MPR_GROUP_ALL: number of sites.h, 0 if unknown; otherwise 0 */
-    uint64_t key;  /* range node, thread, size class, ..., or all of them (struct mpr_composite_key)
-                    */
-    /* Bytes of blocks whose range was open on another thread, not on the thread that made the
-     * block. */
+    uint64_t key;  /* range node, thread, size class, ..., or a struct mpr_composite_key */
+    /* Bytes of blocks that have the range of another thread, because their own has none. */
     uint64_t inherited, saved_inherited;
 };
 
@@ -40,7 +38,7 @@ struct mpr_cell_values {
     uint64_t bytes, blocks, inherited;
 };
 
-#define MPR_CELLS_MAX (UINT32_C(1) << 23) /* as many as a block can name (blocks.h) */
+#define MPR_CELLS_MAX (UINT32_C(1) << 23) /* blocks.h has this many bits for a cell */
 
 struct mpr_failure {
     uint64_t time, size;
@@ -53,11 +51,11 @@ struct mpr_heap {
     uint64_t peak_bytes, peak_blocks, peak_time;
     uint64_t epoch; /* peaks so far, from 1 */
     uint64_t allocations, frees, failures;
-    uint64_t made_bytes;        /* allocated in heaps of the host */
+    uint64_t made_bytes;        /* sum of all allocations, in heaps of the host */
     uint64_t unmatched;         /* frees of unknown blocks */
     uint64_t inherited;         /* frees of the parent process's blocks */
     uint64_t missed;            /* blocks whose address was allocated again without a free */
-    uint64_t repairs;           /* events that were put in order */
+    uint64_t repairs;           /* events that reorder.h put in order */
     struct mpr_failure largest; /* failed allocation */
     uint64_t huge_failures;     /* failed allocations of huge pages, not among `failures` */
     struct mpr_failure largest_huge;
@@ -67,7 +65,7 @@ struct mpr_heap {
 
 #define MPR_HEAPS 256
 
-/* Cache of the cells without a site that were looked up last, by hash. */
+/* An entry of a cache of cells without a site, by hash. */
 struct mpr_hint {
     uint64_t key;
     uint32_t cell;
@@ -75,7 +73,7 @@ struct mpr_hint {
 };
 enum { MPR_HINT_BITS = 10, MPR_HINTS = 1 << MPR_HINT_BITS };
 
-/* Maximum of each heap since an observer reset it to 0 bytes. */
+/* An observer: the maximum of each heap since the observer reset it to 0 bytes. */
 struct mpr_heap_maxima {
     struct mpr_heap_maximum {
         uint64_t bytes, time;
@@ -83,20 +81,20 @@ struct mpr_heap_maxima {
     struct mpr_heap_maxima *next; /* of another observer, or NULL */
 };
 
-/* Cells that changed since an observer cleared the list, and a callback before the first change at
- * a time. */
+/* An observer: the cells that changed since it cleared the list.  It is also called before the
+ * first change at or after a time. */
 struct mpr_touched_cells {
     uint8_t *is_touched; /* by cell */
     uint32_t cells;
     uint32_t *cell; /* the touched ones */
     uint32_t count, cap;
     const uint64_t *now;     /* replay's clock */
-    uint64_t next;           /* ns: before the first change at this time or later ... */
-    void (*tick)(void *arg); /* ... this is called, and sets `next` again */
+    void (*tick)(void *arg); /* called before the first change at `next` or later; sets `next` */
+    uint64_t next;           /* ns */
     void *arg;
 };
 
-/* Call before anything changes that such an observer reads. */
+/* Call before a change of anything that such an observer reads. */
 static inline void mpr_touched_cells_tick(struct mpr_touched_cells *t)
 {
     if (t && *t->now >= t->next) t->tick(t->arg);
@@ -120,22 +118,21 @@ struct mpr_accounts {
 
 void mpr_accounts_init(struct mpr_accounts *accounts);
 void mpr_accounts_free(struct mpr_accounts *accounts);
-/* Returns the index of the cell, made when new. */
+/* Returns the index of a cell, which is made if it is new. */
 uint32_t mpr_accounts_cell(struct mpr_accounts *accounts, uint64_t key, uint32_t site,
                            uint8_t heap);
-/* Uses the high bits of the hash, because a size class is in the high bits of its key and does not
- * reach the low ones. */
+/* Returns the place of a cell in the cache.  Uses the high bits of the hash, because a size class
+ * is in the high bits of its key and does not reach the low ones. */
 static inline struct mpr_hint *mpr_accounts_hint(struct mpr_accounts *accounts, uint64_t key,
                                                  uint8_t heap)
 {
     return &accounts->hint[mpr_hash(key) >> (64 - MPR_HINT_BITS) ^ heap];
 }
-/* From `begin` on, each heap's largest state since `from` replaces its peak; from `end` on it is
- * final.
- * @now: replay's clock, ns. */
+/* Between these two calls each heap's largest state since `from` replaces its peak.
+ * @now: replay's clock, ns */
 void mpr_accounts_instant_begin(struct mpr_accounts *accounts, uint64_t from, const uint64_t *now);
 void mpr_accounts_instant_end(struct mpr_accounts *accounts);
-/* Heaps that have cells, in order of their first one. All zero at first. */
+/* The heaps that have cells, in order of their first one.  All zero at first. */
 struct mpr_used_heaps {
     uint8_t code[MPR_HEAPS];
     uint32_t count, cells; /* cells: how many were examined */
@@ -192,7 +189,7 @@ static inline void mpr_accounts_remove_unobserved(struct mpr_accounts *accounts,
     heap->blocks -= blocks;
 }
 
-/* Does either (@added) with observers. @time: of an addition. */
+/* Does either, with observers.  @time: of an addition. */
 void mpr_accounts_change_observed(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
                                   uint64_t blocks, uint64_t time, bool added);
 
@@ -202,8 +199,8 @@ static inline bool mpr_accounts_are_observed(const struct mpr_accounts *accounts
            accounts->own_peaks || accounts->survivors || accounts->instant_now;
 }
 
-/* Adds blocks to a cell, or removes them, in one change. @blocks: modulo 2^64, so that bytes may be
- * added while blocks are removed. */
+/* Adds bytes and blocks to a cell, or removes them, in one change.  @blocks: modulo 2^64, so that
+ * bytes can be added while blocks are removed. */
 static inline void mpr_accounts_add_many(struct mpr_accounts *accounts, uint32_t index,
                                          uint64_t size, uint64_t blocks, uint64_t time)
 {
@@ -220,7 +217,7 @@ static inline void mpr_accounts_remove_many(struct mpr_accounts *accounts, uint3
     else mpr_accounts_remove_unobserved(accounts, &accounts->cell[index], size, blocks);
 }
 
-/* Adds one block; removes it. */
+/* Adds or removes one block. */
 static inline void mpr_accounts_add(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
                                     uint64_t time)
 {

@@ -60,8 +60,8 @@ uint32_t mpr_thread_cell_look_up(struct mpr_replay *r, uint64_t key, uint8_t hea
 /* ---- ranges that wrap a Python call */
 
 /* Returns the innermost frame of a function, "Class.forward" or "Class.forward [module]", or 0. */
-static uint32_t frame_of(const struct mpr_ranges *ranges, const char *function, size_t bytes,
-                         uint32_t python)
+static uint32_t find_call(const struct mpr_ranges *ranges, const char *function, size_t bytes,
+                          uint32_t python)
 {
     for (; python; python = ranges->node[python].parent) {
         size_t length;
@@ -97,7 +97,7 @@ uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t py
                        strcmp(mpr_ranges_domain(ranges, range->domain), "torch") == 0;
     size_t bytes;
     const char *name = torch ? mpr_texts_get(&ranges->names, range->name, &bytes) : NULL;
-    const uint32_t call = name ? frame_of(ranges, name, bytes, python) : 0,
+    const uint32_t call = name ? find_call(ranges, name, bytes, python) : 0,
                    path = call ? append_frames(ranges, node, call, python) : node;
     *cached = (struct mpr_wrapper_path){ node, python, path };
     return path;
@@ -109,19 +109,18 @@ uint32_t mpr_thread_inherited_path(struct mpr_replay *r, struct mpr_thread *t, b
 {
     if (inherited) *inherited = false;
     if (t->application || r->options.no_inherit) return t->node;
-    /* Ranges of library domains do not make a thread a carrier. */
-    const struct mpr_thread *carrier = mpr_threads_carrier(&r->threads);
-    if (!carrier || carrier == t) return t->node;
+    const struct mpr_thread *source = mpr_threads_range_source(&r->threads);
+    if (!source || source == t) return t->node;
     if (inherited) *inherited = true;
-    if (t->gpu.carried == carrier->node && t->gpu.own == t->node && t->gpu.path) return t->gpu.path;
+    struct mpr_inherited_path *cached = &t->gpu.inherited;
+    if (cached->source == source->node && cached->own == t->node && cached->path)
+        return cached->path;
     uint32_t node = 0;
-    for (uint32_t i = 0; i < carrier->depth; i++)
-        if (!carrier->stack[i].domain)
-            node = mpr_ranges_child(&r->ranges, node, carrier->stack[i].name, 0);
+    for (uint32_t i = 0; i < source->depth; i++)
+        if (!source->stack[i].domain)
+            node = mpr_ranges_child(&r->ranges, node, source->stack[i].name, 0);
     for (uint32_t i = 0; i < t->depth; i++)
         node = mpr_ranges_child(&r->ranges, node, t->stack[i].name, t->stack[i].domain);
-    t->gpu.path = node;
-    t->gpu.carried = carrier->node;
-    t->gpu.own = t->node;
+    *cached = (struct mpr_inherited_path){ source->node, t->node, node };
     return node;
 }

@@ -1,11 +1,11 @@
-/* The context of an allocation (range path, thread, call stack, size), and the cell that it
- * selects. */
+/* The context of an allocation (range path, thread, call stack, size), which determines its cell.
+ */
 #ifndef MPR_ALLOC_CONTEXT_H
 #define MPR_ALLOC_CONTEXT_H
 
 #include "replay.h"
 
-/* Flag in keys by MPR_GROUP_AUTO: the number of a library, not of a range. */
+/* A flag in keys by MPR_GROUP_AUTO: the key is the number of a library, not of a range. */
 #define MPR_KEY_LIBRARY (UINT64_C(1) << 32)
 
 /* Returns the size class of a block: 0 for 0 bytes, n + 1 for sizes over 2^(n-1) up to 2^n. */
@@ -15,13 +15,12 @@ static inline uint32_t mpr_size_class(uint64_t size)
     return 65 - (uint32_t)__builtin_clzll(size - 1);
 }
 
-/* site, comm and graph are 0 if unknown. */
 struct mpr_alloc_context {
     uint64_t size;
-    uint32_t node, thread, site, comm, graph;
+    uint32_t node, thread, site, comm, graph; /* site, comm, graph: 0 if unknown */
 };
 
-/* A cell's key by MPR_GROUP_ALL. The cell's site is a separate field. */
+/* A cell's key by MPR_GROUP_ALL.  The cell's site is a separate field. */
 struct mpr_composite_key {
     uint32_t node, thread, class;
 };
@@ -35,19 +34,20 @@ static inline struct mpr_composite_key mpr_composite_key_unpack(uint64_t key)
                                        (uint32_t)(key >> 54) };
 }
 
-/* Returns the path of a block that is allocated in range `node` with that Python stack. By AUTO and
- * ALL, which give a block its best name, a range of PyTorch that is named after a Python call (such
- * as "DistributedDataParallel.forward") is continued with the frames inside that call: otherwise
- * everything that a wrapped model does would have the wrapper's name. */
+/* Returns the path of a block that is allocated in range `node` with this Python stack.  If the
+ * range is one of PyTorch that is named after a Python call ("DistributedDataParallel.forward"),
+ * the frames inside that call are appended by AUTO, ALL and PLACE.  Otherwise all blocks of a
+ * wrapped model would have the wrapper's name. */
 uint32_t mpr_alloc_context_path(struct mpr_replay *r, uint32_t node, uint32_t python);
-/* Returns the key of the cell; the index of the cell, made when new. */
+/* Returns the key of the cell. */
 uint64_t mpr_alloc_context_key(const struct mpr_replay *r, const struct mpr_alloc_context *c);
+/* Returns the index of the cell, which is made if it is new. */
 uint32_t mpr_alloc_context_cell(struct mpr_replay *r, const struct mpr_alloc_context *c,
                                 uint8_t heap);
 
-/* Returns the path of device blocks that the thread allocates. If the thread has no ranges of the
- * application, its path continues that of the thread that pushed such a range last (then *inherited
- * is true). @inherited may be NULL. */
+/* Returns the path of device blocks that the thread allocates.  If the thread has no range of the
+ * application, the path begins with those of the thread that pushed such a range last, and
+ * *inherited is true.  @inherited may be NULL. */
 uint32_t mpr_thread_inherited_path(struct mpr_replay *r, struct mpr_thread *t, bool *inherited);
 
 /* Returns true if the thread's next block represents others, which have no call stack. */
@@ -60,7 +60,7 @@ static inline bool mpr_thread_has_sampled_stack(const struct mpr_replay *r,
 
 /* ---- the cell of a block that a thread allocates now */
 
-/* Returns its key if no call stack is known, which is so for most blocks. */
+/* Returns the key of a block without a call stack.  Most blocks have none. */
 static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const struct mpr_thread *t,
                                             uint64_t size)
 {
@@ -77,11 +77,13 @@ static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const st
     }
 }
 
-/* For a thread with a call stack, which is used up; for a key without a hint. */
+/* Does the same as mpr_thread_cell, for a thread with a call stack. */
 MPR_COLD uint32_t mpr_thread_cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
                                           uint64_t size);
+/* Looks up a cell without a site and stores it in the cache. */
 MPR_COLD uint32_t mpr_thread_cell_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);
 
+/* Returns the cell of a block.  Uses up the thread's call stack. */
 static inline uint32_t mpr_thread_cell(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
                                        uint64_t size)
 {

@@ -44,12 +44,11 @@ void mpr_alloc_free_table_add(struct mpr_alloc_free_table *table,
         known->blocks += entry->blocks;
         return;
     }
-    MPR_GROW(table->entry, table->entries, table->cap);
-    table->entry[table->entries++] = *entry;
+    *MPR_ADD(table->entry, table->entries, table->cap) = *entry;
     mpr_index_add(&table->number, hash, table->entries);
 }
 
-/* Works in place: an entry never moves to a later place. */
+/* Works in place, because no entry moves to a later place. */
 void mpr_alloc_free_table_widen(struct mpr_alloc_free_table *table)
 {
     const uint32_t entries = table->entries;
@@ -89,14 +88,14 @@ static uint64_t count_change(struct mpr_alloc_free_heap *heap, uint64_t time)
 }
 
 /* @freed: slice. */
-static void add_block(struct mpr_alloc_free_heap *heap, const struct mpr_live_block *birth,
+static void add_block(struct mpr_alloc_free_heap *heap, const struct mpr_live_block *block,
                       uint32_t freed)
 {
-    const struct mpr_alloc_free_entry entry = { .group = birth->cell,
+    const struct mpr_alloc_free_entry entry = { .group = block->cell,
                                                 .allocated =
-                                                    (uint32_t)(birth->time >> heap->table.shift),
+                                                    (uint32_t)(block->time >> heap->table.shift),
                                                 .freed = freed,
-                                                .bytes = birth->size,
+                                                .bytes = block->size,
                                                 .blocks = 1 };
     mpr_alloc_free_table_add(&heap->table, &entry);
 }
@@ -107,29 +106,22 @@ void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *matrix, uint64_t ke
     struct mpr_alloc_free_heap *heap;
     if ((uint8_t)key == MPF_HEAP_PYTHON) return; /* its bytes are estimates */
     heap = heap_of(matrix, (uint8_t)key);
-    heap->dropped |= ++heap->births > MPR_MATRIX_BLOCKS;
+    heap->dropped |= ++heap->blocks > MPR_MATRIX_BLOCKS;
     if (heap->dropped) return;
-    const struct mpr_live_block birth = { .time = count_change(heap, time),
+    const struct mpr_live_block block = { .time = count_change(heap, time),
                                           .size = size,
                                           .cell = cell };
-    mpr_live_index_add(&matrix->live, key, &birth);
+    mpr_live_index_add(&matrix->live, key, &block);
 }
 
 void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *matrix, uint64_t key, uint64_t time)
 {
-    struct mpr_live_block birth;
-    if (!mpr_live_index_take(&matrix->live, key, &birth)) return;
+    struct mpr_live_block block;
+    if (!mpr_live_index_take(&matrix->live, key, &block)) return;
     struct mpr_alloc_free_heap *heap = matrix->heap[(uint8_t)key];
     if (heap->dropped) return;
     const uint64_t now = count_change(heap, time); /* may widen the slices */
-    add_block(heap, &birth, (uint32_t)(now >> heap->table.shift));
-}
-
-static void add_live(void *arg, uint64_t key, const struct mpr_live_block *birth)
-{
-    const struct mpr_alloc_free_matrix *matrix = arg;
-    struct mpr_alloc_free_heap *heap = matrix->heap[(uint8_t)key];
-    if (!heap->dropped) add_block(heap, birth, MPR_NEVER_FREED);
+    add_block(heap, &block, (uint32_t)(now >> heap->table.shift));
 }
 
 void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *matrix, uint8_t heap)
@@ -139,5 +131,9 @@ void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *matrix, uint8
 
 void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *matrix)
 {
-    mpr_live_index_each(&matrix->live, add_live, matrix);
+    MPR_INDEX_ALL(entry, &matrix->live.number)
+    {
+        struct mpr_alloc_free_heap *heap = matrix->heap[(uint8_t)entry->key];
+        if (!heap->dropped) add_block(heap, &matrix->live.at[entry->value - 1], MPR_NEVER_FREED);
+    }
 }

@@ -1,10 +1,10 @@
 /* The matrix of allocations and frees: for each cell, how many bytes of the blocks that were
- * allocated in one slice of the run were freed in another one. An observer of replay. It sees
- * blocks only.
+ * allocated in one slice of the run were freed in another one.  An observer of replay, which sees
+ * only blocks.
  *
  * A slice of a heap holds a fixed number of its changes, a power of two that starts at one and
- * doubles when there are too many slices. So sums are exact for every span that begins and ends
- * with a slice. Memory is bounded except for that of live_index.h; a heap with more than
+ * doubles when there are too many slices.  So sums are exact for every span that begins and ends
+ * with a slice.  Memory is bounded except for that of live_index.h.  A heap with more than
  * MPR_MATRIX_BLOCKS blocks is dropped. */
 #ifndef MPR_ALLOC_FREE_MATRIX_H
 #define MPR_ALLOC_FREE_MATRIX_H
@@ -36,13 +36,13 @@ struct mpr_alloc_free_table {
 
 struct mpr_alloc_free_heap {
     struct mpr_alloc_free_table table;
-    uint64_t changes, births;
+    uint64_t changes, blocks; /* so far */
     bool dropped;
 };
 
 struct mpr_alloc_free_matrix {
     struct mpr_alloc_free_heap *heap[256]; /* NULL: it had no blocks */
-    struct mpr_live_index live;            /* times are numbers of changes */
+    struct mpr_live_index live;            /* its times are numbers of changes */
 };
 
 struct mpr_alloc_free_matrix *mpr_alloc_free_matrix_new(void);
@@ -52,14 +52,14 @@ void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *matrix, uint64_t ke
                                uint32_t cell, uint64_t time);
 void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *matrix, uint64_t key,
                                   uint64_t time);
-/* Drops a heap whose bytes are not only those of blocks: pools also hold memory. */
+/* Drops a heap, because part of its bytes belong to pools, not to blocks. */
 void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *matrix, uint8_t heap);
 /* Call after the last event: adds the live blocks. */
 void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *matrix);
 
 void mpr_alloc_free_table_add(struct mpr_alloc_free_table *table,
                               const struct mpr_alloc_free_entry *entry);
-/* Joins each two slices. */
+/* Joins every two slices. */
 void mpr_alloc_free_table_widen(struct mpr_alloc_free_table *table);
 void mpr_alloc_free_table_free(struct mpr_alloc_free_table *table);
 

@@ -1,5 +1,3 @@
-/* A node and its operator are matched by the node's number. Each thread has its own table, because
- * numbers are per thread. */
 #include "backward.h"
 
 #include "alloc.h"
@@ -11,7 +9,7 @@ static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index)
     return &f->mark[index % MPR_FORWARD_MARKS];
 }
 
-/* Returns the mark of the next number, made when new. */
+/* Returns the mark of the next node, which is made if it is new. */
 static struct mpr_forward_mark *newest(struct mpr_forward *f)
 {
     if (f->end == f->first || mark_at(f, f->end - 1)->number != f->next) {
@@ -57,8 +55,8 @@ bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
     return node && ranges->node[node].name == MPR_BACKWARD_NAME;
 }
 
-/* Returns the same path below "backward of". The path of a forward pass that runs again in a
- * backward pass (checkpointing) is there already. */
+/* Returns the path below "backward of".  A forward pass that runs again in a backward pass
+ * (checkpointing) already has such a path. */
 static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
 {
     uint32_t name[MPR_PATH_MAX], domain[MPR_PATH_MAX], depth = 0;
@@ -86,7 +84,7 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
     range->forward =
         mpr_ranges_child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
     if (python) range->python = below(&r->ranges, python);
-    if (t->forward) mpr_forward_range(r, t); /* for nodes that it makes itself */
+    if (t->forward) mpr_forward_range(r, t); /* for nodes that this thread makes */
 }
 
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t)

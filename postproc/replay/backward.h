@@ -1,9 +1,12 @@
 /* Attributes backward ranges of PyTorch to the forward operator that made the autograd node.
  *
- * The nodes of a thread are numbered. Marks record for ranges of numbers under which ranges the
- * nodes were made, and for single nodes the Python stack: that of the first block with a stack
- * between the node and the next one, which is the operator's result. A thread keeps its newest
- * MPR_FORWARD_MARKS marks; older nodes are unknown. */
+ * The nodes of a thread are numbered.  A mark has the range path of the nodes from its number on,
+ * and the Python stack of one node: that of the first block with a stack between the node and the
+ * next one, which is the operator's result.  A thread keeps its newest MPR_FORWARD_MARKS marks, and
+ * older nodes are unknown.
+ *
+ * A node and its operator are matched by the node's number.  Each thread has its own table, because
+ * numbers are per thread. */
 #ifndef MPR_BACKWARD_H
 #define MPR_BACKWARD_H
 
@@ -11,11 +14,10 @@
 
 #define MPR_FORWARD_MARKS (1u << 16)
 
-/* Holds for nodes from this number on, up to the next mark's. */
 struct mpr_forward_mark {
-    uint64_t number;
+    uint64_t number; /* the first one of the nodes; the next mark's follows the last one */
     uint32_t node;   /* path of the ranges */
-    uint32_t python; /* Python stack of the previous number's node, 0 if unknown */
+    uint32_t python; /* Python stack of the node before this number, 0 if unknown */
 };
 
 struct mpr_forward {
@@ -24,21 +26,23 @@ struct mpr_forward {
     struct mpr_forward_mark mark[MPR_FORWARD_MARKS];
 };
 
-/* Returns true if the operators are known. */
+/* Returns true if the report needs the operators. */
 static inline bool mpr_backward_is_known(const struct mpr_replay *r)
 {
     return r->options.backward_of || r->options.backward_also;
 }
 
-/* TORCH_NEXT; a PUSH or POP was applied; a block of PyTorch with a Python stack. */
+/* Call for TORCH_NEXT, after a PUSH or POP was applied, and for a block of PyTorch with a Python
+ * stack. */
 void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t);
 void mpr_forward_block(struct mpr_thread *t);
 
-/* TORCH_NODE: the thread's newest range is the run of a node. */
+/* Call for TORCH_NODE: a node runs in the thread's newest range. */
 void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Returns the path while a node runs on the thread: that of its operator, below MPR_BACKWARD_NAME,
- * then the thread's ranges from the node's own on. 0 if none runs, or its operator is unknown. */
+/* Returns the path while a node runs on the thread: MPR_BACKWARD_NAME, the path of the node's
+ * operator, and the thread's ranges from the node's own on.  0 if no node runs, or its operator is
+ * unknown. */
 uint32_t mpr_backward_path(struct mpr_replay *r, const struct mpr_thread *t);
 /* Returns the Python stack of that operator, below MPR_BACKWARD_NAME, or 0. */
 uint32_t mpr_backward_python(const struct mpr_replay *r, const struct mpr_thread *t);

@@ -1,5 +1,5 @@
-/* Informs the observers of blocks: the largest blocks, lifetimes, the matrix of allocations and
- * frees, and the ledger. */
+/* Calls the observers of blocks: large blocks, lifetimes, the matrix of allocations and frees, and
+ * the ledger. */
 #ifndef MPR_BLOCK_OBSERVERS_H
 #define MPR_BLOCK_OBSERVERS_H
 
@@ -10,8 +10,8 @@ static inline bool mpr_blocks_are_observed(const struct mpr_replay *r)
     return r->large || r->lifetimes || r->alloc_free || r->ledger;
 }
 
-/* The block got its address. `block->from` may be earlier: memory with a handle is made before it
- * has an address. */
+/* A block got its address.  `block->from` may be earlier, because memory with a handle has no
+ * address at first. */
 static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
                                      const struct mpr_large_block *block)
 {
@@ -19,11 +19,11 @@ static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
     if (r->large) mpr_large_allocated(r->large, heap, block);
     if (r->lifetimes)
         mpr_lifetime_histogram_add(r->lifetimes, key, block->size, block->cell, block->from);
-    const struct mpr_live_block born = { block->from, block->size, block->cell, { 0 } };
-    if (r->ledger) mpr_live_index_add(&r->ledger->live, key, &born);
+    const struct mpr_live_block live = { block->from, block->size, block->cell, { 0 } };
+    if (r->ledger) mpr_live_index_add(&r->ledger->live, key, &live);
 }
 
-/* The block loses its address. */
+/* A block loses its address. */
 static inline void mpr_observe_free(struct mpr_replay *r, uint64_t key, uint64_t size)
 {
     mpr_touched_cells_tick(r->accounts.touches);
@@ -34,9 +34,9 @@ static inline void mpr_observe_free(struct mpr_replay *r, uint64_t key, uint64_t
     mpr_ledger_remove(r->ledger, key, r->now, (struct mpr_freer){ r->actor, t ? t->node : 0 });
 }
 
-/* The block's bytes count from now on; they no longer count. @number: the block's number in its
- * heap, which is its address except for device memory: memory with a handle counts from when it is
- * made until its last reference is dropped, whatever its address. */
+/* A block's bytes begin to count, or no longer count.  @number: identifies the block in its heap.
+ * That is its address, or a serial number for device memory, because memory with a handle counts
+ * until its last reference is dropped, whatever its address. */
 static inline void mpr_observe_counted(struct mpr_replay *r, uint8_t heap, uint64_t number,
                                        uint64_t size, uint32_t cell)
 {
@@ -51,8 +51,7 @@ static inline void mpr_observe_uncounted(struct mpr_replay *r, uint8_t heap, uin
         mpr_alloc_free_matrix_remove(r->alloc_free, mpr_block_key(number, heap), r->now);
 }
 
-/* A block of another heap than a device's is allocated, freed: it has its address while it counts.
- */
+/* A block is allocated, or freed, that is not device memory: it has its address while it counts. */
 static inline void mpr_observe_block(struct mpr_replay *r, uint8_t heap, uint64_t addr,
                                      uint64_t size, uint32_t cell)
 {

@@ -1,6 +1,6 @@
-/* This table is not an index.h, because every event of the host looks here, at an address that
- * nothing predicts: a block is stored with its key in one place, four places fill the cache line
- * that is prefetched, and the table is on huge pages. */
+/* index.h would be too slow here, because every event of host memory looks up an unpredictable
+ * address.  In this table a key and its block are in one place, four places are the cache line that
+ * is prefetched, and the memory consists of huge pages. */
 #include "blocks.h"
 
 #include <assert.h>
@@ -38,15 +38,6 @@ void mpr_blocks_free(struct mpr_blocks *b)
     *b = (struct mpr_blocks){ 0 };
 }
 
-/* The functions on a line have no branches, because which place it is cannot be predicted. */
-
-/* Returns the place of the key, or any place if the line does not have the key. */
-static inline struct mpr_block *look(struct mpr_block_line *line, uint64_t key)
-{
-    struct mpr_block *at = line->at;
-    return &at[(at[1].key == key) + 2 * (at[2].key == key) + 3 * (at[3].key == key)];
-}
-
 /* Returns how many places of a line that is not full are used: the first ones. */
 static inline unsigned used_places(const struct mpr_block_line *line)
 {
@@ -58,13 +49,15 @@ static inline bool is_full(const struct mpr_block_line *line)
     return line->at[MPR_LINE - 1].key != 0;
 }
 
-/* Returns the block's place, or the empty place where it belongs. */
+/* Returns the block's place, or the empty place where it belongs.  Computes the place in a line
+ * without branches, because it cannot be predicted. */
 static inline struct mpr_block *find(const struct mpr_blocks *b, uint64_t key)
 {
-    for (size_t at = mpr_blocks_home(b, key);; at = (at + 1) & b->mask) {
-        struct mpr_block_line *line = &b->line[at];
-        struct mpr_block *block = look(line, key);
-        if (block->key == key) return block;
+    for (size_t i = mpr_blocks_home(b, key);; i = (i + 1) & b->mask) {
+        struct mpr_block_line *line = &b->line[i];
+        struct mpr_block *at = line->at;
+        at += (at[1].key == key) + 2 * (at[2].key == key) + 3 * (at[3].key == key);
+        if (at->key == key) return at;
         if (!is_full(line)) return &line->at[used_places(line)];
     }
 }
@@ -91,7 +84,7 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
     return block;
 }
 
-/* Moves the last block of the line into the gap. */
+/* Fills the gap with the last block of the line. */
 static inline void close_gap(struct mpr_block_line *line, struct mpr_block *gap)
 {
     struct mpr_block *last =
@@ -100,8 +93,7 @@ static inline void close_gap(struct mpr_block_line *line, struct mpr_block *gap)
     last->key = 0;
 }
 
-/* Returns a block in line `at` that would be in line `gap` or an earlier one if there had been
- * room, or NULL. */
+/* Returns a block of line `at` that belongs in line `gap` or an earlier one, or NULL. */
 static struct mpr_block *displaced_entry(const struct mpr_blocks *b, size_t at, size_t gap)
 {
     for (unsigned i = 0; i < MPR_LINE; i++) {
@@ -113,9 +105,9 @@ static struct mpr_block *displaced_entry(const struct mpr_blocks *b, size_t at, 
     return NULL;
 }
 
-/* Empties a place of a full line. Displaced blocks move back, so that searches may end at the first
+/* Empties a place of a full line.  Displaced blocks move back, because a search ends at the first
  * line that is not full. */
-MPR_COLD static void take_of_full(struct mpr_blocks *b, struct mpr_block *gap)
+MPR_COLD static void remove_from_full_line(struct mpr_blocks *b, struct mpr_block *gap)
 {
     size_t line = (size_t)(gap - b->line->at) / MPR_LINE;
     bool full = true;
@@ -137,7 +129,7 @@ bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out)
     if (!block->key) return false;
     *out = *block;
     struct mpr_block_line *line = &b->line[(size_t)(block - b->line->at) / MPR_LINE];
-    if (is_full(line)) take_of_full(b, block);
+    if (is_full(line)) remove_from_full_line(b, block);
     else close_gap(line, block);
     b->live--;
     return true;

@@ -1,11 +1,11 @@
-/* The live table: address of every live block -> its size and cell.
+/* The live table: the size and cell of every live block, by address.
  *
- * Open addressing by cache lines of four places, at most half full: 32 to 64 bytes a block, 96
- * while it grows. 19 of 20 blocks are in their own line. Callers prefetch the line, so that a batch
- * of events hides the cache misses.
+ * Open addressing by cache lines of four places, at most half full: 32 to 64 bytes a block, and 96
+ * while the table grows.  19 of 20 blocks are in their home line.  Callers prefetch that line for
+ * all events of a batch, which hides the cache misses.
  *
- * Invariants: the used places of a line are its first ones; a block is outside of its line only if
- * that line and all lines between are full. */
+ * Invariants: the used places of a line are its first ones; a block is outside its home line only
+ * if that line and all lines between are full. */
 #ifndef MPR_BLOCKS_H
 #define MPR_BLOCKS_H
 
@@ -15,18 +15,18 @@
 
 #include "index.h"
 
-/* Keeps code that few events need apart from the code of the others. */
+/* Keeps code that few events need out of the code of the others. */
 #define MPR_COLD __attribute__((noinline, cold))
 
-/* An address in a heap. Heaps nest (a tensor inside a device segment), so the same address may be
- * live in two of them. */
+/* An address in a heap.  The same address may be live in two heaps: that of a tensor, and that of
+ * the device segment that contains it. */
 static inline uint64_t mpr_block_key(uint64_t addr, uint8_t heap) { return addr << 8 | heap; }
 
 /* No bit-fields: each would be stored separately, and a load of all of them soon after would wait
  * for the store buffer. */
 struct mpr_block {
-    uint64_t key;  /* 0: an empty place */
-    uint64_t what; /* size, cell, and whether it counts in the cell's estimate */
+    uint64_t key;    /* 0: an empty place */
+    uint64_t packed; /* size, cell, and whether it counts in the cell's estimate */
 };
 
 enum { MPR_SIZE_BITS = 40, MPR_CELL_BITS = 23 }; /* MPF_SIZE_MAX, MPR_CELLS_MAX */
@@ -39,15 +39,15 @@ static inline struct mpr_block mpr_block_of(uint64_t key, uint64_t size, uint32_
 }
 static inline uint64_t mpr_block_size(const struct mpr_block *b)
 {
-    return b->what & ((UINT64_C(1) << MPR_SIZE_BITS) - 1);
+    return b->packed & ((UINT64_C(1) << MPR_SIZE_BITS) - 1);
 }
 static inline uint32_t mpr_block_cell(const struct mpr_block *b)
 {
-    return b->what >> MPR_SIZE_BITS & ((1u << MPR_CELL_BITS) - 1);
+    return b->packed >> MPR_SIZE_BITS & ((1u << MPR_CELL_BITS) - 1);
 }
 static inline bool mpr_block_weighed(const struct mpr_block *b)
 {
-    return b->what >> (MPR_SIZE_BITS + MPR_CELL_BITS);
+    return b->packed >> (MPR_SIZE_BITS + MPR_CELL_BITS);
 }
 
 enum { MPR_LINE = 4 };
@@ -68,7 +68,7 @@ struct mpr_block *mpr_blocks_insert(struct mpr_blocks *b, uint64_t key, bool *ex
 /* Moves the block into *out. Returns false if it is not live. */
 bool mpr_blocks_take(struct mpr_blocks *b, uint64_t key, struct mpr_block *out);
 
-/* Returns the line of the block, unless that line is full. */
+/* Returns the line in which the block is, unless that line is full. */
 static inline size_t mpr_blocks_home(const struct mpr_blocks *b, uint64_t key)
 {
     return mpr_hash(key) & b->mask;

@@ -6,7 +6,7 @@
 #include "alloc_context.h"
 #include "amount.h"
 
-/* A limit for the bytes and blocks of a heap, whatever a log claims. */
+/* The maximum of the bytes and blocks of a heap, whatever a log claims. */
 #define LIVE_MAX ((uint64_t)1 << 60)
 
 /* Returns the cell of blocks with this name, and their site in *site. */
@@ -18,21 +18,21 @@ static uint32_t cell_named(struct mpr_replay *r, const char *name, uint8_t heap,
     return mpr_alloc_context_cell(r, &context, heap);
 }
 
-/* Changes a cell's bytes and blocks from the old values to the new ones in one change, so that a
- * peak has both. */
-static void change(struct mpr_accounts *accounts, uint32_t cell,
-                   const struct mpr_counted_blocks *before, const struct mpr_counted_blocks *after,
-                   uint64_t time)
+/* Sets the bytes and blocks of a cell, which are in *live, in one change, so that a peak has both.
+ */
+static void set_live(struct mpr_accounts *accounts, uint32_t cell, struct mpr_counted_blocks *live,
+                     struct mpr_counted_blocks new, uint64_t time)
 {
-    const uint64_t blocks = after->blocks - before->blocks; /* modulo 2^64 */
-    if (after->bytes >= before->bytes)
-        mpr_accounts_add_many(accounts, cell, after->bytes - before->bytes, blocks, time);
-    else mpr_accounts_remove_many(accounts, cell, before->bytes - after->bytes, 0 - blocks);
+    const uint64_t blocks = new.blocks - live->blocks; /* modulo 2^64 */
+    if (new.bytes >= live->bytes)
+        mpr_accounts_add_many(accounts, cell, new.bytes - live->bytes, blocks, time);
+    else mpr_accounts_remove_many(accounts, cell, live->bytes - new.bytes, 0 - blocks);
+    *live = new;
 }
 
 /* ---- totals */
 
-/* A forked child may have freed more than it made: blocks of its parent. */
+/* A forked child may have freed more than it allocated: blocks of its parent. */
 static uint64_t counted(const struct mpr_counted_totals *t, unsigned made)
 {
     const uint64_t live = mpr_saturating_sub(t->value[made], t->value[made + 2]);
@@ -42,15 +42,7 @@ _Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
                    MPF_HOST_FREED_BLOCKS == MPF_HOST_MADE_BLOCKS + 2,
                "the numbers of freed blocks follow those of made ones");
 
-static void set_live(struct mpr_counted_totals *t, struct mpr_accounts *accounts, uint64_t bytes,
-                     uint64_t blocks, uint64_t time)
-{
-    change(accounts, t->cell, &(struct mpr_counted_blocks){ t->live, t->live_blocks },
-           &(struct mpr_counted_blocks){ bytes, blocks }, time);
-    t->live = bytes;
-    t->live_blocks = blocks;
-}
-
+/* Returns the sum, between 0 and LIVE_MAX more than the counted number. */
 static uint64_t with(uint64_t counted, double more)
 {
     if (more < 0) return mpr_saturating_sub(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
@@ -66,18 +58,21 @@ void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_account
     s->bytes += sign * more->bytes;
     s->blocks += sign * more->blocks;
     if (sign > 0) s->made += more->blocks;
-    /* A block that is made and freed since cancels out, so its variance does too. */
+    /* A block that was made and freed since then adds nothing, and no variance. */
     const bool is_new = sign > 0 || mpr_index_get(&s->made_live, key);
     if (is_new) mpr_index_set(&s->made_live, key, sign > 0);
     s->variance += sign < 0 && is_new ? -more->variance : more->variance;
-    /* Six standard errors: in a long log hardly any instant is beyond that by chance. A difference
-     * that is counted already stays counted while it is more than three, because near the limit the
-     * total would otherwise change again and again by all of it. */
+    /* Six standard errors, because even in a long log hardly any instant is beyond that by chance.
+     * Three if the change counts already, because otherwise the total would jump up and down near
+     * the limit. */
     s->certain = fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
-    const uint64_t bytes = counted(t, MPF_HOST_MADE_BYTES),
-                   blocks = counted(t, MPF_HOST_MADE_BLOCKS);
-    if (s->certain) set_live(t, accounts, with(bytes, s->bytes), with(blocks, s->blocks), time);
-    else if (t->live != bytes) set_live(t, accounts, bytes, blocks, time);
+    struct mpr_counted_blocks live = { counted(t, MPF_HOST_MADE_BYTES),
+                                       counted(t, MPF_HOST_MADE_BLOCKS) };
+    if (!s->certain && t->live.bytes == live.bytes) return;
+    if (s->certain)
+        live =
+            (struct mpr_counted_blocks){ with(live.bytes, s->bytes), with(live.blocks, s->blocks) };
+    set_live(accounts, t->cell, &t->live, live, time);
 }
 
 static void count_made(struct mpr_counted_totals *t, struct mpr_accounts *accounts, uint64_t bytes,
@@ -109,8 +104,9 @@ void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
         now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
     memcpy(t->value, now, sizeof now);
     mpr_counted_totals_free(t);
-    set_live(t, accounts, counted(t, MPF_HOST_MADE_BYTES), counted(t, MPF_HOST_MADE_BLOCKS),
-             e->time);
+    const struct mpr_counted_blocks live = { counted(t, MPF_HOST_MADE_BYTES),
+                                             counted(t, MPF_HOST_MADE_BLOCKS) };
+    set_live(accounts, t->cell, &t->live, live, e->time);
 }
 
 void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts *accounts)
@@ -143,6 +139,5 @@ void mpr_counted_thinned(struct mpr_replay *r, const struct mpf_event *e)
     const struct mpr_counted_blocks now = { bytes < LIVE_MAX ? bytes : LIVE_MAX,
                                             blocks < LIVE_MAX ? blocks : LIVE_MAX };
     const uint32_t cell = cell_named(r, "(folded)", e->heap, &r->thinned_site);
-    change(&r->accounts, cell, &r->thinned[e->heap], &now, r->now);
-    r->thinned[e->heap] = now;
+    set_live(&r->accounts, cell, &r->thinned[e->heap], now, r->now);
 }

@@ -9,8 +9,7 @@
 #include "mpf/event.h"
 #include "projection.h"
 
-/* A known sum is above the estimates by chance up to this many standard deviations: 1 time in 700
- * it is by chance above that. */
+/* A known sum is more than this many standard deviations above the estimates in 1 of 700 cases. */
 enum { DEVIATIONS = 3 };
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }
@@ -128,26 +127,12 @@ uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double
     return variance > 0 ? (uint64_t)(variance / (mean * mean / 4096) + 0.5) : 0;
 }
 
-struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e,
-                                                   const struct mpr_accounts *accounts,
-                                                   uint32_t cell,
-                                                   struct mpr_rounding_errors *errors)
-{
-    const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, accounts, cell);
-    struct mpr_represented_counts u = { .samples = at_peak.samples };
-    if (cell >= e->cells) return u;
-    u.blocks = mpr_estimates_whole(at_peak.blocks, &errors->blocks);
-    u.end_blocks = mpr_estimates_whole(e->cell[cell].now.blocks, &errors->end_blocks);
-    u.allocations = mpr_estimates_whole(e->cell[cell].allocations, &errors->allocations);
-    return u;
-}
-
 bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum)
 {
-    const double lack = sum->known - sum->estimated;
-    if (sum->estimated <= 0 || lack <= 0) return sum->estimated > 0;
+    const double missing = sum->known - sum->estimated;
+    if (sum->estimated <= 0 || missing <= 0) return sum->estimated > 0;
     const double expected = sum->variance * sum->known / sum->estimated;
-    return lack * lack <= DEVIATIONS * DEVIATIONS * expected;
+    return missing * missing <= DEVIATIONS * DEVIATIONS * expected;
 }
 
 double mpr_estimates_factor(const struct mpr_represented_sum *sum)
@@ -173,25 +158,25 @@ static double variance_of_blocks(double blocks, uint64_t samples)
 void mpr_estimates_add_blocks(struct mpr_estimated_blocks *all, double blocks, uint64_t samples)
 {
     all->sum += blocks;
-    all->weight += variance_of_blocks(blocks, samples);
+    all->variance += variance_of_blocks(blocks, samples);
 }
 
 double mpr_estimates_blocks(const struct mpr_estimated_blocks *all, double blocks, uint64_t samples)
 {
     const double number = blocks * all->factor, excess = all->sum * all->factor - all->known;
-    if (excess <= 0 || all->weight <= 0) return number;
-    return fmax(0, number - excess * variance_of_blocks(blocks, samples) / all->weight);
+    if (excess <= 0 || all->variance <= 0) return number;
+    return fmax(0, number - excess * variance_of_blocks(blocks, samples) / all->variance);
 }
 
 struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
                                               const struct mpr_accounts *accounts,
                                               const struct mpr_cell *rest)
 {
-    struct mpr_represented_sum then = { .known =
-                                            (double)mpr_accounts_at_peak(accounts, rest).bytes },
+    const struct mpr_cell_values rest_at_peak = mpr_accounts_at_peak(accounts, rest);
+    struct mpr_represented_sum peak = { .known = (double)rest_at_peak.bytes },
                                end = { .known = (double)rest->bytes };
     struct mpr_estimate_scale scale = {
-        .blocks = { .known = (double)mpr_accounts_at_peak(accounts, rest).blocks },
+        .blocks = { .known = (double)rest_at_peak.blocks },
         .end_blocks = { .known = (double)rest->blocks },
         .allocations = { .known = (double)rest->allocations, .factor = 1 },
     };
@@ -199,16 +184,16 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
         if (accounts->cell[i].heap != rest->heap) continue;
         const struct mpr_estimate *c = &e->cell[i];
         const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, accounts, i);
-        then.estimated += (double)at_peak.bytes;
-        then.variance += at_peak.variance;
+        peak.estimated += (double)at_peak.bytes;
+        peak.variance += at_peak.variance;
         end.estimated += (double)c->now.bytes;
         end.variance += fmax(0, mpr_estimate_now(c).variance);
         mpr_estimates_add_blocks(&scale.blocks, at_peak.blocks, at_peak.samples);
         mpr_estimates_add_blocks(&scale.end_blocks, c->now.blocks, c->live);
         mpr_estimates_add_blocks(&scale.allocations, c->allocations, c->samples);
     }
-    scale.sum = then;
-    scale.bytes = scale.blocks.factor = mpr_estimates_factor(&then);
+    scale.sum = peak;
+    scale.bytes = scale.blocks.factor = mpr_estimates_factor(&peak);
     scale.end = scale.end_blocks.factor = mpr_estimates_factor(&end);
     return scale;
 }

@@ -1,15 +1,15 @@
-/* Estimates from sampled blocks. If only a sample of the small blocks has a call stack, or is
- * recorded, a block of s bytes is sampled with probability p = 1 - exp(-s / mean), and represents 1
- * / p blocks of s / p bytes in total: an unbiased estimate. Its variance is (s / p)^2 (1 - p), and
- * that of several blocks, which are drawn independently, is the sum.
+/* Estimates from sampled blocks.  If only a sample of the small blocks has a call stack, or is
+ * recorded, a block of s bytes is sampled with probability p = 1 - exp(-s / mean), and represents
+ * 1 / p blocks of s / p bytes in total: an unbiased estimate.  Its variance is (s / p)^2 (1 - p).
+ * That of several blocks is the sum, because blocks are sampled independently.
  *
  * The bytes that all samples of a heap represent together are known exactly: they are in one cell,
- * the rest. If the sum of the estimates differs from them by chance, the estimates are scaled to
- * them (a ratio estimator). If they are too many for chance, the estimates are not scaled, because
- * some of these blocks could not be sampled, such as those from before the recording.
+ * the rest.  If the sum of the estimates differs from them by chance, the estimates are scaled to
+ * them (a ratio estimator).  If the rest is too large for chance, the estimates are not scaled,
+ * because some of its blocks could not be sampled, such as those from before the recording.
  *
- * Each cell has what its blocks represent beyond themselves. The state at the heap's peak is saved
- * as in the accounts. */
+ * A cell's estimate is the bytes and blocks that its blocks represent, without these blocks
+ * themselves.  The state at the heap's peak is saved as in the accounts. */
 #ifndef MPR_ESTIMATES_H
 #define MPR_ESTIMATES_H
 
@@ -23,7 +23,8 @@ struct mpr_represented {
     double blocks;
 };
 
-/* What the sampled blocks that were live at an instant represent beyond themselves. */
+/* The bytes and blocks that the sampled blocks represent that are live at an instant, without these
+ * blocks themselves. */
 struct mpr_estimate_state {
     int64_t bytes;
     double blocks, variance; /* variance: of the bytes */
@@ -36,7 +37,7 @@ struct mpr_estimate {
     uint64_t epoch;
     uint64_t own_peak; /* maximum of the bytes, including represented ones */
     double allocations;
-    /* Variances, bytes^2: of all blocks that were added so far, and of those that were removed. */
+    /* Variances (bytes^2) of all blocks that were added so far, and of those that were removed. */
     double variance_added, variance_removed;
     uint64_t samples, live; /* sampled blocks: ever, now */
 };
@@ -106,45 +107,30 @@ uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
  * a variance of about 4096 units. */
 uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double variance);
 
-/* The same in whole blocks, for heaps of which only samples are recorded. */
-struct mpr_represented_counts {
-    uint64_t blocks, end_blocks, allocations; /* at the peak; at the end of the log; ever */
-    uint64_t samples;                         /* at the peak */
-};
-/* The rounding errors of the heap's previous cells, zeros at first. So the cells add up to the
- * heap's own number, rounded once, whatever the grouping. */
-struct mpr_rounding_errors {
-    double blocks, end_blocks, allocations;
-};
-struct mpr_represented_counts mpr_estimates_counts(const struct mpr_estimates *e,
-                                                   const struct mpr_accounts *accounts,
-                                                   uint32_t cell,
-                                                   struct mpr_rounding_errors *errors);
-
-/* An instant's sum of what a heap's samples represent, and its known value. */
+/* The sum of a heap's estimates at an instant, and the known value of that sum. */
 struct mpr_represented_sum {
     double known, estimated, variance; /* bytes; bytes^2 */
 };
-/* Returns true if there are estimates, and the two differ by at most three standard deviations of
- * what samples of the known sum would represent, or the estimate is larger, which only chance can
- * cause. */
+/* Returns true if the estimated and the known sum differ by chance: the estimate is larger, or
+ * smaller by at most three standard deviations of samples of the known sum. */
 bool mpr_estimates_are_by_chance(const struct mpr_represented_sum *sum);
 /* Returns the factor that scales the estimates to the known sum if they differ by chance. */
 double mpr_estimates_factor(const struct mpr_represented_sum *sum);
-/* Returns the variance of a part of the sum, which is @bytes with the variance @own, after scaling.
- * A part f of the sum errs with its own blocks and with the others': (1 - 2f) own + f^2 all. A
- * site without a sample yet is absent from the sum, so one sample of @mean bytes is added to it. */
+/* Returns the variance, after scaling, of a part of the sum that has @bytes with the variance @own.
+ * That of a share f of the sum depends on its own blocks and on all others: (1 - 2f) own + f^2 all.
+ * A site without a sample is missing in the sum, so one sample of @mean bytes is added to it. */
 struct mpr_variance mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum,
                                                   double bytes, double own, double mean);
 
-/* Estimated numbers of blocks, whose sum is at most the known number. An excess is subtracted from
+/* Estimated numbers of blocks, whose sum is at most the known number.  An excess is subtracted from
  * each number n in proportion to its variance, which is n^2 / samples for blocks of similar size.
- * So one sampled block of a few bytes, which represents thousands, does not reduce the others. */
+ * So a single sampled block of a few bytes, which represents thousands, does not reduce the others.
+ */
 struct mpr_estimated_blocks {
     double known, factor; /* factor: of the bytes, because the mean size does not change */
-    double sum, weight;   /* without the factor */
+    double sum, variance; /* without the factor */
 };
-/* Adds a number. @all->known and @all->factor may be set later. */
+/* Adds a number.  `known` and `factor` may be set later. */
 void mpr_estimates_add_blocks(struct mpr_estimated_blocks *all, double blocks, uint64_t samples);
 /* Returns the scaled number. */
 double mpr_estimates_blocks(const struct mpr_estimated_blocks *all, double blocks,
@@ -161,8 +147,8 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
                                               const struct mpr_accounts *accounts,
                                               const struct mpr_cell *rest);
 
-/* Returns the number rounded to a whole one, 0 if it is negative. The rounding error, *error (0 at
- * first), is added to the heap's next number, so that the numbers add up to the rounded sum. */
+/* Returns the rounded number, or 0 if it is negative.  The rounding error, *error (0 at first), is
+ * added to the next number, so that all numbers add up to the rounded sum. */
 static inline uint64_t mpr_estimates_whole(double number, double *error)
 {
     if (number < 0) number = 0;

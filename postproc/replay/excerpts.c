@@ -70,7 +70,7 @@ static void copy(struct mpr_excerpts *w, const struct mpr_accounts *accounts, ui
         excerpt.allocs -= excerpt.change[i].grown;
     }
     excerpt.frees = before - excerpt.allocs;
-    struct mpr_excerpt *place = &h->kept[kind][peak ? 0 : h->keeps[kind]++ % MPR_EXCERPTS_KEPT];
+    struct mpr_excerpt *place = &h->kept[kind][peak ? 0 : h->copied[kind]++ % MPR_EXCERPTS_KEPT];
     free_excerpt(place);
     *place = excerpt;
     h->at[kind] = MPR_EXCERPTS_NONE;
@@ -85,16 +85,16 @@ static void set_due(struct mpr_excerpts_heap *h, size_t half)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->at[k] + half < h->due) h->due = h->at[k] + half;
 }
 
-/* A new epoch means a new peak, which the newest change made. */
-static void see_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
+/* If the heap has a new epoch, the newest change made a new peak. */
+static void note_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
 {
     if (h->epoch == epoch) return;
     h->epoch = epoch;
     h->at[MPR_EXCERPT_PEAK] = h->count;
 }
 
-void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
-                       uint64_t epoch)
+void mpr_excerpts_copy_due(struct mpr_excerpts *w, const struct mpr_accounts *accounts,
+                           uint8_t heap, uint64_t epoch)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
     if (!h->ring) {
@@ -104,7 +104,7 @@ void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accoun
         h->due = MPR_EXCERPTS_NONE;
         return;
     }
-    see_peak(h, epoch);
+    note_peak(h, epoch);
     for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->count >= h->at[k] + w->half)
             copy(w, accounts, heap, k, false);
@@ -120,7 +120,7 @@ void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_accounts *accoun
         if (mpf_heap_is_gpu(i) != gpu || (gpu && mpf_heap_device(i) != mpf_heap_device(heap)))
             continue;
         if (!h->ring || h->at[kind] != MPR_EXCERPTS_NONE) continue;
-        see_peak(h, accounts->heap[i].epoch);
+        note_peak(h, accounts->heap[i].epoch);
         h->at[kind] = h->count;
         set_due(h, w->half);
     }
@@ -131,7 +131,7 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *acco
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         struct mpr_excerpts_heap *h = &w->heap[i];
         if (!h->ring) continue;
-        see_peak(h, accounts->heap[i].epoch);
+        note_peak(h, accounts->heap[i].epoch);
         for (enum mpr_excerpt_kind k = 0; k < MPR_EXCERPT_KINDS; k++)
             if (h->at[k] != MPR_EXCERPTS_NONE) copy(w, accounts, (uint8_t)i, k, true);
     }
@@ -139,62 +139,40 @@ void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *acco
 
 /* ---- from an excerpt to a series: its changes are applied again, to a copy of the accounts */
 
-/* Sets the estimates of the heap's cells to those before the excerpt's first change. */
-static void rewind_estimates(struct mpr_estimates *own, const struct mpr_excerpt *excerpt,
-                             const struct mpr_accounts *accounts, const struct mpr_estimates *e,
-                             uint8_t heap)
-{
-    for (uint32_t i = 0; i < accounts->cells; i++) {
-        struct mpr_excerpt_estimate known = { 0 }; /* when the excerpt's vector is known */
-        if (accounts->cell[i].heap != heap) continue;
-        if (!excerpt->bytes) {
-            const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, accounts, i);
-            known = (struct mpr_excerpt_estimate){ at_peak.bytes, at_peak.variance };
-        } else if (i < excerpt->cells) known = excerpt->estimate[i];
-        own->cell[i].now.bytes = known.bytes;
-        own->cell[i].variance_added = known.variance;
-    }
-    for (size_t i = excerpt->known; i-- > 0;) {
-        const struct mpr_excerpt_change *c = &excerpt->change[i];
-        const int sign = c->grown ? -1 : 1;
-        own->cell[c->cell].now.bytes += sign * (int64_t)c->weight.bytes;
-        own->cell[c->cell].variance_added += sign * c->weight.variance;
-    }
-}
-
-/* Sets the cells of the heap to the vector before the excerpt's first change. */
-static void rewind_cells(struct mpr_accounts *own, const struct mpr_excerpt *excerpt,
-                         const struct mpr_accounts *accounts, uint8_t heap)
+/* Sets the copies of the accounts and the estimates to the state before the excerpt's first change.
+ * @estimates: those of the replay, or NULL. */
+static void rewind_changes(struct mpr_accounts *own, struct mpr_estimates *own_estimates,
+                           const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,
+                           const struct mpr_estimates *estimates, uint8_t heap)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < own->cells; i++) {
+        const bool is_new = i >= excerpt->cells; /* since the excerpt */
+        struct mpr_excerpt_estimate known = { 0 };
         if (own->cell[i].heap != heap) continue;
         if (!excerpt->bytes)
             own->cell[i].bytes = mpr_accounts_at_peak(accounts, &accounts->cell[i]).bytes;
-        else own->cell[i].bytes = i < excerpt->cells ? excerpt->bytes[i] : 0;
+        else own->cell[i].bytes = is_new ? 0 : excerpt->bytes[i];
         sum += own->cell[i].bytes;
+        if (!estimates) continue;
+        if (!excerpt->bytes) {
+            const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(estimates, accounts, i);
+            known = (struct mpr_excerpt_estimate){ at_peak.bytes, at_peak.variance };
+        } else if (!is_new) known = excerpt->estimate[i];
+        own_estimates->cell[i].now.bytes = known.bytes;
+        own_estimates->cell[i].variance_added = known.variance;
     }
     for (size_t i = excerpt->known; i-- > 0;) {
         const struct mpr_excerpt_change *c = &excerpt->change[i];
         const uint64_t size = c->grown ? -c->size : c->size;
         own->cell[c->cell].bytes += size;
         sum += size;
+        if (!estimates) continue;
+        struct mpr_estimate *estimate = &own_estimates->cell[c->cell];
+        estimate->now.bytes += (c->grown ? -1 : 1) * (int64_t)c->weight.bytes;
+        estimate->variance_added += (c->grown ? -1 : 1) * c->weight.variance;
     }
     own->heap[heap].bytes = sum;
-}
-
-static void repeat(struct mpr_accounts *own, struct mpr_estimates *own_estimates,
-                   const struct mpr_excerpt *excerpt, uint64_t *now, struct mpr_excerpt_series *out)
-{
-    for (size_t i = 0; i < excerpt->changes; i++) {
-        const struct mpr_excerpt_change *c = &excerpt->change[i];
-        *now = c->time;
-        if (c->time < out->from) *(c->grown ? &out->allocs : &out->frees) += 1;
-        if (c->weight.variance > 0)
-            mpr_estimates_repeat(own_estimates, own, c->cell, &c->weight, c->grown ? 1 : -1);
-        if (c->grown) mpr_accounts_add(own, c->cell, c->size, c->time);
-        else mpr_accounts_remove(own, c->cell, c->size);
-    }
 }
 
 void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,
@@ -217,27 +195,34 @@ void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_acco
     };
     struct mpr_levels *levels = mpr_levels_new(&every, &now);
     struct mpr_accounts *own = mpr_alloc(1, sizeof *own);
-    mpr_levels_room(levels, accounts->cells); /* at least one, even without cells */
+    mpr_levels_reserve(levels, accounts->cells); /* at least one, even without cells */
     *own = *accounts;
     own->levels = levels;
-    own->excerpts = NULL; /* other observers saw these changes already */
+    own->excerpts = NULL; /* other observers have had these changes already */
     own->maxima = NULL;
     own->touches = NULL;
     own->own_peaks = NULL;
     own->survivors = NULL;
     own->cell = mpr_alloc(accounts->cells, sizeof *own->cell);
     if (accounts->cells) memcpy(own->cell, accounts->cell, accounts->cells * sizeof *own->cell);
-    rewind_cells(own, excerpt, accounts, heap);
     if (estimates) {
         own_estimates = *estimates;
         own_estimates.cells = accounts->cells;
         own_estimates.cell = mpr_alloc(accounts->cells, sizeof *own_estimates.cell);
-        rewind_estimates(&own_estimates, excerpt, accounts, estimates, heap);
     }
+    rewind_changes(own, &own_estimates, excerpt, accounts, estimates, heap);
     for (uint32_t i = 0; i < own->cells; i++) /* levels know only cells that have changed */
         if (own->cell[i].heap == heap && own->cell[i].bytes)
-            mpr_levels_note(levels, own, i, heap, own->heap[heap].bytes);
-    repeat(own, &own_estimates, excerpt, &now, out);
+            mpr_levels_save(levels, own, i, heap, own->heap[heap].bytes);
+    for (size_t i = 0; i < excerpt->changes; i++) {
+        const struct mpr_excerpt_change *c = &excerpt->change[i];
+        now = c->time;
+        if (now < out->from) *(c->grown ? &out->allocs : &out->frees) += 1;
+        if (c->weight.variance > 0)
+            mpr_estimates_repeat(&own_estimates, own, c->cell, &c->weight, c->grown ? 1 : -1);
+        if (c->grown) mpr_accounts_add(own, c->cell, c->size, now);
+        else mpr_accounts_remove(own, c->cell, c->size);
+    }
     mpr_levels_finish(levels, own);
     out->series = levels->level[heap].series;
     levels->level[heap].series = (struct mpr_series){ 0 };

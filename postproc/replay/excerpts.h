@@ -1,10 +1,10 @@
-/* Excerpts: spans of time in which every change of a heap is kept, around its peak, failures and
- * graphs. An observer of the accounts.
+/* Excerpts: spans of time around a heap's peak, failures and graphs, with every change of the heap.
+ * An observer of the accounts.
  *
- * A ring has the newest changes of each heap, and half a ring after such an instant they are
- * copied: one pass is enough, and memory is bounded. An excerpt needs the bytes of every cell at
- * one instant (a vector) to count from. The accounts have the vector of the peak. For another
- * instant the vector at the excerpt's end is copied. */
+ * A ring has the newest changes of each heap.  It is copied half a ring after such an instant, so
+ * one pass is enough, and memory is bounded.  An excerpt also needs the bytes of every cell at one
+ * instant (a vector).  The accounts have the vector of the peak.  For another instant the vector at
+ * the end of the excerpt is copied. */
 #ifndef MPR_EXCERPTS_H
 #define MPR_EXCERPTS_H
 
@@ -24,7 +24,7 @@ enum mpr_excerpt_kind {
     MPR_EXCERPT_KINDS
 };
 
-/* The newest ones of each kind are kept; of peaks only the last. */
+/* The newest excerpts of each kind are kept; of peaks only the last one. */
 enum { MPR_EXCERPTS_KEPT = 8 };
 
 struct mpr_excerpt_change {
@@ -43,23 +43,24 @@ struct mpr_excerpt_estimate {
 struct mpr_excerpt {
     struct mpr_excerpt_change *change; /* NULL: an empty place */
     size_t changes;
-    size_t known;    /* number of changes after which the vector is known */
-    uint64_t *bytes; /* that vector, by cell, or NULL if it is the accounts' peak */
-    struct mpr_excerpt_estimate *estimate; /* likewise; also NULL without estimates */
+    size_t known;    /* the vector is that after this many changes */
+    uint64_t *bytes; /* the vector, by cell, or NULL if it is that of the accounts' peak */
+    struct mpr_excerpt_estimate *estimate; /* the same; also NULL without estimates */
     size_t cells;
     uint64_t allocs, frees; /* allocations and frees of the heap before the first change */
-    bool first, last;       /* nothing changed before it; after it */
+    bool first, last;       /* nothing changed before it; nothing changed after it */
 };
 
 struct mpr_excerpts_heap {
     struct mpr_excerpt_change *ring; /* NULL until the first change */
     uint64_t count, grown;           /* changes so far */
     uint64_t epoch;                  /* epoch of the accounts' heap when it was examined last */
-    uint64_t due;                    /* number of the change at which something is copied */
-    /* Number of the change whose excerpt is not copied yet, or MPR_EXCERPTS_NONE. */
+    uint64_t due;                    /* number of the change before which an excerpt is copied */
+    /* Number of the change at the centre of an excerpt that is not copied yet, or
+     * MPR_EXCERPTS_NONE. */
     uint64_t at[MPR_EXCERPT_KINDS];
-    struct mpr_excerpt kept[MPR_EXCERPT_KINDS][MPR_EXCERPTS_KEPT];
-    size_t keeps[MPR_EXCERPT_KINDS]; /* so far: the next goes to keeps % MPR_EXCERPTS_KEPT */
+    struct mpr_excerpt kept[MPR_EXCERPT_KINDS][MPR_EXCERPTS_KEPT]; /* rings */
+    size_t copied[MPR_EXCERPT_KINDS];                              /* so far */
 };
 
 #define MPR_EXCERPTS_NONE UINT64_MAX
@@ -69,7 +70,7 @@ struct mpr_excerpts {
     const struct mpr_estimates *estimates; /* or NULL */
     uint64_t weights;                      /* of estimates->changes, those in a ring */
     size_t half; /* changes on either side of the instant; a power of two */
-    size_t mask; /* mask of an index of the ring, which has 2 * half places */
+    size_t mask; /* for an index of the ring, which has 2 * half places */
     struct mpr_excerpts_heap heap[256];
 };
 
@@ -78,26 +79,25 @@ void mpr_excerpts_free(struct mpr_excerpts *w);
 /* Requests an excerpt around now of all heaps of the host, or of the GPU that `heap` belongs to. */
 void mpr_excerpts_mark(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
                        enum mpr_excerpt_kind kind);
-/* Copies what is due before a change. */
-void mpr_excerpts_turn(struct mpr_excerpts *w, const struct mpr_accounts *accounts, uint8_t heap,
-                       uint64_t epoch);
+/* Copies the excerpts that are due before a change. */
+void mpr_excerpts_copy_due(struct mpr_excerpts *w, const struct mpr_accounts *accounts,
+                           uint8_t heap, uint64_t epoch);
 /* Call after the last change. */
 void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *accounts);
 
-/* Returns true if the newest change of an estimate belongs to a change of a cell that is still to
- * come. */
+/* Returns true if an estimate has changed and the change of its cell follows. */
 static inline bool mpr_excerpts_is_ahead(const struct mpr_excerpts *w)
 {
     return w->estimates && w->weights != w->estimates->changes;
 }
 
-/* Call before each change of a cell of `heap`. @epoch: the heap's. */
-static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_accounts *accounts,
-                                    uint8_t heap, uint64_t epoch, uint32_t cell, uint64_t size,
-                                    bool grown)
+/* Call before each change of a cell of `heap`.  @epoch: the heap's. */
+static inline void mpr_excerpts_change(struct mpr_excerpts *w, const struct mpr_accounts *accounts,
+                                       uint8_t heap, uint64_t epoch, uint32_t cell, uint64_t size,
+                                       bool grown)
 {
     struct mpr_excerpts_heap *h = &w->heap[heap];
-    if (h->count >= h->due || h->epoch != epoch) mpr_excerpts_turn(w, accounts, heap, epoch);
+    if (h->count >= h->due || h->epoch != epoch) mpr_excerpts_copy_due(w, accounts, heap, epoch);
     struct mpr_excerpt_change *change = &h->ring[h->count++ & w->mask];
     *change = (struct mpr_excerpt_change){ .time = *w->now, size, cell, grown };
     h->grown += grown;
@@ -106,12 +106,11 @@ static inline void mpr_excerpts_see(struct mpr_excerpts *w, const struct mpr_acc
     change->weight = w->estimates->newest.weight;
 }
 
-/* An excerpt as a series in which every instant has its own bucket, with the groups of levels.h. It
- * is exact from `from` (0: from the beginning) to before `to` (UINT64_MAX: to the end). allocs and
- * frees: of the heap before `from`. */
+/* An excerpt as a series in which every instant has its own bucket, with the groups of levels.h. */
 struct mpr_excerpt_series {
     struct mpr_series series;
-    uint64_t from, to, allocs, frees;
+    uint64_t from, to;      /* ns: exact from `from` until before `to`, which may be UINT64_MAX */
+    uint64_t allocs, frees; /* of the heap before `from` */
 };
 /* @estimates: those of the replay, or NULL. */
 void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_accounts *accounts,

@@ -1,8 +1,8 @@
-/* Dispatches the events of device memory, and keeps its measured side: descriptions of devices,
- * used bytes, and failures.
+/* Dispatches the events of device memory, and handles descriptions of devices, measured bytes and
+ * failures.
  *
- * Allocations that no event names (contexts, modules, graphs) are the growth of used bytes around
- * the calls that cause it, less what was tracked meanwhile. */
+ * Memory that no event names (contexts, modules, graphs) is measured as the growth of used bytes
+ * around the calls that cause it, less the growth of the tracked bytes. */
 #include "gpu.h"
 
 #include <assert.h>
@@ -80,7 +80,7 @@ static void on_device(struct mpr_replay *r, const struct mpf_event *e)
     }
 }
 
-bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
+bool mpr_gpu_is_known(const struct mpr_replay *r, unsigned device)
 {
     return r->gpu.device[device].seen ||
            r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)].used;
@@ -89,9 +89,9 @@ bool mpr_gpu_is_there(const struct mpr_replay *r, unsigned device)
 /* ---- used bytes: differences between measured and expected bytes */
 
 /* An allocation is recorded after the driver has returned, so a measurement by another thread may
- * already include it, or no longer include a block that is being freed. Then the residual has about
- * that size, and the change is attributed to the measurement. */
-void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
+ * already include it, or no longer include a block that is being freed.  If the residual is about
+ * as large as the change, the measurement is assumed to include the change. */
+void mpr_gpu_match_change(struct mpr_replay *r, unsigned device, int64_t change)
 {
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const int64_t residual = change < 0 ? mpr_signed_sub(0, d->residual) : d->residual,
@@ -102,9 +102,9 @@ void mpr_gpu_explain(struct mpr_replay *r, unsigned device, int64_t change)
     d->residual = mpr_signed_sub(d->residual, change);
 }
 
-/* A measurement that only confirms the peak does not move it to an instant with less tracked
- * memory: another process may still map memory that is freed here (NCCL's peers), and it is
- * explained better while it belongs to this process. */
+/* Applies a measurement of used bytes.  A measurement that only confirms the peak does not move it
+ * to an instant with less tracked memory: another process may still map memory that is freed here
+ * (NCCL's peers), and its owner is only known while it belongs to this process. */
 static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     const int64_t large = INT64_C(256) << 20;
@@ -126,6 +126,7 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 
 /* ---- growth around calls */
 
+/* Returns the part that grows by a call. */
 static int part_of(struct mpr_gpu_device *d, uint64_t call)
 {
     switch (call) {
@@ -207,8 +208,8 @@ static int64_t sum_of(const int64_t *part)
 }
 
 /* Used bytes are those of all processes, so growth around a call may belong to another process.
- * This process has at most its own measured bytes plus what was measured after that. */
-bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
+ * This process has at most its own measured bytes plus the growth measured after that. */
+bool mpr_gpu_limit_parts(const struct mpr_gpu_device *d, int64_t *part)
 {
     /* Own and used bytes are read one after the other and differ by some MiB. */
     const int64_t slack = INT64_C(16) << 20;
@@ -225,17 +226,10 @@ bool mpr_hidden_cut(const struct mpr_gpu_device *d, int64_t *part)
     return true;
 }
 
-static int64_t median_of_recent(const struct mpr_gpu_device *d)
-{
-    const int64_t a = d->own_recent[0], b = d->own_recent[1], c = d->own_recent[2],
-                  low = a < b ? a : b, high = a < b ? b : a;
-    return c < low ? low : c > high ? high : c;
-}
-
 /* A sample has the bytes of an allocation before its event, and no longer those of a block that is
- * being freed.  If no sample followed, nothing changed since.  Otherwise the median of three
- * samples has neither error.  Samples omit some MiB that belong to the process, so a small
- * difference from the growth around its calls does not count. */
+ * being freed.  If no sample followed for a while, nothing changed since then.  Otherwise the
+ * median of three samples has neither error.  Samples omit some MiB that belong to the process, so
+ * a small difference from the growth around its calls does not count. */
 uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
 {
     const int64_t slack = INT64_C(16) << 20;
@@ -244,12 +238,17 @@ uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
     const bool quiet = d->own_known && r->now - d->own_time > MPR_IN_FLIGHT_NS;
     int64_t part[MPR_PARTS], sampled;
     memcpy(part, d->part, sizeof part);
-    mpr_hidden_cut(d, part);
+    mpr_gpu_limit_parts(d, part);
     int64_t hidden = sum_of(part);
     if (quiet) sampled = mpr_signed_difference(tracked, d->own);
     else {
-        const int64_t later = mpr_signed_sub(sum_of(d->part), d->parts_then);
-        sampled = mpr_signed_add(median_of_recent(d), later > 0 ? later : 0);
+        const int64_t a = d->own_recent[0], b = d->own_recent[1], c = d->own_recent[2],
+                      low = a < b ? a : b, high = a < b ? b : a,
+                      median = c < low    ? low
+                               : c > high ? high
+                                          : c,
+                      later = mpr_signed_sub(sum_of(d->part), d->parts_then);
+        sampled = mpr_signed_add(median, later > 0 ? later : 0);
     }
     const bool known = quiet || d->own_samples >= MPR_OWN_SAMPLES;
     if (known && (hidden > sampled + slack || (quiet && hidden < sampled - slack)))
@@ -257,7 +256,7 @@ uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
     return tracked + (hidden > 0 ? (uint64_t)hidden : 0);
 }
 
-/* A measurement by NVML. */
+/* Applies a measurement by NVML. */
 static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
 {
     const unsigned device = mpf_heap_device(e->heap);
@@ -292,8 +291,7 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
                                const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
-    MPR_GROW(g->oom, g->ooms, g->oom_cap);
-    struct mpr_oom *o = &g->oom[g->ooms++];
+    struct mpr_oom *o = MPR_ADD(g->oom, g->ooms, g->oom_cap);
     *o = (struct mpr_oom){ .time = e->time,
                            .bytes = e->addr,
                            .free = MPF_UNKNOWN,
@@ -310,8 +308,8 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
     return o;
 }
 
-/* The newest of several attempts has the snapshot. If there are too many snapshots, the oldest
- * failure that was recovered from loses its own, or else the oldest one. */
+/* Begins the snapshot of a failure, again at each attempt.  If there are too many snapshots, that
+ * of the oldest failure is freed, preferably of one that the program recovered from. */
 static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -329,8 +327,8 @@ static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
     mpr_device_snapshot_begin(&o->snapshot, r, mpf_heap_device(o->heap), r->now);
 }
 
-/* PyTorch asks again after it has emptied its cache and before it makes anything else: the attempts
- * are one failure. */
+/* A further attempt by PyTorch, after it has emptied its cache and before it allocates anything
+ * else, belongs to the same failure. */
 static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     enum { OUT_OF_MEMORY = 2 };
@@ -355,8 +353,8 @@ static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct 
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const bool is_known = o->total != MPF_UNKNOWN && o->free <= o->total;
     if (mpf_heap_is_gpu(e->heap) && is_known && d->used != MPF_UNKNOWN) {
-        /* The driver's figure is newer than the last sample. If they differ, nothing shows which
-         * process the difference belongs to. Without any sample the figure is ignored, because it
+        /* The driver's number is newer than the last sample.  If they differ, nothing shows which
+         * process the difference belongs to.  Without any sample the number is ignored, because it
          * could not be compared with an earlier instant. */
         const int64_t slack = INT64_C(64) << 20;
         const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), o->total - o->free);
@@ -366,7 +364,8 @@ static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct 
     take_snapshot(r, o);
 }
 
-/* If the driver refused memory, that event comes first, with the size that PyTorch rounded up. */
+/* If the driver refused memory, its event precedes this one, with the size that PyTorch rounded up.
+ */
 static void on_torch_oom(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : new_oom(r, t, e);
@@ -378,8 +377,8 @@ static void on_torch_oom(struct mpr_replay *r, struct mpr_thread *t, const struc
     t->gpu.oom = 0;
 }
 
-void mpr_oom_got_over(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
-                      bool torch)
+void mpr_oom_recover(struct mpr_replay *r, struct mpr_thread *t, const struct mpr_gpu_block *b,
+                     bool torch)
 {
     if (!t->gpu.oom) return;
     struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
@@ -409,9 +408,16 @@ uint64_t mpr_oom_needed(const struct mpr_oom *oom)
 
 /* ---- dispatch */
 
-static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+/* The operations from MODULE on define call stacks.  They leave the call stack of the thread's next
+ * event in place. */
+static_assert(MPF_OP_CAPTURE_END < MPF_OP_MODULE, "operations on memory have the lower codes");
+
+void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu_device *d = &r->gpu.device[mpf_heap_device(e->heap)];
+    if (r->gpu.windows) mpr_gpu_close_windows(r);
+    if (r->gpu.instants && e->op < MPF_OP_MODULE)
+        mpr_device_snapshots_before_event(r->gpu.instants, r);
     switch (e->op) {
     case MPF_OP_ALLOC: mpr_gpu_alloc(r, t, e); break;
     case MPF_OP_FREE: mpr_gpu_torch_free(r, e); break;
@@ -425,22 +431,13 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_GPU_FAIL: on_refusal(r, t, e); break;
     case MPF_OP_GPU_LEVEL: mpr_pool_level(r, t, e); break;
     case MPF_OP_SAMPLE_GPU: on_sample(r, e); break;
-    case MPF_OP_HANDLE_NEW:
-    case MPF_OP_HANDLE_IMPORT:
-    case MPF_OP_HANDLE_RETAIN:
-    case MPF_OP_HANDLE_DROP:
-    case MPF_OP_HANDLE_MAP:
-    case MPF_OP_HANDLE_UNMAP: mpr_handle_event(r, t, e); break;
+    case MPF_OP_HANDLE_NEW ... MPF_OP_HANDLE_UNMAP: mpr_handle_event(r, t, e); break;
     case MPF_OP_TORCH_LEVEL:
         d->torch_reserved = e->addr;
         if (e->addr > d->torch_reserved_peak) d->torch_reserved_peak = e->addr;
         break;
     case MPF_OP_TORCH_OOM: on_torch_oom(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE:
-    case MPF_OP_CAPTURE_BEGIN:
-    case MPF_OP_TORCH_CAPTURE_END:
-    case MPF_OP_CAPTURE_END:
-    case MPF_OP_TORCH_GRAPH_RESET: mpr_graph_event(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE ... MPF_OP_CAPTURE_END: mpr_graph_event(r, t, e); break;
     case MPF_OP_TORCH_NEXT:
         if (mpr_backward_is_known(r)) mpr_forward_next(r, t, e);
         break;
@@ -455,16 +452,5 @@ static void apply(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_e
     case MPF_OP_PYTHON: mpr_sites_event(&r->sites, &r->ranges, e); break;
     default: break;
     }
-}
-
-/* The operations from MODULE on define call stacks. They leave the call stack of the thread's next
- * event in place. */
-static_assert(MPF_OP_CAPTURE_END < MPF_OP_MODULE, "operations on memory have the lower codes");
-void mpr_gpu_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (r->gpu.windows) mpr_gpu_close_windows(r);
-    if (r->gpu.instants && e->op < MPF_OP_MODULE)
-        mpr_device_snapshots_before_event(r->gpu.instants, r);
-    apply(r, t, e);
     if (e->op < MPF_OP_MODULE && e->op != MPF_OP_GPU_CONTEXT) t->at = (struct mpr_site){ 0, 0 };
 }

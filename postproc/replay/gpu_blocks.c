@@ -22,8 +22,7 @@ struct mpr_gpu_block *mpr_gpu_blocks_find(const struct mpr_gpu_blocks *b, uint64
 
 static void put(struct mpr_gpu_blocks *b, const struct mpr_gpu_block *block)
 {
-    MPR_GROW(b->at, b->live, b->cap);
-    b->at[b->live++] = *block;
+    *MPR_ADD(b->at, b->live, b->cap) = *block;
     mpr_index_set(&b->number, block->addr, b->live);
 }
 
@@ -48,7 +47,7 @@ int mpr_gpu_block_by_address(const void *left, const void *right)
 
 /* ---- accounts */
 
-/* A cell by place has the site with the most names; a projection leaves out the other names. */
+/* A cell by PLACE has the site of the forward operator; a projection replaces it if necessary. */
 static struct mpr_alloc_context context_of(const struct mpr_replay *r,
                                            const struct mpr_gpu_block *b)
 {
@@ -99,12 +98,11 @@ void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b,
 static uint32_t add_comm(struct mpr_comms *c, struct mpr_comm comm)
 {
     comm.ranks = comm.rank = UINT64_MAX;
-    MPR_GROW(c->comm, c->count, c->cap);
-    c->comm[c->count++] = comm;
+    *MPR_ADD(c->comm, c->count, c->cap) = comm;
     return c->count;
 }
 
-/* Returns everything that is known about the block that the thread makes with this event. */
+/* Returns the block that the thread allocates with this event. */
 static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
                                      const struct mpf_event *e)
 {
@@ -173,10 +171,10 @@ void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     if (mpf_heap_code(b.heap) == MPF_HEAP_POOL) t->gpu.pool_site = b.site;
     mpr_gpu_observe_mapped(r, &b, b.time);
     put(table, &b);
-    mpr_gpu_guess(r, &b, 0);
-    if (device) mpr_gpu_explain(r, mpf_heap_device(b.heap), mpr_saturating_signed(b.size));
-    mpr_graph_count(&r->gpu, &b, torch);
-    mpr_oom_got_over(r, t, &b, torch);
+    mpr_gpu_list_guess(r, &b, 0);
+    if (device) mpr_gpu_match_change(r, mpf_heap_device(b.heap), mpr_saturating_signed(b.size));
+    mpr_graph_add_block(&r->gpu, &b, torch);
+    mpr_oom_recover(r, t, &b, torch);
     if (mpf_heap_is_gpu(e->heap)) mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
@@ -189,7 +187,7 @@ static void free_block(struct mpr_replay *r, const struct mpr_gpu_block *b)
     mpr_gpu_removed(r, b);
     mpr_gpu_accounts_remove(r, b);
     if (mpf_heap_code(b->heap) == MPF_HEAP_DEVICE)
-        mpr_gpu_explain(r, mpf_heap_device(b->heap), -mpr_saturating_signed(b->size));
+        mpr_gpu_match_change(r, mpf_heap_device(b->heap), -mpr_saturating_signed(b->size));
 }
 
 void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e)
@@ -228,9 +226,9 @@ void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t)
 
 void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t)
 {
-    struct mpr_gpu_block impossible; /* the driver cannot have reused the address meanwhile */
+    struct mpr_gpu_block ignored; /* in a valid log the address was not reused meanwhile */
     if (t->gpu.freeing && t->gpu.freed.addr) {
-        take(&r->gpu.driver, t->gpu.freed.addr, &impossible);
+        take(&r->gpu.driver, t->gpu.freed.addr, &ignored);
         put(&r->gpu.driver, &t->gpu.freed);
     }
     t->gpu.freeing = false;
@@ -270,8 +268,7 @@ static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
     MPR_INDEX_EACH(number, &g->pool_of, hash)
         if (g->pool[number - 1].id == e->addr && g->pool[number - 1].heap == e->heap)
             return &g->pool[number - 1];
-    MPR_GROW(g->pool, g->pools, g->pool_cap);
-    g->pool[g->pools++] = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
+    *MPR_ADD(g->pool, g->pools, g->pool_cap) = (struct mpr_pool){ .id = e->addr, .heap = e->heap };
     mpr_index_add(&g->pool_of, hash, g->pools);
     return &g->pool[g->pools - 1];
 }
@@ -293,8 +290,7 @@ static void grow(struct mpr_replay *r, struct mpr_pool *p, const struct mpr_gpu_
     struct mpr_pool_part *newest = p->parts ? &p->part[p->parts - 1] : NULL;
     if (r->alloc_free) mpr_alloc_free_matrix_drop_heap(r->alloc_free, p->heap);
     if (!newest || newest->cell != cell || newest->node != b->node || newest->site != site) {
-        MPR_GROW(p->part, p->parts, p->part_cap);
-        newest = &p->part[p->parts++];
+        newest = MPR_ADD(p->part, p->parts, p->part_cap);
         *newest = (struct mpr_pool_part){ .cell = cell, .node = b->node, .site = site };
     } else mpr_accounts_remove(&r->accounts, cell, newest->bytes);
     newest->bytes += b->size;
@@ -346,7 +342,7 @@ void mpr_pool_level(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
         shrink(r, p, p->bytes - e->size);
     }
     r->accounts.heap[e->heap].used = true;
-    mpr_gpu_explain(r, mpf_heap_device(e->heap), change);
+    mpr_gpu_match_change(r, mpf_heap_device(e->heap), change);
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
@@ -372,8 +368,7 @@ void mpr_comms_schema(struct mpr_comms *c, const struct mpf_event *e)
         else if (!strcmp(name, "Rank")) schema.rank = (int)place[1];
     }
     if (schema.comm < 0) return;
-    MPR_GROW(c->schema, c->schemas, c->schema_cap);
-    c->schema[c->schemas++] = schema;
+    *MPR_ADD(c->schema, c->schemas, c->schema_cap) = schema;
     mpr_index_set(&c->newest, schema.id, c->schemas);
 }
 
@@ -385,18 +380,6 @@ static uint64_t field(const struct mpf_event *e, int offset, size_t bytes)
     return v;
 }
 
-/* NCCL does not name the communicator that ncclCommSplit makes. The first payload with an unknown
- * id is that of its first collective, or of its end. Returns the oldest communicator without an id,
- * 0 if there is none. */
-static uint32_t oldest_unnamed(struct mpr_comms *c)
-{
-    while (c->first_unnamed < c->count) {
-        const struct mpr_comm *comm = &c->comm[c->first_unnamed++];
-        if (comm->split && !comm->id) return c->first_unnamed;
-    }
-    return 0;
-}
-
 static bool begins(const struct mpr_replay *r, uint32_t name, const char *with)
 {
     size_t bytes;
@@ -404,14 +387,20 @@ static bool begins(const struct mpr_replay *r, uint32_t name, const char *with)
     return text && bytes >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the number of the communicator with this id, which is new in the payload of an init. */
+/* Returns the number of the communicator with this id.  NCCL does not name the communicator that
+ * ncclCommSplit makes: its id is new in the payload of its first collective, or of its end.  So an
+ * unknown id, except in the payload of an init, is that of the oldest communicator without one. */
 static uint32_t comm_of_id(struct mpr_replay *r, const struct mpr_thread *t, uint64_t id,
                            uint64_t time)
 {
     struct mpr_comms *c = &r->gpu.comms;
     uint32_t number = mpr_index_get(&c->number, id);
     if (number) return number;
-    if (!begins(r, t->gpu.nccl_name, "ncclCommInit")) number = oldest_unnamed(c);
+    const bool is_init = begins(r, t->gpu.nccl_name, "ncclCommInit");
+    while (!is_init && !number && c->first_unnamed < c->count) {
+        const struct mpr_comm *comm = &c->comm[c->first_unnamed++];
+        if (comm->split && !comm->id) number = c->first_unnamed;
+    }
     if (!number) number = add_comm(c, (struct mpr_comm){ .time = time });
     c->comm[number - 1].id = id;
     mpr_index_set(&c->number, id, number);
@@ -437,7 +426,7 @@ static uint32_t comm_of_payload(struct mpr_replay *r, const struct mpr_thread *t
     return number;
 }
 
-void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
+void mpr_gpu_guess_comm(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t comm)
 {
     if (!b->comm_guessed || b->comm == comm) return;
     if (r->options.by == MPR_GROUP_COMM) mpr_gpu_accounts_remove(r, b);
@@ -445,16 +434,15 @@ void mpr_gpu_suppose(struct mpr_replay *r, struct mpr_gpu_block *b, uint32_t com
     if (r->options.by == MPR_GROUP_COMM) add_to_cell(r, b);
 }
 
-void mpr_gpu_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
+void mpr_gpu_list_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uint32_t object)
 {
     struct mpr_gpu *g = &r->gpu;
     if (!b->comm_guessed) return;
-    MPR_GROW(g->guess, g->guesses, g->guess_cap);
-    g->guess[g->guesses++] = (struct mpr_guess){ b->addr, b->time, object };
+    *MPR_ADD(g->guess, g->guesses, g->guess_cap) = (struct mpr_guess){ b->addr, b->time, object };
 }
 
-/* The pop of a communicator's init names the communicator: everything that NCCL allocated since its
- * push belongs to it. */
+/* The payload of a POP is that of a communicator's init, and names the communicator.  All memory
+ * that NCCL allocated since the PUSH belongs to it. */
 static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -471,31 +459,26 @@ static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct 
                                                 : mpr_gpu_blocks_find(&g->driver, guess->addr);
         const bool live = b && (!guess->object || g->object[guess->object - 1].live);
         if (!live || b->time != guess->time) continue;
-        mpr_gpu_suppose(r, b, comm);
+        mpr_gpu_guess_comm(r, b, comm);
         b->comm_guessed = false;
     }
 }
 
-static void push_nccl(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    const uint32_t name = (uint32_t)e->addr;
-    if (!t->gpu.nccl_open++) {
-        t->gpu.nccl_name = name;
-        t->gpu.nccl_since = e->time;
-    }
-    t->gpu.splits = begins(r, name, "ncclCommSplit") || begins(r, name, "ncclCommShrink");
-}
-
 void mpr_gpu_range(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    const uint32_t domain = (uint32_t)(e->addr >> 32);
+    const uint32_t domain = (uint32_t)(e->addr >> 32), name = (uint32_t)e->addr;
     if (e->op == MPF_OP_RANGE_DATA) on_payload(r, t, e);
     if (e->op > MPF_OP_MARK) return;
     t->gpu.popped = e->op == MPF_OP_POP;
-    if (e->op == MPF_OP_PUSH && !domain) mpr_threads_carry(&r->threads, t);
+    if (e->op == MPF_OP_PUSH && !domain) mpr_threads_set_newest(&r->threads, t);
     else if (!strncmp(mpr_ranges_domain(&r->ranges, domain), "NCCL", 4)) {
-        if (e->op == MPF_OP_PUSH) push_nccl(r, t, e);
-        if (e->op == MPF_OP_POP) {
+        if (e->op == MPF_OP_PUSH) {
+            if (!t->gpu.nccl_open++) {
+                t->gpu.nccl_name = name;
+                t->gpu.nccl_since = e->time;
+            }
+            t->gpu.splits = begins(r, name, "ncclCommSplit") || begins(r, name, "ncclCommShrink");
+        } else if (e->op == MPF_OP_POP) {
             t->gpu.comm = 0;
             t->gpu.splits = false;
             t->gpu.nccl_open -= t->gpu.nccl_open > 0;

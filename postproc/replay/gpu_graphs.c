@@ -12,21 +12,21 @@
 /* Captures that begin less than this after the end of the previous one belong together. */
 #define BURST_NS UINT64_C(1000000000)
 
-/* One graph less holds the pool. */
-static void give_up(struct mpr_graph_pool *s, uint64_t time)
+/* Counts that a graph no longer holds the pool. */
+static void release_pool(struct mpr_graph_pool *s, uint64_t time)
 {
     s->holding--;
     if (time > s->until) s->until = time;
 }
 
-/* PyTorch's graph object gives up its pool. */
+/* PyTorch's graph object releases its pool. */
 static void reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
 {
     const uint32_t number = mpr_index_get(&g->captured, graph);
     if (!number) return;
     struct mpr_capture *c = &g->capture[number - 1];
     c->reset = time;
-    if (c->shared) give_up(&g->shared[c->shared - 1], time);
+    if (c->shared) release_pool(&g->shared[c->shared - 1], time);
     mpr_index_set(&g->captured, graph, 0);
 }
 
@@ -53,7 +53,7 @@ static void on_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
-    /* Without driver blocks the driver's calls are not recorded, nor is its capture. */
+    /* If there are no driver blocks, the driver's calls, and so its capture, are not recorded. */
     t->gpu.capture_early = torch && g->driver.live;
 }
 
@@ -70,12 +70,12 @@ static void on_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
         MPR_INDEX_EACH(number, &g->shared_of, hash)
             if (!memcmp(g->shared[number - 1].pool, c->pool, sizeof c->pool)) c->shared = number;
         if (!c->shared) {
-            MPR_GROW(g->shared, g->shareds, g->shared_cap);
-            g->shared[g->shareds++] = (struct mpr_graph_pool){ .pool = { c->pool[0], c->pool[1] } };
+            *MPR_ADD(g->shared, g->shareds, g->shared_cap) =
+                (struct mpr_graph_pool){ .pool = { c->pool[0], c->pool[1] } };
             mpr_index_add(&g->shared_of, hash, c->shared = g->shareds);
         }
         g->shared[c->shared - 1].holding++;
-        if (c->reset) give_up(&g->shared[c->shared - 1], c->reset);
+        if (c->reset) release_pool(&g->shared[c->shared - 1], c->reset);
     }
     c->time = e->time;
     if (g->instants) mpr_device_snapshots_request(g->instants);
@@ -86,7 +86,7 @@ static void on_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
 
 /* ---- blocks of a capture */
 
-/* Counts the segment in the capture, unless it belongs to one. */
+/* Counts the segment in the capture, unless it already belongs to one. */
 static void adopt(struct mpr_gpu *g, struct mpr_gpu_block *segment, uint32_t capture)
 {
     if (segment->capture || mpf_heap_code(segment->heap) != MPF_HEAP_DEVICE) return;
@@ -105,7 +105,7 @@ static void adopt_segments_of(struct mpr_gpu *g, const struct mpr_gpu_block *b)
         return;
     MPR_INTERVALS_EACH(span, &g->maps, mpr_intervals_after(&g->maps, b->addr), end)
     {
-        adopt(g, &g->object[span->what].block, b->capture);
+        adopt(g, &g->object[span->value].block, b->capture);
     }
     for (uint32_t i = 0; i < g->driver.live; i++) {
         struct mpr_gpu_block *segment = &g->driver.at[i];
@@ -118,7 +118,7 @@ static void adopt_segments_of(struct mpr_gpu *g, const struct mpr_gpu_block *b)
     }
 }
 
-void mpr_graph_count(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)
+void mpr_graph_add_block(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool torch)
 {
     if (!b->capture) return;
     struct mpr_capture *c = &g->capture[b->capture - 1];
@@ -148,8 +148,7 @@ static void instantiate(struct mpr_replay *r, struct mpr_thread *t, const struct
 {
     struct mpr_gpu *g = &r->gpu;
     const uint64_t exec = mpr_gpu_word(e, MPF_RETURN_A);
-    MPR_GROW(g->graph, g->graphs, g->graph_cap);
-    g->graph[g->graphs++] = (struct mpr_graph){
+    *MPR_ADD(g->graph, g->graphs, g->graph_cap) = (struct mpr_graph){
         .time = e->time,
         .exec = exec,
         .nodes = mpr_gpu_word(e, MPF_RETURN_C),

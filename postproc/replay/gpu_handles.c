@@ -1,9 +1,9 @@
-/* Physical memory with handles (cuMemCreate). References and mappings are counted, and the bytes
- * leave the accounts with the last of them. Memory that is mapped where memory of the same library
- * was unmapped is that memory again, after sleep mode: a segment of PyTorch, or memory of the same
+/* Physical memory with handles (cuMemCreate).  References and mappings are counted, and the bytes
+ * leave the accounts with the last of them.  If memory is mapped where memory of the same library
+ * was unmapped (sleep mode), it has the same use: a segment of PyTorch, or memory of the
  * communicator.
  *
- * Invariant: an object is found by its handle while it has references. Without any, only its
+ * Invariant: an object is found by its handle while it has references.  Without references only its
  * mappings keep the memory, and the driver may give the handle to other memory. */
 #include "alloc.h"
 #include "amount.h"
@@ -23,7 +23,7 @@ static uint32_t number_of(const struct mpr_gpu *g, const struct mpr_handle_objec
     return (uint32_t)(o - g->object) + 1;
 }
 
-/* Makes the handle mean this object, or no object if it has no references. */
+/* Makes the object known by this handle, or by none if it has no references. */
 static void set_handle(struct mpr_gpu *g, struct mpr_handle_object *o, uint64_t handle)
 {
     if (find(g, o->handle) == o) mpr_index_set(&g->handles, o->handle, 0);
@@ -48,8 +48,8 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_handle_object *o)
         mpr_gpu_removed(r, &o->block);
         mpr_gpu_accounts_remove(r, &o->block);
         if (mpf_heap_is_gpu(o->block.heap))
-            mpr_gpu_explain(r, mpf_heap_device(o->block.heap),
-                            -mpr_saturating_signed(o->block.size));
+            mpr_gpu_match_change(r, mpf_heap_device(o->block.heap),
+                                 -mpr_saturating_signed(o->block.size));
     }
     recycle(&r->gpu, o);
 }
@@ -62,8 +62,7 @@ static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, 
         o = &g->object[g->object_free - 1];
         g->object_free = o->next_free;
     } else {
-        MPR_GROW(g->object, g->objects, g->object_cap);
-        o = &g->object[g->objects++];
+        o = MPR_ADD(g->object, g->objects, g->object_cap);
     }
     *o = (struct mpr_handle_object){
         .handle = handle, .refs = 1, .live = true, .imported = imported
@@ -74,9 +73,9 @@ static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, 
 
 /* ---- references */
 
-/* If the driver gives the handle to other memory, the last references to the old object were
- * dropped, although the events for that are still to come (a thread records them after the driver
- * has returned). They are owed. */
+/* If the driver gives the handle to other memory, the references to the old object were dropped.
+ * The events for that follow, because a thread records them after the driver has returned: these
+ * drops are owed. */
 static void on_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -96,18 +95,19 @@ static void on_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     mpr_gpu_account(r, t, e, &o->block);
     o->block.addr = 0;
     o->block.handle = true;
-    mpr_gpu_guess(r, &o->block, number_of(&r->gpu, o));
+    mpr_gpu_list_guess(r, &o->block, number_of(&r->gpu, o));
     if (!mpf_heap_is_gpu(e->heap)) return;
-    mpr_gpu_explain(r, mpf_heap_device(e->heap), mpr_saturating_signed(e->size));
+    mpr_gpu_match_change(r, mpf_heap_device(e->heap), mpr_saturating_signed(e->size));
     mpr_gpu_note_peak(r, mpf_heap_device(e->heap), false);
 }
 
-/* The handle may be a new name of the memory that is mapped at @at. */
+/* @handle: may be a new one for the memory that is mapped at @at */
 static void on_retain(struct mpr_replay *r, uint64_t handle, uint64_t at)
 {
     struct mpr_gpu *g = &r->gpu;
-    const struct mpr_interval *map = mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, at));
-    struct mpr_handle_object *o = map && map->start <= at ? &g->object[map->what] : find(g, handle);
+    const struct mpr_interval *map = mpr_intervals_find(&g->maps, at);
+    struct mpr_handle_object *o =
+        map && map->start <= at ? &g->object[map->value] : find(g, handle);
     if (!o) return;
     o->refs++;
     set_handle(g, o, handle);
@@ -132,8 +132,8 @@ static void on_drop(struct mpr_replay *r, uint64_t handle)
 
 /* ---- mappings */
 
-/* Observers see memory with a handle at its first mapping, and take it as live since it was made.
- * If it is mapped again later, it is live since then. */
+/* Observers get memory with a handle at its first mapping, as live since it was created.  If it is
+ * mapped again later, it is live since that mapping. */
 static void on_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t bytes)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -141,7 +141,7 @@ static void on_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t 
     if (!o) return;
     const struct mpr_interval map = { at, mpr_interval_end(at, bytes), (uint32_t)(o - g->object),
                                       false };
-    mpr_intervals_insert(&g->maps, mpr_intervals_after(&g->maps, at), &map);
+    mpr_intervals_insert(&g->maps, &map);
     g->mappings++;
     if (o->mappings++) return;
     struct mpr_gpu_block *b = &o->block;
@@ -153,7 +153,7 @@ static void on_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t 
     const struct mpr_unmapped_owner *before = number ? &g->unmapped_owner[number - 1] : NULL;
     if (before && before->library == b->library) {
         b->segment |= before->segment;
-        if (before->comm) mpr_gpu_suppose(r, b, before->comm);
+        if (before->comm) mpr_gpu_guess_comm(r, b, before->comm);
     }
     mpr_gpu_observe_mapped(r, b, from);
 }
@@ -189,7 +189,7 @@ static void on_unmap(struct mpr_replay *r, uint64_t at, uint64_t bytes)
     mpr_gpu_take_snapshots(r);
     MPR_INTERVALS_EACH(map, &g->maps, first, end)
     {
-        struct mpr_handle_object *o = &g->object[map->what];
+        struct mpr_handle_object *o = &g->object[map->value];
         o->mappings--;
         if (o->block.addr == map->start) first_mapping_removed(r, o);
         release_if_unused(r, o);

@@ -45,7 +45,7 @@ void mpr_device_snapshot_begin(struct mpr_device_snapshot *p, const struct mpr_r
     };
     p->used = mpr_gpu_device_used(d, p->tracked);
     memcpy(p->part, d->part, sizeof p->part);
-    p->parts_cut = mpr_hidden_cut(d, p->part);
+    p->parts_cut = mpr_gpu_limit_parts(d, p->part);
     for (uint32_t i = 0; i < g->pools && i < POOLS; i++) {
         const struct mpr_pool *pool = &g->pool[i];
         if (!pool->id || !pool->bytes || !pool->library) continue;
@@ -174,7 +174,7 @@ void mpr_device_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uin
         count++;
     }
     mpr_intervals_remove(ever, first, count);
-    mpr_intervals_insert(ever, mpr_intervals_after(ever, joined.start), &joined);
+    mpr_intervals_insert(ever, &joined);
 }
 
 /* ---- gathering */
@@ -363,8 +363,7 @@ void mpr_device_snapshots_free(struct mpr_device_snapshots *in)
     free(in);
 }
 
-/* Blocks that were removed between two instants are the same to both, so one entry for each is
- * enough. */
+/* One copy of a block is enough for all instants before its removal. */
 static void keep_for_all(struct mpr_device_snapshots *in, const struct mpr_gpu_block *b)
 {
     if (!in->count || b->birth > in->at[in->count - 1].births) return;
@@ -389,9 +388,9 @@ void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b)
 
 static bool stays(const struct instant *i) { return i->requested || i->peaks; }
 
-/* Keeps at most half of the instants that do not stay, at least as far apart as evenly spread ones.
- * Where little happens there are few of them, so they are dropped where there are many. Then drops
- * the removed blocks that no kept instant has seen. */
+/* Drops at least half of the instants that need not stay: those closer to the previous one than
+ * evenly spread ones.  So they are dropped from parts of the run in which much happens.  Then drops
+ * the removed blocks that were live at no kept instant. */
 static void thin_out(struct mpr_device_snapshots *in)
 {
     const uint64_t even = (in->at[in->count - 1].time - in->at[0].time) / (in->limit / 2) + 1;
@@ -420,11 +419,11 @@ static struct instant *take(struct mpr_device_snapshots *in, const struct mpr_re
         .since = in->changed, .time = time, .births = r->gpu.births, .removals = in->removals
     };
     for (unsigned d = 0; d < MPF_GPUS; d++)
-        if (mpr_gpu_is_there(r, d)) mpr_device_snapshot_begin(&i->device[d], r, d, time);
+        if (mpr_gpu_is_known(r, d)) mpr_device_snapshot_begin(&i->device[d], r, d, time);
     return i;
 }
 
-/* Returns true if the devices' state at that time is unambiguous: something changed before it, and
+/* Returns true if the devices have only one state at that time: something changed before it, and
  * nothing changes at it. */
 static bool is_settled(const struct mpr_device_snapshots *in, uint64_t time)
 {
@@ -436,9 +435,9 @@ static bool is_due(const struct mpr_device_snapshots *in, uint64_t time)
     return !in->count || time - in->at[in->count - 1].time >= in->distance;
 }
 
-/* The peaks so far are superseded. The newest instant is dropped if that was its only purpose, so
- * that a device that fills up has one instant and not very many; with it the blocks that it alone
- * has seen. */
+/* Removes the marks of peaks that are no longer the maximum.  The newest instant is dropped if it
+ * was kept only for such a peak, because otherwise a device that fills up would have very many.
+ * Removed blocks that were live only at that instant are dropped with it. */
 static void supersede_peaks(struct mpr_device_snapshots *in, uint32_t peaks)
 {
     const struct instant *newest = in->count > 1 ? &in->at[in->count - 1] : NULL;

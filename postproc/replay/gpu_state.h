@@ -273,7 +273,9 @@ struct mpr_gpu_thread {
     uint32_t oom;       /* number of a failure whose outcome is not known yet, 0 if none */
     bool oom_past;      /* the thread has allocated since, so the next refusal is another failure */
     uint32_t torch_oom; /* number of the newest failure that PyTorch reported, 0 if none */
-    uint32_t carried, own, path; /* cache: path of `own` under the ranges of `carried` */
+    struct mpr_inherited_path { /* a cache: `path` is `own` below the ranges of `source` */
+        uint32_t source, own, path;
+    } inherited;
 };
 
 /* ---- all of it */

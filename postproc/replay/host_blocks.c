@@ -1,18 +1,11 @@
-/* A block that realloc works on (MOVE_BEGIN) leaves the live table and stays in the accounts until
- * MOVE_END, because its address may be given to another block meanwhile. */
+/* MOVE_BEGIN removes a block from the live table, because another block may get its address before
+ * realloc returns.  The block stays in the accounts until MOVE_END. */
 #include "host_memory.h"
 
 #include "alloc_context.h"
 #include "block_observers.h"
 
 /* ---- events out of order */
-
-static void wait_for_partner(struct mpr_replay *r, uint64_t key, uint32_t thread,
-                             enum mpr_awaited kind)
-{
-    const struct mpr_early_event repair = { key, r->now, thread, (uint8_t)kind };
-    mpr_reorder_wait(&r->repairs, &repair);
-}
 
 void mpr_host_expire(struct mpr_replay *r, uint64_t now)
 {
@@ -27,7 +20,7 @@ void mpr_host_expire(struct mpr_replay *r, uint64_t now)
 /* ---- accounts */
 
 /* Adds a sampled block to the estimates (@sign: 1), or removes it (-1), and returns its bytes in
- * the accounts. Blocks of malloc represent others that are among the totals. */
+ * the accounts.  The blocks that a sampled block of malloc represents are also in the totals. */
 MPR_COLD static uint64_t weigh(struct mpr_replay *r, const struct mpr_block *block, int sign)
 {
     struct mpr_estimates *e = &r->estimates;
@@ -39,7 +32,7 @@ MPR_COLD static uint64_t weigh(struct mpr_replay *r, const struct mpr_block *blo
     return bytes;
 }
 
-static inline void count_out(struct mpr_replay *r, const struct mpr_block *block)
+static inline void remove_block(struct mpr_replay *r, const struct mpr_block *block)
 {
     uint64_t size = mpr_block_size(block);
     if (mpr_blocks_are_observed(r)) mpr_observe_block_free(r, block->key, size);
@@ -47,7 +40,7 @@ static inline void count_out(struct mpr_replay *r, const struct mpr_block *block
     mpr_accounts_remove(&r->accounts, mpr_block_cell(block), size);
 }
 
-/* ---- large blocks of host/heap, which are also kept by address: possible owners of a mapping */
+/* ---- large blocks of host/heap, which are also kept by address, to find the owner of a mapping */
 
 #define LARGE_BLOCK (UINT64_C(1) << 20)
 static inline bool is_large(const struct mpr_block *b)
@@ -56,14 +49,11 @@ static inline bool is_large(const struct mpr_block *b)
            (b->key & 0xff) == MPF_HEAP_HOST;
 }
 
+/* In a valid log blocks do not overlap. */
 MPR_COLD static void put_large(struct mpr_intervals *blocks, const struct mpr_block *b)
 {
     const uint64_t start = b->key >> 8, end = mpr_interval_end(start, mpr_block_size(b));
-    const struct mpr_interval span = { start, end, mpr_block_cell(b), true };
-    const struct mpr_position place = mpr_intervals_after(blocks, start);
-    const size_t overlapping = mpr_intervals_count(blocks, place, end); /* 0 in a valid log */
-    if (overlapping) mpr_intervals_remove(blocks, place, overlapping);
-    mpr_intervals_insert(blocks, mpr_intervals_after(blocks, start), &span);
+    mpr_intervals_replace(blocks, &(struct mpr_interval){ start, end, mpr_block_cell(b), true });
 }
 
 MPR_COLD static void take_large(struct mpr_intervals *blocks, const struct mpr_block *b)
@@ -75,15 +65,16 @@ MPR_COLD static void take_large(struct mpr_intervals *blocks, const struct mpr_b
 
 /* ---- allocations */
 
-/* A block is live at this address, and its free was not recorded. It was freed, because the address
- * was given to another block. */
+/* Removes a live block whose address was given to another one.  Its free was not recorded, or comes
+ * later in the log. */
 MPR_COLD static void replace_block(struct mpr_replay *r, const struct mpr_block *block,
                                    uint32_t thread)
 {
     r->actor = MPR_NOBODY;
-    count_out(r, block);
+    remove_block(r, block);
     r->actor = thread;
-    wait_for_partner(r, block->key, thread, MPR_AWAITS_FREE);
+    mpr_reorder_wait(&r->repairs, block->key, r->now, thread, MPR_AWAITS_FREE);
+    if (is_large(block)) take_large(&r->large_blocks, block);
 }
 
 static inline void put_block(struct mpr_replay *r, const struct mpr_block *made, uint32_t thread)
@@ -91,19 +82,8 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
     bool existed;
     struct mpr_block *block = mpr_blocks_insert(&r->blocks, made->key, &existed);
     if (existed) replace_block(r, block, thread);
-    if (existed && is_large(block)) take_large(&r->large_blocks, block);
     if (is_large(made)) put_large(&r->large_blocks, made);
     *block = *made;
-}
-
-/* Returns true if the block's free is earlier in the log than this allocation of it. */
-MPR_COLD static bool is_free_already(struct mpr_replay *r, const struct mpf_event *e, uint64_t key)
-{
-    if (!mpr_reorder_match(&r->repairs, key, MPR_AWAITS_ALLOC, e->thread) &&
-        !mpr_reorder_swap(&r->repairs, key))
-        return false;
-    r->accounts.heap[e->heap].repairs++;
-    return true;
 }
 
 /* Inlined into each caller, so that the one for most events makes no further call. */
@@ -112,14 +92,17 @@ static inline __attribute__((always_inline)) void put_new(struct mpr_replay *r,
                                                           const struct mpf_event *e, bool weighed)
 {
     const uint32_t cell = mpr_thread_cell(r, t, e->heap, e->size);
-    /* A block has no room for more. A valid log has no larger ones. */
+    /* struct mpr_block cannot store a larger size.  No valid log has one. */
     uint64_t size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
     const struct mpr_block block =
         mpr_block_of(mpr_block_key(e->addr, e->heap), size, cell, weighed);
     r->accounts.heap[e->heap].allocations++;
     r->accounts.heap[e->heap].made_bytes += e->size;
     r->accounts.cell[cell].allocations++;
-    if (r->repairs.count && is_free_already(r, e, block.key)) return;
+    if (r->repairs.count && mpr_reorder_take_free(&r->repairs, block.key, e->thread)) {
+        r->accounts.heap[e->heap].repairs++; /* the block's free was earlier in the log */
+        return;
+    }
     put_block(r, &block, e->thread);
     if (__builtin_expect(weighed, 0)) size = weigh(r, &block, 1);
     mpr_accounts_add(&r->accounts, cell, size, r->now);
@@ -134,7 +117,8 @@ void mpr_host_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 
 /* ---- frees */
 
-/* Moves the block of a free or realloc of `key` into *block. Returns false if it is unknown. */
+/* Moves the block that is freed or reallocated from the live table to *block.  Returns false if it
+ * is unknown. */
 static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread,
                               struct mpr_block *block)
 {
@@ -147,7 +131,7 @@ static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t threa
         return true;
     }
     if (r->options.has_parent) r->accounts.heap[key & 0xff].inherited++;
-    else wait_for_partner(r, key, thread, MPR_AWAITS_ALLOC);
+    else mpr_reorder_wait(&r->repairs, key, r->now, thread, MPR_AWAITS_ALLOC);
     return false;
 }
 
@@ -156,12 +140,12 @@ void mpr_host_free(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_block block;
     r->accounts.heap[e->heap].frees++;
     r->accounts.heap[e->heap].used = true;
-    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) count_out(r, &block);
+    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) remove_block(r, &block);
 }
 
 /* ---- realloc */
 
-/* The realloc failed, or its end was not recorded. */
+/* Ends a realloc that failed, or whose end was not recorded. */
 static void move_back(struct mpr_replay *r, struct mpr_thread *t)
 {
     if (t->moving && t->moved.key) put_block(r, &t->moved, t->number);
@@ -175,18 +159,19 @@ void mpr_host_move_begin(struct mpr_replay *r, struct mpr_thread *t, const struc
     if (!take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &t->moved)) t->moved.key = 0;
 }
 
-static void free_moved(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static void end_move(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                     bool weighed)
 {
     if (t->moving) r->accounts.heap[e->heap].frees++;
-    if (t->moving && t->moved.key) count_out(r, &t->moved);
+    if (t->moving && t->moved.key) remove_block(r, &t->moved);
     t->moving = false;
+    if (e->addr) put_new(r, t, e, weighed);
+    t->at = (struct mpr_site){ 0, 0 };
 }
 
 void mpr_host_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    free_moved(r, t, e);
-    if (e->addr) mpr_host_alloc(r, t, e);
-    t->at = (struct mpr_site){ 0, 0 };
+    end_move(r, t, e, mpr_thread_has_sampled_stack(r, t) && !mpr_replay_samples_host(r));
 }
 
 void mpr_host_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -212,23 +197,15 @@ void mpr_host_python(struct mpr_replay *r, struct mpr_thread *t, const struct mp
     if (e->op == MPF_OP_ALLOC) put_new(r, t, e, r->options.python_sample_mean > 0);
 }
 
-static void put_part(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    put_new(r, t, e, mpr_replay_samples_host(r) || mpr_thread_has_sampled_stack(r, t));
-}
-
 void mpr_host_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e)
 {
+    const bool weighed = mpr_replay_samples_host(r) || mpr_thread_has_sampled_stack(r, t);
     e.heap = MPF_HEAP_HOST;
     switch (e.op) {
-    case MPF_OP_ALLOC: put_part(r, t, &e); break;
+    case MPF_OP_ALLOC: put_new(r, t, &e, weighed); break;
     case MPF_OP_FREE: mpr_host_free(r, &e); break;
     case MPF_OP_MOVE_BEGIN: mpr_host_move_begin(r, t, &e); break;
-    case MPF_OP_MOVE_END:
-        free_moved(r, t, &e);
-        if (e.addr) put_part(r, t, &e);
-        t->at = (struct mpr_site){ 0, 0 };
-        break;
+    case MPF_OP_MOVE_END: end_move(r, t, &e, weighed); break;
     default: break;
     }
 }

@@ -60,7 +60,7 @@ size_t mpr_intervals_count(const struct mpr_intervals *s, struct mpr_position pl
     return count;
 }
 
-static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)
+static struct mpr_interval_leaf *insert_leaf(struct mpr_intervals *s, size_t at)
 {
     MPR_GROW(s->leaf, s->leaves, s->cap);
     struct mpr_interval_leaf *leaf = mpr_alloc(1, sizeof *leaf);
@@ -69,14 +69,14 @@ static struct mpr_interval_leaf *add_leaf(struct mpr_intervals *s, size_t at)
     return s->leaf[at] = leaf;
 }
 
-void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
-                          const struct mpr_interval *span)
+void mpr_intervals_insert(struct mpr_intervals *s, const struct mpr_interval *span)
 {
-    if (!s->leaves) add_leaf(s, 0);
+    struct mpr_position place = mpr_intervals_after(s, span->start);
+    if (!s->leaves) insert_leaf(s, 0);
     if (place.leaf == s->leaves)
         place = (struct mpr_position){ s->leaves - 1, s->leaf[s->leaves - 1]->count };
     if (s->leaf[place.leaf]->count == LEAF) { /* the upper half becomes the next leaf */
-        struct mpr_interval_leaf *upper = add_leaf(s, place.leaf + 1);
+        struct mpr_interval_leaf *upper = insert_leaf(s, place.leaf + 1);
         struct mpr_interval_leaf *lower = s->leaf[place.leaf];
         upper->count = LEAF / 2;
         lower->count = LEAF - LEAF / 2;
@@ -89,6 +89,13 @@ void mpr_intervals_insert(struct mpr_intervals *s, struct mpr_position place,
             (leaf->count - place.at) * sizeof *leaf->at);
     leaf->at[place.at] = *span;
     leaf->count++;
+}
+
+void mpr_intervals_replace(struct mpr_intervals *s, const struct mpr_interval *span)
+{
+    const struct mpr_position place = mpr_intervals_after(s, span->start);
+    mpr_intervals_remove(s, place, mpr_intervals_count(s, place, span->end));
+    mpr_intervals_insert(s, span);
 }
 
 void mpr_intervals_remove(struct mpr_intervals *s, struct mpr_position place, size_t count)

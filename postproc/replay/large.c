@@ -8,15 +8,16 @@
 #include "alloc.h"
 #include "amount.h"
 
-/* A heap may keep FREE_BIRTHS births, and one in ONE_IN of the births of all heaps. */
-enum { FREE_BIRTHS = 1 << 15, ONE_IN = 256 };
-
-/* If there are more, fewer are kept, and again fewer after this many further births. */
-enum { FURTHER_BIRTHS = 512 };
-
-/* If one in this many births has at least twice `min_size`, that may rise without losing notable
- * blocks. */
-enum { ONE_LARGER_IN = 8 };
+enum {
+    /* A heap may keep this many blocks, and in addition one in ONE_IN of all allocations. */
+    ALWAYS_KEPT = 1 << 15,
+    ONE_IN = 256,
+    /* Above that fewer are kept, and again fewer after this many further ones. */
+    FURTHER = 512,
+    /* If one in this many has at least twice `min_size`, `min_size` is doubled, because that loses
+     * no notable blocks. */
+    ONE_LARGER_IN = 8
+};
 
 struct mpr_large *mpr_large_new(const struct mpr_accounts *accounts)
 {
@@ -41,7 +42,7 @@ void mpr_large_free(struct mpr_large *l)
 
 /* ---- live blocks */
 
-/* Moves the last block to the place. */
+/* Replaces a live block by the last one. */
 static void remove_at(struct mpr_large_heap *h, size_t place)
 {
     const uint64_t addr = h->live[place].addr;
@@ -52,7 +53,7 @@ static void remove_at(struct mpr_large_heap *h, size_t place)
 
 MPR_COMPARE(by_size, struct mpr_large_block, mpr_compare(a->size, b->size))
 
-/* Drops the blocks that are no longer to be kept. */
+/* Drops the live blocks that are now ignored. */
 static void drop_ignored(struct mpr_large_heap *h)
 {
     for (size_t i = h->live_count; i-- > 0;)
@@ -66,7 +67,10 @@ static void raise_to(struct mpr_large_heap *h, uint64_t min_size)
     drop_ignored(h);
 }
 
-static uint64_t births_allowed(const struct mpr_large *l) { return FREE_BIRTHS + l->seen / ONE_IN; }
+static uint64_t max_kept(const struct mpr_large *l)
+{
+    return ALWAYS_KEPT + l->allocations / ONE_IN;
+}
 
 void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_block *block)
 {
@@ -85,17 +89,17 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
         qsort(sorted, h->live_count, sizeof *sorted, by_size);
         raise_to(h, sorted[h->live_count / 2].size + 1);
     }
-    h->births++;
+    h->kept++;
     h->since++;
     h->larger += block->size >= 2 * h->min_size;
-    if (h->births > births_allowed(l) && h->births > h->births_limit) { /* keeps fewer */
+    if (h->kept > max_kept(l) && h->kept > h->kept_limit) { /* keeps fewer */
         if (h->larger >= h->since / ONE_LARGER_IN) {
             raise_to(h, 2 * h->min_size);
         } else {
             h->mask = 2 * h->mask + 1;
             drop_ignored(h);
         }
-        h->births_limit = h->births + FURTHER_BIRTHS;
+        h->kept_limit = h->kept + FURTHER;
         h->since = h->larger = 0;
     }
     if (!mpr_large_is_kept(h, block->addr, block->size)) return;
@@ -104,12 +108,12 @@ void mpr_large_add(struct mpr_large *l, uint8_t heap, const struct mpr_large_blo
     h->live[number - 1] = *block;
 }
 
-/* If a heap had few births recently and has room, more are kept. */
+/* Keeps more blocks of a heap that has room and kept few recently. */
 void mpr_large_tick(struct mpr_large *l)
 {
     for (int i = 0; i < 256; i++) {
         struct mpr_large_heap *h = l->heap[i];
-        if (!h || h->live_count >= MPR_LARGE_LIVE / 2 || h->births >= births_allowed(l)) continue;
+        if (!h || h->live_count >= MPR_LARGE_LIVE / 2 || h->kept >= max_kept(l)) continue;
         if (!h->mask) h->min_size -= h->min_size / 2;
         h->mask /= 2;
         h->since = h->larger = 0;
@@ -118,7 +122,8 @@ void mpr_large_tick(struct mpr_large *l)
 
 /* ---- freed blocks */
 
-void mpr_large_end(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time, uint32_t freer)
+void mpr_large_remove(struct mpr_large *l, uint8_t heap, uint64_t addr, uint64_t time,
+                      uint32_t freer)
 {
     struct mpr_large_heap *h = l->heap[heap];
     const uint32_t number = mpr_index_get(&h->number, addr);
@@ -146,39 +151,39 @@ void mpr_large_each(const struct mpr_large *l, uint8_t heap,
 
 /* ---- notable blocks */
 
-/* A rank by size times lifetime counts as this many by size; this many ranks at the peak count as
- * one. */
-enum { OF_LIFE = 4, OF_PEAK = 32 };
+/* One rank by size times lifetime counts as LIFE_WEIGHT ranks by size.  PEAK_RANKS ranks at the
+ * peak count as one. */
+enum { LIFE_WEIGHT = 4, PEAK_RANKS = 32 };
 
-/* A block, and the value that it is ranked by. */
-struct weight {
-    double weight;
+struct sized_block {
+    uint64_t size;
     uint32_t block;
 };
 
 struct selection {
     const struct mpr_large_block *block;
-    struct weight *order;
+    struct sized_block *order;
     uint32_t *rank; /* by block */
     size_t count;
     uint64_t width, now; /* ns: of an interval; the end of the run */
 };
 
-MPR_COMPARE(by_weight, struct weight,
-            ((a->weight < b->weight) - (a->weight > b->weight)) ?: mpr_compare(a->block, b->block))
+MPR_COMPARE(larger_first, struct sized_block,
+            mpr_compare(b->size, a->size) ?: mpr_compare(a->block, b->block))
 
 static uint64_t end_of(const struct selection *c, const struct mpr_large_block *b)
 {
     return b->to < c->now ? b->to : c->now;
 }
 
-/* Takes the next rank in every interval of the block's life and returns the best of them. */
-static uint32_t take_rank(const struct selection *c, uint32_t *taken,
+/* Gives the block the next rank in every interval of its life and returns the best of them.
+ * @next: by interval */
+static uint32_t take_rank(const struct selection *c, uint32_t *next,
                           const struct mpr_large_block *b)
 {
     uint32_t best = UINT32_MAX;
-    for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++) {
-        const uint32_t rank = taken[cell]++;
+    for (uint64_t i = b->from / c->width; i <= end_of(c, b) / c->width; i++) {
+        const uint32_t rank = next[i]++;
         if (rank < best) best = rank;
     }
     return best;
@@ -186,23 +191,24 @@ static uint32_t take_rank(const struct selection *c, uint32_t *taken,
 
 static void rank_by_size(struct selection *c, uint64_t peak)
 {
-    uint32_t taken[MPR_NOTABLE_CELLS] = { 0 }, at_peak = 0;
+    uint32_t next[MPR_NOTABLE_INTERVALS] = { 0 }, at_peak = 0;
     for (uint32_t i = 0; i < c->count; i++)
-        c->order[i] = (struct weight){ (double)c->block[i].size, i };
-    qsort(c->order, c->count, sizeof *c->order, by_weight);
+        c->order[i] = (struct sized_block){ c->block[i].size, i };
+    qsort(c->order, c->count, sizeof *c->order, larger_first);
     for (size_t i = 0; i < c->count; i++) {
         const struct mpr_large_block *b = &c->block[c->order[i].block];
         uint32_t *rank = &c->rank[c->order[i].block];
-        *rank = take_rank(c, taken, b);
+        *rank = take_rank(c, next, b);
         if (b->from > peak || b->to <= peak) continue;
-        const uint32_t rank_at_peak = at_peak++ / OF_PEAK;
+        const uint32_t rank_at_peak = at_peak++ / PEAK_RANKS;
         if (rank_at_peak < *rank) *rank = rank_at_peak;
     }
 }
 
-/* Quarters of a power of two: the rank by lifetime need not be finer. */
 enum { LIFE_CLASSES = 512 };
 
+/* Returns the class of a block by size times lifetime, 0 for the largest.  A class is a quarter of
+ * a power of two, which is fine enough for a rank. */
 static unsigned life_class(const struct selection *c, const struct mpr_large_block *b)
 {
     const double life = (double)b->size * (double)(end_of(c, b) - b->from) + 1;
@@ -212,37 +218,23 @@ static unsigned life_class(const struct selection *c, const struct mpr_large_blo
     return class < LIFE_CLASSES ? LIFE_CLASSES - 1 - (unsigned)class : 0;
 }
 
-/* As by size, except that blocks of one class are in no order. */
-static void rank_by_life(struct selection *c, uint32_t (*taken)[MPR_NOTABLE_CELLS])
+/* Improves the ranks by those by lifetime.  Blocks of one class are in no order. */
+static void rank_by_life(struct selection *c)
 {
+    uint32_t(*next)[MPR_NOTABLE_INTERVALS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *next);
     for (size_t i = 0; i < c->count; i++) {
         const struct mpr_large_block *b = &c->block[i];
-        for (uint64_t cell = b->from / c->width; cell <= end_of(c, b) / c->width; cell++)
-            taken[life_class(c, b) + 1][cell]++;
+        for (uint64_t k = b->from / c->width; k <= end_of(c, b) / c->width; k++)
+            next[life_class(c, b) + 1][k]++;
     }
     for (unsigned i = 1; i <= LIFE_CLASSES; i++)
-        for (unsigned cell = 0; cell < MPR_NOTABLE_CELLS; cell++)
-            taken[i][cell] += taken[i - 1][cell];
+        for (unsigned k = 0; k < MPR_NOTABLE_INTERVALS; k++) next[i][k] += next[i - 1][k];
     for (size_t i = 0; i < c->count; i++) {
         const struct mpr_large_block *b = &c->block[i];
-        const uint32_t rank = take_rank(c, taken[life_class(c, b)], b) * OF_LIFE;
+        const uint32_t rank = take_rank(c, next[life_class(c, b)], b) * LIFE_WEIGHT;
         if (rank < c->rank[i]) c->rank[i] = rank;
     }
-}
-
-static void move_kept(const struct selection *c, struct mpr_large_block *block, size_t keep)
-{
-    uint32_t *of = (uint32_t *)c->order, rank = 0; /* of: number of blocks by rank */
-    size_t kept = 0;
-    memset(of, 0, (c->count + 1) * sizeof *of);
-    for (size_t i = 0; i < c->count; i++) of[c->rank[i] < c->count ? c->rank[i] : c->count]++;
-    for (; of[rank] <= keep; rank++) keep -= of[rank];
-    /* Not all blocks of this rank find room: `keep` of them do. */
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->rank[i] > rank || (c->rank[i] == rank && !keep)) continue;
-        keep -= c->rank[i] == rank;
-        block[kept++] = block[i];
-    }
+    free(next);
 }
 
 void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, uint64_t peak,
@@ -253,13 +245,21 @@ void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, 
                            .order = mpr_alloc(count, sizeof *c.order),
                            .rank = mpr_alloc(count, sizeof *c.rank),
                            .count = count,
-                           .width = now / MPR_NOTABLE_CELLS + 1,
+                           .width = now / MPR_NOTABLE_INTERVALS + 1,
                            .now = now };
-    uint32_t(*taken)[MPR_NOTABLE_CELLS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *taken);
     rank_by_size(&c, peak);
-    rank_by_life(&c, taken);
-    move_kept(&c, block, keep);
+    rank_by_life(&c);
+    uint32_t *blocks_of = (uint32_t *)c.order, rank = 0; /* number of blocks by rank */
+    memset(blocks_of, 0, (count + 1) * sizeof *blocks_of);
+    for (size_t i = 0; i < count; i++) blocks_of[c.rank[i] < count ? c.rank[i] : count]++;
+    for (; blocks_of[rank] <= keep; rank++) keep -= blocks_of[rank];
+    /* All blocks of better ranks have room, and `keep` of the blocks of this rank. */
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (c.rank[i] > rank || (c.rank[i] == rank && !keep)) continue;
+        keep -= c.rank[i] == rank;
+        block[kept++] = block[i];
+    }
     free(c.order);
     free(c.rank);
-    free(taken);
 }

@@ -23,8 +23,7 @@ void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket)
 
 void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
 {
-    MPR_GROW(s->change, s->changes, s->change_cap);
-    s->change[s->changes++] = (struct mpr_signed_difference){ group, bytes };
+    *MPR_ADD(s->change, s->changes, s->change_cap) = (struct mpr_signed_difference){ group, bytes };
 }
 
 /* Widening is done in place: the write position never overtakes the read position. */
@@ -34,7 +33,7 @@ struct widening {
     size_t buckets, changes, taken; /* written; written; read */
 };
 
-/* Copies the changes up to `end`. The last of several changes of a group counts. */
+/* Copies the changes up to `end`, of each group only the last one. */
 static void copy_changes(struct widening *w, size_t end)
 {
     struct mpr_series *s = w->s;
@@ -147,7 +146,7 @@ static uint64_t number_of(const struct mpr_levels *l, const struct mpr_accounts 
                                      : mpr_estimates_variance_now(e, accounts, cell);
 }
 
-void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
+void mpr_levels_reserve(struct mpr_levels *l, uint32_t cell)
 {
     size_t saved = l->groups, stored = saved;
     MPR_REACH(l->cell, cell, l->cells);
@@ -157,8 +156,8 @@ void mpr_levels_room(struct mpr_levels *l, uint32_t cell)
     MPR_REACH(l->place, last, l->groups);
 }
 
-/* Stores the open bucket with the vector at its maximum. Cells that have changed since stay listed.
- */
+/* Stores the open bucket with the vector at its maximum.  Cells that changed after the maximum stay
+ * listed. */
 static void store(struct mpr_levels *l, struct mpr_levels_heap *v,
                   const struct mpr_accounts *accounts)
 {
@@ -189,8 +188,8 @@ static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v,
     store(l, v, accounts);
 }
 
-/* Ends the open bucket. If nothing changes for longer than a bucket, a quiet one follows, so that
- * the lasting level does not appear as high as the maximum. */
+/* Ends the open bucket.  If nothing changes for longer than a bucket, a quiet one follows, because
+ * otherwise the level until the next change would look as high as the maximum. */
 static void end(struct mpr_levels *l, struct mpr_levels_heap *v,
                 const struct mpr_accounts *accounts, uint64_t level, uint64_t now)
 {
@@ -215,8 +214,8 @@ static void widen(struct mpr_series *s, uint64_t now, size_t *place)
 }
 
 /* Begins the bucket of a change at `now`. */
-static void roll(struct mpr_levels *l, struct mpr_levels_heap *v,
-                 const struct mpr_accounts *accounts, uint64_t level, uint64_t now)
+static void begin(struct mpr_levels *l, struct mpr_levels_heap *v,
+                  const struct mpr_accounts *accounts, uint64_t level, uint64_t now)
 {
     struct mpr_series *s = &v->series;
     /* If the first change is at options.from, the state before it does not count. */
@@ -242,7 +241,7 @@ static void close_level(struct mpr_levels *l, struct mpr_levels_heap *v,
     v->closed = true;
 }
 
-void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, uint32_t index,
+void mpr_levels_save(struct mpr_levels *l, const struct mpr_accounts *accounts, uint32_t index,
                      uint8_t heap, uint64_t level)
 {
     struct mpr_levels_heap *v = &l->level[heap];
@@ -253,7 +252,7 @@ void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, 
         return;
     }
     if (now >= l->options.from && now >> v->series.shift != v->open.key)
-        roll(l, v, accounts, level, now);
+        begin(l, v, accounts, level, now);
     if (now > v->last && level < v->open.min && v->open.allocs + v->open.frees) v->open.min = level;
     v->last = now;
     struct mpr_levels_cell *cell = &l->cell[index];
@@ -263,8 +262,7 @@ void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, 
         l->saved[index * numbers(l) + k] = number_of(l, accounts, index, k);
     if (cell->listed) return;
     cell->listed = true;
-    MPR_GROW(v->listed, v->count, v->cap);
-    v->listed[v->count++] = index;
+    *MPR_ADD(v->listed, v->count, v->cap) = index;
 }
 
 void mpr_levels_before_estimate(struct mpr_levels *l, const struct mpr_accounts *accounts,
@@ -272,7 +270,7 @@ void mpr_levels_before_estimate(struct mpr_levels *l, const struct mpr_accounts 
 {
     const uint8_t heap = accounts->cell[cell].heap;
     if (!l->options.estimates) return;
-    if (cell >= l->cells) mpr_levels_room(l, cell);
+    if (cell >= l->cells) mpr_levels_reserve(l, cell);
     mpr_levels_before(l, accounts, cell, heap, accounts->heap[heap].bytes);
 }
 

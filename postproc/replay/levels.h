@@ -1,19 +1,18 @@
-/* Levels of detail: every heap over time, in buckets, recorded while replay runs. An observer of
- * the accounts, and of the estimates if these are given. Then a cell has three groups of numbers
- * in the series, otherwise one.
+/* Every heap over time, in buckets, for charts.  An observer of the accounts, and of the estimates
+ * if they are given.  Then a cell has three numbers in the series, otherwise one.
  *
- * A bucket has the vector (bytes of every cell) at the instant of its maximum, so that the bands of
- * a chart always sum to an exact total at every zoom level. No copy is made at a new maximum: as
- * for the peaks, an epoch moves on and a cell saves its value at its first change after that. A
- * vector is stored as its changes against the previous one.
+ * A bucket has the bytes of every cell (a vector) at the instant of its maximum, so the bands of a
+ * chart have an exact sum at every zoom level.  No copy is made at a new maximum: a heap counts its
+ * maxima (epoch), and a cell saves its value at its first change after a maximum, as for the peaks.
+ * A vector is stored as its differences from the previous one.
  *
- * A bucket is 2^shift ns wide. It exists only if something changed in it, or if the level after the
- * previous bucket is not the one at that bucket's maximum: then a quiet bucket follows. With shift
- * 0 every change has its own bucket. Memory is bounded: a series with too many buckets or changes
- * doubles the width of its buckets.
+ * A bucket is 2^shift ns wide.  It exists only if something changed in it, or if it follows a
+ * bucket that does not end with its maximum: then nothing changes in it (quiet).  With shift 0
+ * every instant has its own bucket.  Memory is bounded: if a series has too many buckets or
+ * changes, the width of its buckets is doubled.
  *
- * Invariant: if the next bucket's key is not the following one, the bucket is final: its vector
- * holds until then. */
+ * Invariant: if there is a gap after a bucket, the bucket is final: its vector holds until the next
+ * one. */
 #ifndef MPR_LEVELS_H
 #define MPR_LEVELS_H
 
@@ -60,9 +59,9 @@ struct mpr_series {
 void mpr_series_free(struct mpr_series *s);
 void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket);
 void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes);
-/* Makes buckets 2^by times as wide; 0 joins those with the same key. @upto: ns at which the level
- * after the last bucket ends, or the next bucket begins. @place: scratch space, one entry for each
- * group. */
+/* Makes buckets 2^by times as wide; 0 joins those with the same key.
+ * @upto: ns at which the level after the last bucket ends, or the next bucket begins
+ * @place: scratch space, one entry for each group */
 void mpr_series_widen(struct mpr_series *s, unsigned by, uint64_t upto, size_t *place);
 
 /* ---- all heaps, during replay */
@@ -75,18 +74,17 @@ struct mpr_levels_options {
 
 struct mpr_levels_cell {
     uint64_t epoch;
-    bool listed; /* it may differ from the newest vector */
+    bool listed; /* its value may differ from the newest vector */
 };
 
 struct mpr_levels_heap {
     struct mpr_series series;
-    struct mpr_bucket open; /* the current bucket; its key is MPR_LEVELS_NONE before the first one
-                             */
-    uint64_t until;         /* the open bucket takes changes before this time, ns */
+    struct mpr_bucket open; /* the current bucket; key MPR_LEVELS_NONE before the first one */
+    uint64_t until;         /* ns: end of the open bucket */
     uint64_t epoch, last;   /* last: time of the newest change */
-    uint32_t *listed;
+    uint32_t *listed;       /* cells */
     size_t count, cap;
-    bool closed; /* options.to is over */
+    bool closed; /* options.to has passed */
 };
 
 #define MPR_LEVELS_NONE UINT64_MAX
@@ -105,20 +103,22 @@ struct mpr_levels {
 
 struct mpr_levels *mpr_levels_new(const struct mpr_levels_options *options, const uint64_t *now);
 void mpr_levels_free(struct mpr_levels *l);
-/* Makes room for a cell. Call before its first change. */
-void mpr_levels_room(struct mpr_levels *l, uint32_t cell);
-/* Call before the first change of a cell since a maximum, or in a bucket. */
-void mpr_levels_note(struct mpr_levels *l, const struct mpr_accounts *accounts, uint32_t cell,
+/* Makes room for a cell.  Call before its first change. */
+void mpr_levels_reserve(struct mpr_levels *l, uint32_t cell);
+/* Saves the value of a cell, and begins a bucket if necessary.  Call before the first change of a
+ * cell since a maximum, or in a bucket. */
+void mpr_levels_save(struct mpr_levels *l, const struct mpr_accounts *accounts, uint32_t cell,
                      uint8_t heap, uint64_t level);
 
-/* Call before and after each change of a cell of `heap`. @level: bytes of the heap then. */
+/* Call before and after each change of a cell of `heap`.  @level: bytes of the heap at that time.
+ */
 static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_accounts *accounts,
                                      uint32_t cell, uint8_t heap, uint64_t level)
 {
     struct mpr_levels_heap *v = &l->level[heap];
     const uint64_t now = *l->now;
     if (now >= v->until || l->cell[cell].epoch != v->epoch) {
-        mpr_levels_note(l, accounts, cell, heap, level);
+        mpr_levels_save(l, accounts, cell, heap, level);
         return;
     }
     /* Memory that is freed and allocated again at one instant makes no minimum. */
@@ -126,7 +126,7 @@ static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_acco
     v->last = now;
 }
 
-/* Call before an estimate of a cell changes, which is before the cell itself changes. */
+/* Call before the estimate of a cell changes, which it does before the cell. */
 void mpr_levels_before_estimate(struct mpr_levels *l, const struct mpr_accounts *accounts,
                                 uint32_t cell);
 

@@ -1,9 +1,9 @@
-/* Lifetimes of blocks: for each cell, a histogram of how long its freed blocks lived, and the bytes
- * of all its blocks. An observer of replay. It sees blocks only: memory that is counted by pages
- * (host/mmap, host/shm) has none.
+/* Lifetimes of blocks: for each cell, a histogram of the lifetimes of its freed blocks, and the
+ * bytes of all its blocks.  An observer of replay, which sees only blocks: memory that is counted
+ * by pages (host/mmap, host/shm) has none.
  *
- * Every block is seen, so counts are exact; lifetimes are kept by class. Memory: that of
- * live_index.h, and about 400 bytes for each cell with freed blocks. */
+ * Counts are exact, and lifetimes are kept by class.  Memory: that of live_index.h, and about 400
+ * bytes for each cell with freed blocks. */
 #ifndef MPR_LIFETIME_HISTOGRAM_H
 #define MPR_LIFETIME_HISTOGRAM_H
 
@@ -15,10 +15,10 @@
 enum { MPR_LIFE_CLASSES = 48 };
 
 struct mpr_cell_lifetimes {
-    uint64_t births, bytes; /* number and bytes of all blocks that were made */
-    uint64_t ends, soon;    /* freed blocks; those that lived at most `within` */
-    uint64_t soon_bytes;
-    uint64_t *life; /* MPR_LIFE_CLASSES counts, or NULL if no block was freed */
+    uint64_t allocations, bytes; /* number and bytes of all blocks */
+    uint64_t frees;
+    uint64_t temporary, temporary_bytes; /* blocks that lived at most `within` */
+    uint64_t *life;                      /* MPR_LIFE_CLASSES counts, or NULL if none was freed */
 };
 
 struct mpr_lifetime_histogram {
@@ -27,8 +27,9 @@ struct mpr_lifetime_histogram {
     uint32_t cells;
     struct mpr_live_index live;
     uint32_t marks;
-    struct mpr_live_block *gone; /* blocks that were live at the newest mark and were freed since */
-    uint32_t gones, gone_cap;
+    struct mpr_live_block *freed; /* blocks that were live at the newest mark and were freed since
+                                   */
+    uint32_t freed_count, freed_cap;
 };
 
 void mpr_lifetime_histogram_free(struct mpr_lifetime_histogram *lifetimes);
@@ -37,12 +38,11 @@ void mpr_lifetime_histogram_add(struct mpr_lifetime_histogram *lifetimes, uint64
                                 uint64_t size, uint32_t cell, uint64_t time);
 void mpr_lifetime_histogram_remove(struct mpr_lifetime_histogram *lifetimes, uint64_t key,
                                    uint64_t size, uint64_t time);
-/* Remembers the blocks that are live now, including those that are freed later. Replaces the
- * previous mark. */
+/* Marks the blocks that are live now, instead of those of the previous mark. */
 void mpr_lifetime_histogram_mark(struct mpr_lifetime_histogram *lifetimes);
-/* Calls `each` for every block that was live at the newest mark, in no order. */
+/* Calls `each` for every marked block, live or freed since, in no order. */
 void mpr_lifetime_histogram_each_marked(const struct mpr_lifetime_histogram *lifetimes,
-                                        void (*each)(void *arg, const struct mpr_live_block *birth),
+                                        void (*each)(void *arg, const struct mpr_live_block *block),
                                         void *arg);
 /* Returns the values of a cell, zeros if it had no blocks. */
 struct mpr_cell_lifetimes mpr_lifetime_histogram_of(const struct mpr_lifetime_histogram *lifetimes,

@@ -1,8 +1,9 @@
-/* Observers of replay that need to know when each live block was made, how large it is, and in
- * which cell: the index that they keep it in, and the ledger, which reports every block once.
+/* An index of live blocks, for observers of replay that need the time, size and cell of each; and
+ * the ledger, an observer that reports every block once.
  *
- * Blocks are known by heap and address (blocks.h). Places are reused. Memory for each live block: a
- * place and two entries of the index, twice that just after both have grown: 56 to 112 bytes. */
+ * Blocks are identified by heap and address (blocks.h).  Places are reused.  Memory for each live
+ * block: a place and two entries of the index, and twice that just after both have grown: 56 to 112
+ * bytes. */
 #ifndef MPR_LIVE_INDEX_H
 #define MPR_LIVE_INDEX_H
 
@@ -16,7 +17,7 @@ struct mpr_live_block {
     uint32_t cell; /* MPR_NO_CELL: an unused place */
     union {
         uint32_t marks; /* the observer's marks before it was made */
-        uint32_t next;  /* the next unused place + 1, in an unused place */
+        uint32_t next;  /* if this place is unused: the next unused one + 1 */
     };
 };
 #define MPR_NO_CELL UINT32_MAX
@@ -29,23 +30,19 @@ struct mpr_live_index {
 };
 
 void mpr_live_index_free(struct mpr_live_index *live);
-/* Replaces the block at that key if there is one, because its end was not recorded. */
+/* Adds a block.  Replaces one that is already at that key: its free was not recorded. */
 void mpr_live_index_add(struct mpr_live_index *live, uint64_t key,
-                        const struct mpr_live_block *birth);
-/* Moves the block into *birth. Returns false if it is unknown. */
-bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_live_block *birth);
-/* Calls `each` for every block, in no order. */
-void mpr_live_index_each(const struct mpr_live_index *live,
-                         void (*each)(void *arg, uint64_t key, const struct mpr_live_block *birth),
-                         void *arg);
+                        const struct mpr_live_block *block);
+/* Moves the block into *block.  Returns false if it is unknown. */
+bool mpr_live_index_take(struct mpr_live_index *live, uint64_t key, struct mpr_live_block *block);
 
 /* ---- the ledger: an observer that reports every block once, when it is freed, or at the end if it
- * is still live. Memory that is counted by pages (host/mmap, host/shm) has no blocks. */
+ * is still live.  Memory that is counted by pages (host/mmap, host/shm) has no blocks. */
 
 #define MPR_NOBODY UINT32_MAX
 
-/* The thread that freed a block, and the node of the ranges that were open on it. thread is
- * MPR_NOBODY if it is unknown, or the block was not freed. */
+/* The thread that freed a block, and the path of its open ranges.  thread is MPR_NOBODY if it is
+ * unknown, or the block was not freed. */
 struct mpr_freer {
     uint32_t thread, node;
 };

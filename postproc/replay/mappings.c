@@ -10,12 +10,12 @@
 
 static void remove_bytes(struct mpr_replay *r, const struct mpr_interval *span)
 {
-    if (span->writable) mpr_accounts_remove(&r->accounts, span->what, span->end - span->start);
+    if (span->writable) mpr_accounts_remove(&r->accounts, span->value, span->end - span->start);
 }
 
 static void add_bytes(struct mpr_replay *r, const struct mpr_interval *span, uint64_t time)
 {
-    if (span->writable) mpr_accounts_add(&r->accounts, span->what, span->end - span->start, time);
+    if (span->writable) mpr_accounts_add(&r->accounts, span->value, span->end - span->start, time);
 }
 
 /* @made, @freed: numbers of intervals; several count as one event. */
@@ -31,36 +31,22 @@ static void count_event(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_
 
 /* ---- intervals */
 
-static struct mpr_interval *first_after(const struct mpr_intervals *spans, uint64_t address)
-{
-    return mpr_intervals_at(spans, mpr_intervals_after(spans, address));
-}
-
-static void insert(struct mpr_intervals *spans, const struct mpr_interval *span)
-{
-    mpr_intervals_insert(spans, mpr_intervals_after(spans, span->start), span);
-}
-
-/* Makes `address` a border between intervals. The bytes stay; the accounts count one more block. */
+/* Makes `address` a border between intervals.  The bytes stay; the accounts count one more block.
+ */
 static void split(struct mpr_replay *r, uint64_t address)
 {
-    struct mpr_intervals *spans = &r->mappings;
-    const struct mpr_position place = mpr_intervals_after(spans, address);
-    struct mpr_interval *span = mpr_intervals_at(spans, place);
+    struct mpr_interval *span = mpr_intervals_find(&r->mappings, address);
     if (!span || span->start >= address) return;
     struct mpr_interval left = *span;
-    left.end = address;
-    mpr_intervals_insert(spans, place, &left);
-    span = first_after(spans, address);
-    const struct mpr_interval right = { address, span->end, span->what, span->writable };
     remove_bytes(r, span);
-    *span = right;
+    left.end = span->start = address;
     add_bytes(r, &left, 0);
-    add_bytes(r, &right, 0);
+    add_bytes(r, span, 0);
+    mpr_intervals_insert(&r->mappings, &left);
 }
 
-/* Splits at both ends and returns the place of the first interval inside. */
-static struct mpr_position cut_out(struct mpr_replay *r, uint64_t start, uint64_t end)
+/* Splits at both ends and returns the position of the first interval inside. */
+static struct mpr_position split_off(struct mpr_replay *r, uint64_t start, uint64_t end)
 {
     split(r, start);
     split(r, end);
@@ -75,7 +61,7 @@ static size_t unmap(struct mpr_replay *r, uint64_t start, uint64_t size)
     const struct mpr_interval *span;
     size_t count = 0;
     if (!size) return 0;
-    const struct mpr_position first = cut_out(r, start, end);
+    const struct mpr_position first = split_off(r, start, end);
     MPR_INTERVALS_EACH(span, spans, first, end)
     {
         remove_bytes(r, span);
@@ -88,21 +74,21 @@ static size_t unmap(struct mpr_replay *r, uint64_t start, uint64_t size)
 /* Returns true if any byte of the range is known, and in *heap the heap of the first. */
 static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, uint8_t *heap)
 {
-    const struct mpr_interval *span = first_after(&r->mappings, start);
+    const struct mpr_interval *span = mpr_intervals_find(&r->mappings, start);
     if (!span || span->start >= mpr_interval_end(start, size)) return false;
-    *heap = r->accounts.cell[span->what].heap;
+    *heap = r->accounts.cell[span->value].heap;
     return true;
 }
 
 /* ---- mmap, munmap, mprotect */
 
-/* shmdt has only the start of a mapping: size 0 is all of it. */
+/* Size 0 means a whole mapping, because shmdt gets only its start. */
 static void on_unmap(struct mpr_replay *r, const struct mpf_event *e)
 {
     uint8_t heap;
     uint64_t size = e->size;
     if (!size) {
-        const struct mpr_interval *span = first_after(&r->mappings, e->addr);
+        const struct mpr_interval *span = mpr_intervals_find(&r->mappings, e->addr);
         if (span && span->start == e->addr) size = span->end - e->addr;
     }
     if (is_known(r, e->addr, size, &heap)) count_event(r, heap, 0, 0, unmap(r, e->addr, size));
@@ -116,9 +102,9 @@ static void on_map(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_
     on_unmap(r, e);
     if (!e->size) return;
     unmap(r, e->addr, e->size);
-    insert(&r->mappings, &span);
+    mpr_intervals_insert(&r->mappings, &span);
     add_bytes(r, &span, e->time);
-    count_event(r, e->heap, span.what, writable, 0);
+    count_event(r, e->heap, span.value, writable, 0);
 }
 
 /* A range that was never mapped stays unknown. */
@@ -131,12 +117,12 @@ static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct 
     size_t changed = 0;
     if (!is_known(r, e->addr, e->size, &heap)) return;
     const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
-    MPR_INTERVALS_EACH(span, &r->mappings, cut_out(r, e->addr, end), end)
+    MPR_INTERVALS_EACH(span, &r->mappings, split_off(r, e->addr, end), end)
     {
         if (span->writable == writable) continue;
         remove_bytes(r, span);
         span->writable = writable;
-        if (writable) span->what = cell;
+        if (writable) span->value = cell;
         add_bytes(r, span, e->time);
         changed++;
     }
@@ -145,96 +131,89 @@ static void on_protect(struct mpr_replay *r, struct mpr_thread *t, const struct 
 
 /* ---- mremap */
 
-static void leave(struct mpr_replay *r, struct mpr_leaving *leaving, uint64_t start, uint64_t size)
+/* Takes the intervals of a range out of the mappings, until the mremap ends. */
+static void begin_mremap(struct mpr_replay *r, struct mpr_thread *t, uint64_t start, uint64_t size)
 {
+    struct mpr_mremap *move = &t->remap[t->remaps++];
     struct mpr_intervals *spans = &r->mappings;
     const uint64_t end = mpr_interval_end(start, size);
     const struct mpr_interval *span;
-    *leaving = (struct mpr_leaving){ .from = start, .size = size };
+    *move = (struct mpr_mremap){ .from = start, .size = size };
     if (!size) return;
-    const struct mpr_position first = cut_out(r, start, end);
+    const struct mpr_position first = split_off(r, start, end);
     const size_t count = mpr_intervals_count(spans, first, end);
     if (!count) return;
-    leaving->span = mpr_alloc(count, sizeof *leaving->span);
-    MPR_INTERVALS_EACH(span, spans, first, end) leaving->span[leaving->count++] = *span;
+    move->span = mpr_alloc(count, sizeof *move->span);
+    MPR_INTERVALS_EACH(span, spans, first, end) move->span[move->count++] = *span;
     mpr_intervals_remove(spans, first, count);
 }
 
-static void release(struct mpr_leaving *leaving)
+static void release(struct mpr_mremap *move)
 {
-    free(leaving->span);
-    *leaving = (struct mpr_leaving){ 0 };
+    free(move->span);
+    *move = (struct mpr_mremap){ 0 };
 }
 
-/* The call failed, so the intervals are still at their old place. If something else was mapped
- * there meanwhile, which no kernel does, that is newer. */
-static void stay(struct mpr_replay *r, struct mpr_leaving *leaving)
+/* Ends an mremap that failed: puts the intervals back.  If something else was mapped there
+ * meanwhile, which no kernel does, that replaces them. */
+static void put_back(struct mpr_replay *r, struct mpr_mremap *move)
 {
-    for (size_t i = 0; i < leaving->count; i++) {
-        const struct mpr_interval *span = &leaving->span[i];
-        const struct mpr_interval *other = first_after(&r->mappings, span->start);
+    for (size_t i = 0; i < move->count; i++) {
+        const struct mpr_interval *span = &move->span[i];
+        const struct mpr_interval *other = mpr_intervals_find(&r->mappings, span->start);
         if (other && other->start < span->end) remove_bytes(r, span);
-        else insert(&r->mappings, span);
+        else mpr_intervals_insert(&r->mappings, span);
     }
-    release(leaving);
+    release(move);
 }
 
-static void on_remap_from(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    if (t->remaps == MPR_REMAPS) {
-        stay(r, &t->remap[0]);
-        memmove(t->remap, t->remap + 1, --t->remaps * sizeof *t->remap);
-    }
-    leave(r, &t->remap[t->remaps++], e->addr, e->size);
-}
-
-/* The intervals are clipped to the new size. They keep their owner; bytes beyond the old size
- * belong to the thread's cell. */
+/* The intervals are cut at the new size and keep their owner.  Bytes beyond the old size belong to
+ * the thread's cell. */
 static void on_remap_to(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
-    if (!t->remaps && t->refused[1]) { /* the FAIL did not end it */
-        leave(r, &t->remap[t->remaps++], t->refused[0], t->refused[1]);
-        t->refused[1] = 0;
+    if (!t->remaps && t->failed_remap[1]) { /* the FAIL did not end it */
+        begin_mremap(r, t, t->failed_remap[0], t->failed_remap[1]);
+        t->failed_remap[1] = 0;
     }
     if (!t->remaps) return;
-    struct mpr_leaving *leaving = &t->remap[--t->remaps];
-    if (!leaving->count) {
+    struct mpr_mremap *move = &t->remap[--t->remaps];
+    if (!move->count) {
         on_unmap(r, e);
         return;
     }
-    const uint8_t heap = r->accounts.cell[leaving->span->what].heap;
+    const uint8_t heap = r->accounts.cell[move->span->value].heap;
     const uint32_t cell = mpr_thread_cell(r, t, heap, e->size);
     const uint64_t end = mpr_interval_end(e->addr, e->size);
-    struct mpr_interval added = { e->addr + leaving->size, end, cell, false };
-    size_t arrived = 0;
-    for (size_t i = 0; i < leaving->count; i++) remove_bytes(r, &leaving->span[i]);
+    struct mpr_interval added = { e->addr + move->size, end, cell, false };
+    size_t moved = 0;
+    for (size_t i = 0; i < move->count; i++) remove_bytes(r, &move->span[i]);
     unmap(r, e->addr, e->size);
-    for (size_t i = 0; i < leaving->count; i++) {
-        struct mpr_interval span = leaving->span[i];
-        span.start = span.start - leaving->from + e->addr;
-        span.end = span.end - leaving->from + e->addr;
+    for (size_t i = 0; i < move->count; i++) {
+        struct mpr_interval span = move->span[i];
+        span.start = span.start - move->from + e->addr;
+        span.end = span.end - move->from + e->addr;
         if (span.end > end) span.end = end;
         if (span.start >= span.end) continue;
         added.writable = span.writable;
-        insert(&r->mappings, &span);
+        mpr_intervals_insert(&r->mappings, &span);
         add_bytes(r, &span, e->time);
-        arrived++;
+        moved++;
     }
-    if (arrived && e->size > leaving->size) {
-        insert(&r->mappings, &added);
+    if (moved && e->size > move->size) {
+        mpr_intervals_insert(&r->mappings, &added);
         add_bytes(r, &added, e->time);
-        arrived++;
+        moved++;
     }
-    release(leaving);
-    count_event(r, heap, cell, arrived, arrived);
+    release(move);
+    count_event(r, heap, cell, moved, moved);
 }
 
 void mpr_mappings_remap_failed(struct mpr_replay *r, struct mpr_thread *t)
 {
-    struct mpr_leaving *leaving = &t->remap[--t->remaps];
-    t->refused[0] = leaving->from;
-    t->refused[1] = leaving->size;
-    stay(r, leaving);
+    struct mpr_mremap *move = &t->remap[--t->remaps];
+    t->failed_remap[0] = move->from;
+    t->failed_remap[1] = move->size;
+    put_back(r, move);
 }
 
 void mpr_mappings_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -245,7 +224,13 @@ void mpr_mappings_event(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_UNMAP: on_unmap(r, e); break;
     case MPF_OP_PROTECT_RW:
     case MPF_OP_PROTECT_NONE: on_protect(r, t, e); break;
-    case MPF_OP_REMAP_FROM: on_remap_from(r, t, e); break;
+    case MPF_OP_REMAP_FROM:
+        if (t->remaps == MPR_REMAPS) { /* the end of the oldest one was lost */
+            put_back(r, &t->remap[0]);
+            memmove(t->remap, t->remap + 1, --t->remaps * sizeof *t->remap);
+        }
+        begin_mremap(r, t, e->addr, e->size);
+        break;
     case MPF_OP_REMAP_TO: on_remap_to(r, t, e); break;
     default: break;
     }

@@ -1,8 +1,8 @@
-/* Invariants: each live region is in the list of its heap; the blocks of nvtx/regions in the
- * accounts are these regions, and so are those of the accounts by name.
+/* Invariants: each live region is in the list of its heap; the live regions are the blocks of
+ * nvtx/regions in the accounts, and the blocks of the accounts by name.
  *
- * Wrong use of NVTX by a program has these effects: the end of an unknown region or heap counts as
- * the free of an unknown block, and one that is registered twice replaces the first. */
+ * If a program uses NVTX wrongly, the end of an unknown region or heap counts as the free of an
+ * unknown block, and one that is registered twice replaces the first. */
 #include "replay.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void mpr_nvtx_free(struct mpr_nvtx *n)
 
 static uint64_t limited(uint64_t size) { return size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX; }
 
-/* A region or heap that is not known. */
+/* Counts the end of an unknown region or heap. */
 static void count_unknown(struct mpr_replay *r)
 {
     struct mpr_heap *heap = &r->accounts.heap[MPF_HEAP_NVTX];
@@ -37,7 +37,8 @@ static void count_unknown(struct mpr_replay *r)
 
 /* ---- rows */
 
-/* Returns a number from 1. The last row is shared by all further names. */
+/* Returns the number of the row of a name, from 1.  The last row is for all names that have none.
+ */
 static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
 {
     uint32_t number = mpr_index_get(&n->row_number, name);
@@ -49,7 +50,8 @@ static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
     return n->rows;
 }
 
-/* Returns the name of the log; MPR_NVTX_UNNAMED for a number that no text can have. */
+/* Returns the name with this number, or MPR_NVTX_UNNAMED if no name of a log can have the number.
+ */
 static uint32_t name_of(const struct mpr_replay *r, uint64_t id)
 {
     const bool is_none = id <= MPR_NVTX_UNREGISTERED || id >= MPR_FRAME_NAME;
@@ -79,9 +81,18 @@ static struct mpr_nvtx_region *region_at(const struct mpr_nvtx *n, uint64_t addr
     return number ? &n->region[number - 1] : NULL;
 }
 
-static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
+/* Removes a region from the accounts and from its heap. */
+static void remove_region(struct mpr_replay *r, struct mpr_nvtx_region *region)
 {
+    struct mpr_nvtx *n = &r->nvtx;
     const uint32_t newer = region->newer, older = region->older;
+    n->accounts->heap[n->heap[region->heap].row].frees++;
+    mpr_accounts_remove(n->accounts, region->row_cell, region->size);
+    if (mpr_blocks_are_observed(r))
+        mpr_observe_block_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
+    if (region->weighed)
+        mpr_estimates_change(&r->estimates, &r->accounts, region->cell, region->size, -1);
+    mpr_accounts_remove(&r->accounts, region->cell, region->size);
     if (newer) n->region[newer - 1].older = older;
     else n->heap[region->heap].first = older;
     if (older) n->region[older - 1].newer = newer;
@@ -90,10 +101,8 @@ static void drop(struct mpr_nvtx *n, struct mpr_nvtx_region *region)
     n->region_free = (uint32_t)(region - n->region) + 1;
 }
 
-/* ---- accounts */
-
-/* Counts a new region. @name: the region's. */
-static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint32_t name)
+/* Adds a new region to the accounts. */
+static void count_region(struct mpr_replay *r, struct mpr_nvtx_region *region, uint32_t name)
 {
     struct mpr_nvtx *n = &r->nvtx;
     const uint8_t row = (uint8_t)n->heap[region->heap].row;
@@ -115,24 +124,12 @@ static void count_in(struct mpr_replay *r, struct mpr_nvtx_region *region, uint3
         mpr_observe_block(r, MPF_HEAP_NVTX, region->addr, region->size, region->cell);
 }
 
-static void count_out(struct mpr_replay *r, const struct mpr_nvtx_region *region)
-{
-    r->nvtx.accounts->heap[r->nvtx.heap[region->heap].row].frees++;
-    mpr_accounts_remove(r->nvtx.accounts, region->row_cell, region->size);
-    if (mpr_blocks_are_observed(r))
-        mpr_observe_block_free(r, mpr_block_key(region->addr, MPF_HEAP_NVTX), region->size);
-    if (region->weighed)
-        mpr_estimates_change(&r->estimates, &r->accounts, region->cell, region->size, -1);
-    mpr_accounts_remove(&r->accounts, region->cell, region->size);
-}
-
 /* ---- events of regions */
 
-/* @heap: place. @name: the region's. A block outside of any range, without a Python stack, gets the
- * name of its heap. But if stacks are sampled, blocks without one are represented by the samples
- * and have no name. */
-static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
-                 uint32_t heap, uint32_t name)
+/* Adds a region to the heap at place @heap.  A region outside any range without a Python stack gets
+ * the name of its heap.  If stacks are sampled it has no name, because samples represent it. */
+static void add_region(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
+                       uint32_t heap, uint32_t name)
 {
     const uint32_t heap_name = r->nvtx.row[r->nvtx.heap[heap].row - 1].name;
     const bool is_named = !t->at.python && r->options.sample_mean == 0;
@@ -163,14 +160,7 @@ static void make(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_ev
                                   .size = context.size,
                                   .weighed = mpr_thread_has_sampled_stack(r, t),
                                   .cell = mpr_alloc_context_cell(r, &context, MPF_HEAP_NVTX) };
-    count_in(r, &n->region[place - 1], name);
-}
-
-static void end(struct mpr_replay *r, struct mpr_nvtx_region *region)
-{
-    r->accounts.heap[MPF_HEAP_NVTX].frees++;
-    count_out(r, region);
-    drop(&r->nvtx, region);
+    count_region(r, &n->region[place - 1], name);
 }
 
 static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -179,8 +169,7 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
     if (!e->addr) return;
     if (known) { /* its end was not recorded */
         r->actor = MPR_NOBODY;
-        count_out(r, known);
-        drop(&r->nvtx, known);
+        remove_region(r, known);
         r->actor = t->number;
         r->accounts.heap[MPF_HEAP_NVTX].missed++;
     }
@@ -191,10 +180,10 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
         const uint32_t name = handle ? MPR_NVTX_UNREGISTERED : MPR_NVTX_PROCESS;
         heap = new_heap(&r->nvtx, handle, row_of(&r->nvtx, name));
     }
-    make(r, t, e, heap, MPR_NVTX_UNNAMED);
+    add_region(r, t, e, heap, MPR_NVTX_UNNAMED);
 }
 
-/* Moves the region from its cell to that of its name, as if it had always been there. */
+/* Moves the region from its cell to that of its name, as if it had always had the name. */
 static void name_region(struct mpr_replay *r, const struct mpf_event *e,
                         struct mpr_nvtx_region *region)
 {
@@ -222,7 +211,8 @@ static void name_region(struct mpr_replay *r, const struct mpf_event *e,
     to->saved_blocks++;
 }
 
-/* An event of a region that must exist. If it gets another size, it keeps its heap and its name. */
+/* Applies the end, the new size or the new name of a region.  With a new size the region keeps its
+ * heap and its name. */
 static void on_region(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_nvtx_region *region = region_at(&r->nvtx, e->addr);
@@ -236,15 +226,17 @@ static void on_region(struct mpr_replay *r, struct mpr_thread *t, const struct m
     }
     const uint32_t heap = region->heap,
                    name = (uint32_t)r->nvtx.accounts->cell[region->row_cell].key;
-    end(r, region);
-    if (e->op == MPF_OP_MOVE_END) make(r, t, e, heap, name);
+    r->accounts.heap[MPF_HEAP_NVTX].frees++;
+    remove_region(r, region);
+    if (e->op == MPF_OP_MOVE_END) add_region(r, t, e, heap, name);
 }
 
 /* ---- events of heaps */
 
 static void end_regions(struct mpr_replay *r, struct mpr_nvtx_heap *heap)
 {
-    while (heap->first) end(r, &r->nvtx.region[heap->first - 1]);
+    for (; heap->first; r->accounts.heap[MPF_HEAP_NVTX].frees++)
+        remove_region(r, &r->nvtx.region[heap->first - 1]);
 }
 
 static void end_heap(struct mpr_replay *r, uint32_t place)
@@ -276,7 +268,7 @@ static void on_heap(struct mpr_replay *r, const struct mpf_event *e)
     r->accounts.heap[MPF_HEAP_NVTX].used = true;
 }
 
-/* @e: its size is 0 at the heap's end, otherwise the heap is only reset. */
+/* If the event's size is 0 the heap has ended, otherwise it is only reset. */
 static void on_heap_end(struct mpr_replay *r, const struct mpf_event *e)
 {
     const uint32_t number = mpr_index_get(&r->nvtx.heap_number, e->addr);

@@ -1,5 +1,5 @@
 /* Invariant: the cells of a projection are in the order in which a replay by that grouping would
- * have made them, because a cell is as old as the oldest of those that it sums up. */
+ * have made them, because each is as old as the oldest cell that is summed up in it. */
 #include "projection.h"
 
 #include <stdlib.h>
@@ -12,8 +12,6 @@
 #include "replay.h"
 
 /* ---- snapshots */
-
-void mpr_snapshots_begin(struct mpr_snapshots *s, struct mpr_replay *r) { r->snapshots = s; }
 
 void mpr_snapshots_free(struct mpr_snapshots *s)
 {
@@ -57,11 +55,8 @@ static uint64_t key_of(struct mpr_replay *r, const struct mpr_cell *cell, enum m
     return mpr_alloc_context_key(r, &context);
 }
 
-/* Returns true if the sampled blocks of a cell represent others by the grouping @by. By AUTO a
- * block within a range has the name of the range, so it represents none. Of PyTorch's blocks only
- * the Python stacks are sampled. @before: the grouping of the cell. */
-static bool is_weighed(const struct mpr_replay *r, const struct mpr_cell *cell, enum mpr_group by,
-                       enum mpr_group before)
+bool mpr_cell_is_weighed(const struct mpr_replay *r, const struct mpr_cell *cell, enum mpr_group by,
+                         enum mpr_group before)
 {
     if (by == before || cell->heap == MPF_HEAP_PYTHON) return true;
     if (cell->heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
@@ -84,29 +79,28 @@ void mpr_own_peaks_free(struct mpr_own_peaks *own)
     mpr_index_free(&own->number);
 }
 
-static struct mpr_own_peak *find_own(struct mpr_own_peaks *own, const struct mpr_cell *cell)
+/* Returns the place + 1 of the own peak of a cell's blocks. */
+static uint32_t find_own(struct mpr_own_peaks *own, const struct mpr_cell *cell)
 {
     struct mpr_replay *r = own->replay;
     const enum mpr_group before = r->options.by;
     r->options.by = own->by;
     const uint64_t key = key_of(r, cell, before), hash = mpr_hash(key) + cell->heap;
     r->options.by = before;
-    MPR_INDEX_EACH(found, &own->number, hash)
-        if (own->at[found - 1].key == key && own->at[found - 1].heap == cell->heap)
-            return &own->at[found - 1];
-    MPR_GROW(own->at, own->count, own->cap);
-    own->at[own->count] = (struct mpr_own_peak){ .key = key, .heap = cell->heap };
-    mpr_index_add(&own->number, hash, own->count + 1);
-    return &own->at[own->count++];
+    MPR_INDEX_EACH(number, &own->number, hash)
+        if (own->at[number - 1].key == key && own->at[number - 1].heap == cell->heap) return number;
+    *MPR_ADD(own->at, own->count, own->cap) =
+        (struct mpr_own_peak){ .key = key, .heap = cell->heap };
+    mpr_index_add(&own->number, hash, own->count);
+    return own->count;
 }
 
 static inline struct mpr_own_peak *own_of(struct mpr_own_peaks *own, uint32_t cell)
 {
     MPR_REACH(own->of_cell, cell, own->cells);
-    if (!own->of_cell[cell])
-        own->of_cell[cell] =
-            (uint32_t)(find_own(own, &own->replay->accounts.cell[cell]) - own->at) + 1;
-    return &own->at[own->of_cell[cell] - 1];
+    uint32_t *number = &own->of_cell[cell];
+    if (!*number) *number = find_own(own, &own->replay->accounts.cell[cell]);
+    return &own->at[*number - 1];
 }
 
 void mpr_own_peaks_change(struct mpr_own_peaks *own, uint32_t cell, uint64_t size)
@@ -123,16 +117,15 @@ void mpr_own_peaks_estimate(struct mpr_own_peaks *own, uint32_t cell, uint64_t s
     for (; own; own = own->next) {
         const struct mpr_replay *r = own->replay;
         struct mpr_own_peak *of = own_of(own, cell);
-        if (!is_weighed(r, &r->accounts.cell[cell], own->by, r->options.by)) continue;
+        if (!mpr_cell_is_weighed(r, &r->accounts.cell[cell], own->by, r->options.by)) continue;
         of->more = mpr_signed_add(of->more, more);
         const uint64_t bytes = of->bytes + size + (uint64_t)of->more;
         if (size && bytes > of->estimated_peak) of->estimated_peak = bytes;
     }
 }
 
-/* Sets own peaks of the projection if they were observed. Cells by AUTO have the same blocks as by
- * LIBRARY or RANGE: those without any range and Python stack are by library, and LIBRARY or RANGE
- * is chosen only if all blocks are so. */
+/* Sets own peaks of the projection if they were observed.  Cells by LIBRARY or RANGE have the same
+ * blocks as by AUTO, because these groupings are chosen only if AUTO groups all blocks that way. */
 static void take_own_peaks(const struct mpr_projection *p, struct mpr_replay *r)
 {
     const enum mpr_group by = r->options.by;
@@ -167,16 +160,16 @@ static void add_cell(struct mpr_cell *to, const struct mpr_cell *from,
 static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *from,
                          const struct mpr_heap *heap, const struct mpr_snapshot_cell *at)
 {
-    struct mpr_estimate_state then = mpr_estimate_now(from);
-    if (at) then = at->more;
-    else if (from->epoch == heap->epoch) then = from->saved;
+    struct mpr_estimate_state at_peak = mpr_estimate_now(from);
+    if (at) at_peak = at->more;
+    else if (from->epoch == heap->epoch) at_peak = from->saved;
     to->epoch = heap->epoch;
     to->now.bytes += from->now.bytes;
     to->now.blocks += from->now.blocks;
-    to->saved.bytes += then.bytes;
-    to->saved.blocks += then.blocks;
-    to->saved.variance += then.variance;
-    to->saved.samples += then.samples;
+    to->saved.bytes += at_peak.bytes;
+    to->saved.blocks += at_peak.blocks;
+    to->saved.variance += at_peak.variance;
+    to->saved.samples += at_peak.samples;
     to->allocations += from->allocations;
     to->variance_added += from->variance_added;
     to->variance_removed += from->variance_removed;
@@ -185,7 +178,7 @@ static void add_estimate(struct mpr_estimate *to, const struct mpr_estimate *fro
     if (from->own_peak > to->own_peak) to->own_peak = from->own_peak;
 }
 
-/* Sums up the cells that were before. A cell that is younger than the snapshot held nothing. */
+/* Sums up the replay's cells.  A cell that is younger than the snapshot is empty in it. */
 static void add_all(const struct mpr_projection *p, struct mpr_replay *r,
                     const struct mpr_snapshot *at, uint8_t heap)
 {
@@ -195,12 +188,12 @@ static void add_all(const struct mpr_projection *p, struct mpr_replay *r,
     for (uint32_t i = 0; i < p->cells; i++) {
         const struct mpr_cell *from = &p->cell[i];
         const struct mpr_heap *of = &r->accounts.heap[from->heap];
-        const struct mpr_snapshot_cell *then = !at || from->heap != heap ? NULL
-                                               : i < at->cells           ? &at->cell[i]
-                                                                         : &nothing;
-        add_cell(&r->accounts.cell[p->to[i]], from, &r->accounts, then);
-        if (i < p->estimates && is_weighed(r, from, r->options.by, p->by))
-            add_estimate(&r->estimates.cell[p->to[i]], &p->estimate[i], of, then);
+        const struct mpr_snapshot_cell *in_snapshot = !at || from->heap != heap ? NULL
+                                                      : i < at->cells           ? &at->cell[i]
+                                                                                : &nothing;
+        add_cell(&r->accounts.cell[p->to[i]], from, &r->accounts, in_snapshot);
+        if (i < p->estimates && mpr_cell_is_weighed(r, from, r->options.by, p->by))
+            add_estimate(&r->estimates.cell[p->to[i]], &p->estimate[i], of, in_snapshot);
     }
 }
 
@@ -229,12 +222,6 @@ void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum m
     add_all(p, r, at, r->snapshots ? r->snapshots->heap : 0);
     take_own_peaks(p, r);
     mpr_samples_project(&r->samples, p->to);
-}
-
-bool mpr_projection_weighs(const struct mpr_projection *p, const struct mpr_replay *r,
-                           uint32_t cell)
-{
-    return is_weighed(r, &p->cell[cell], r->options.by, p->by);
 }
 
 void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r)

@@ -47,21 +47,17 @@ struct piece {
     const char *at, *end;
 };
 
-static bool is_key(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Returns where the value of a pair begins, or NULL if it does not begin with a key. */
+/* Returns where the value of a pair begins, or NULL if the pair does not begin with a key. */
 static const char *value_of(struct piece pair)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *p = pair.at;
-    while (p < pair.end && is_key(*p)) p++;
+    while (p < pair.end && *p && strchr(letters, *p)) p++;
     return p > pair.at && p < pair.end && *p == '=' ? p + 1 : NULL;
 }
 
-/* Returns the pair that begins at `at`. TSL escapes nothing: a comma ends a pair only if a key and
- * "=" follow. */
+/* Returns the pair that begins at `at`.  TSL escapes nothing, so a comma ends a pair only if a key
+ * and "=" follow. */
 static struct piece pair_at(const char *at, const char *end)
 {
     for (const char *p = at; p < end; p++)
@@ -77,7 +73,7 @@ static char *put(char *to, const char *separator, struct piece text)
     return to + before + bytes;
 }
 
-bool mpr_traceme_is(const char *name, size_t bytes)
+bool mpr_is_traceme(const char *name, size_t bytes)
 {
     if (bytes < 2 || name[bytes - 1] != '#') return false;
     const char *mark = memchr(name, '#', bytes - 1);
@@ -100,17 +96,16 @@ size_t mpr_traceme_plain(const char *name, size_t bytes, char *out)
     }
 }
 
-/* A name without its numbers means the first one with the same text, which may be itself. */
 void mpr_ranges_set_name(struct mpr_ranges *r, uint32_t id, const uint8_t *data, size_t bytes)
 {
-    if (!mpr_traceme_is((const char *)data, bytes) || mpr_index_get(&r->names.number, id)) {
+    if (!mpr_is_traceme((const char *)data, bytes) || mpr_index_get(&r->names.number, id)) {
         mpr_texts_set(&r->names, id, data, bytes);
         return;
     }
     char *plain = mpr_alloc(bytes, 1);
     const size_t length = mpr_traceme_plain((const char *)data, bytes, plain);
     mpr_texts_set(&r->names, id, (const uint8_t *)plain, length);
-    if (mpr_index_get(&r->names.number, id)) { /* there was room for it */
+    if (mpr_index_get(&r->names.number, id)) { /* it was not dropped */
         uint64_t hash = length;
         uint32_t first = 0;
         for (size_t i = 0; i < length; i++) hash = mpr_hash(hash ^ (uint8_t)plain[i]);
@@ -136,8 +131,7 @@ uint32_t mpr_ranges_add_frame(struct mpr_ranges *r, const struct mpr_python_fram
     strcpy(data + function, frame->file);
     mpr_texts_set(&r->names, name, (const uint8_t *)data, bytes);
     free(data);
-    MPR_GROW(r->line, r->frames, r->frame_cap);
-    r->line[r->frames++] = frame->line;
+    *MPR_ADD(r->line, r->frames, r->frame_cap) = frame->line;
     return name;
 }
 
@@ -152,8 +146,8 @@ struct mpr_python_frame mpr_ranges_frame(const struct mpr_ranges *r, uint32_t na
                                       r->line[frame] };
 }
 
-/* Returns the path below a folder of installed packages, including the folder if it is a single
- * file. */
+/* Returns the path below a folder of installed packages, or from that folder on if the package is a
+ * single file.  NULL if the path does not have the folder. */
 static const char *in_packages(const char *path, const char *folder)
 {
     const char *at = NULL;
@@ -163,7 +157,7 @@ static const char *in_packages(const char *path, const char *folder)
     return strchr(package, '/') ? package : at + 1;
 }
 
-/* Returns the path from "python3.12/" on, if it is in a folder of libraries. */
+/* Returns the path from "python3.12/" on, or NULL if that is not in this folder of libraries. */
 static const char *in_library(const char *path, const char *folder)
 {
     const char *at = strstr(path, folder);
@@ -192,8 +186,7 @@ const char *mpr_python_file(const char *path)
 void mpr_ranges_init(struct mpr_ranges *r)
 {
     *r = (struct mpr_ranges){ 0 };
-    MPR_GROW(r->node, r->nodes, r->node_cap);
-    r->node[r->nodes++] = (struct mpr_node){ 0 };
+    *MPR_ADD(r->node, r->nodes, r->node_cap) = (struct mpr_node){ 0 };
 }
 
 void mpr_ranges_free(struct mpr_ranges *r)

@@ -9,7 +9,7 @@
 static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Copies at most two pieces, because this runs for each batch of every log. */
-void mpr_recent_events_end(struct mpr_recent_events *r, size_t count)
+void mpr_recent_events_keep(struct mpr_recent_events *r, size_t count)
 {
     const size_t kept = min(count, MPR_RECENT_EVENTS), at = r->count % MPR_RECENT_EVENTS;
     const size_t first = min(kept, MPR_RECENT_EVENTS - at);
@@ -20,7 +20,7 @@ void mpr_recent_events_end(struct mpr_recent_events *r, size_t count)
 }
 
 /* Returns the n-th event before r->at, from 1 on, or NULL if it is no longer known. */
-static const struct mpf_event *event_back(const struct mpr_recent_events *r, uint32_t n)
+static const struct mpf_event *earlier_event(const struct mpr_recent_events *r, uint32_t n)
 {
     const uint64_t in_batch = (uint64_t)(r->at - r->batch);
     if (n > MPR_RECENT_EVENTS || n > in_batch + r->count) return NULL;
@@ -35,19 +35,20 @@ static struct mpr_early_event *nth(struct mpr_reorder *r, uint32_t n)
     return &r->at[(r->first + n) % MPR_REORDER_MAX];
 }
 
-void mpr_reorder_wait(struct mpr_reorder *r, const struct mpr_early_event *repair)
+void mpr_reorder_wait(struct mpr_reorder *r, uint64_t key, uint64_t time, uint32_t thread,
+                      enum mpr_awaited kind)
 {
-    *nth(r, r->count++) = *repair;
+    *nth(r, r->count++) = (struct mpr_early_event){ key, time, thread, (uint8_t)kind };
 }
 
 static struct mpr_early_event *oldest(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kind,
                                       uint32_t not_thread)
 {
     for (uint32_t i = 0; i < r->count; i++) {
-        struct mpr_early_event *repair = nth(r, i);
-        if (repair->key == key && repair->kind == kind &&
-            !(not_thread && repair->thread == not_thread))
-            return repair;
+        struct mpr_early_event *early = nth(r, i);
+        if (early->key == key && early->kind == kind &&
+            !(not_thread && early->thread == not_thread))
+            return early;
     }
     return NULL;
 }
@@ -55,9 +56,9 @@ static struct mpr_early_event *oldest(struct mpr_reorder *r, uint64_t key, enum 
 bool mpr_reorder_match(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kind,
                        uint32_t not_thread)
 {
-    struct mpr_early_event *repair = oldest(r, key, kind, not_thread);
-    if (repair) repair->kind = 0;
-    return repair;
+    struct mpr_early_event *early = oldest(r, key, kind, not_thread);
+    if (early) early->kind = 0;
+    return early;
 }
 
 /* Returns by how much the event changes the number of blocks at `key`. */
@@ -68,14 +69,14 @@ static int change(const struct mpf_event *e, uint64_t key)
     return e->op == MPF_OP_ALLOC || e->op == MPF_OP_MOVE_END ? 1 : -1;
 }
 
-/* Looks back from recent.at to the free that waits, and on to another thread's free that takes the
- * last block: the allocation of that block is earlier still. */
-static bool follows_other_thread(const struct mpr_reorder *r, const struct mpr_early_event *waiting)
+/* Returns true if two frees changed places (reorder.h).  Looks back from the current allocation to
+ * the waiting free, and from there to another thread's free of the block before. */
+static bool frees_are_swapped(const struct mpr_reorder *r, const struct mpr_early_event *waiting)
 {
     const struct mpf_event *alloc = r->recent.at, *e;
     bool found = false;
     int blocks = 0;
-    for (uint32_t n = 1; blocks <= 0 && (e = event_back(&r->recent, n)); n++) {
+    for (uint32_t n = 1; blocks <= 0 && (e = earlier_event(&r->recent, n)); n++) {
         const int by = change(e, waiting->key);
         if (alloc->time - e->time > MPR_REORDER_NS) return false;
         if (found && by < 0 && e->thread != alloc->thread) return true;
@@ -85,10 +86,11 @@ static bool follows_other_thread(const struct mpr_reorder *r, const struct mpr_e
     return false;
 }
 
-bool mpr_reorder_swap(struct mpr_reorder *r, uint64_t key)
+bool mpr_reorder_take_free(struct mpr_reorder *r, uint64_t key, uint32_t thread)
 {
+    if (mpr_reorder_match(r, key, MPR_AWAITS_ALLOC, thread)) return true;
     struct mpr_early_event *waiting = oldest(r, key, MPR_AWAITS_ALLOC, 0);
-    if (!waiting || !follows_other_thread(r, waiting)) return false;
+    if (!waiting || !frees_are_swapped(r, waiting)) return false;
     waiting->kind = 0;
     return true;
 }

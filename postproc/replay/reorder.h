@@ -30,24 +30,18 @@
 
 #include "mpf/event.h"
 
-/* ---- the newest events of a log: those of the current batch, and the last ones of earlier batches
- */
+/* ---- the newest events of a log: those of the current batch, and the last ones before it */
 
 #define MPR_RECENT_EVENTS 512u /* maximum distance */
 
 struct mpr_recent_events {
-    const struct mpf_event *batch, *at;         /* at: the event of the batch to look back from */
+    const struct mpf_event *batch, *at;         /* at: the current event of the batch */
     struct mpf_event before[MPR_RECENT_EVENTS]; /* a ring; their data is no longer valid */
     uint64_t count;                             /* events that were ever put there */
 };
 
-static inline void mpr_recent_events_begin(struct mpr_recent_events *r,
-                                           const struct mpf_event *events)
-{
-    r->batch = events;
-}
-/* The batch ends. */
-void mpr_recent_events_end(struct mpr_recent_events *r, size_t count);
+/* Call at the end of each batch: keeps copies of its last events. */
+void mpr_recent_events_keep(struct mpr_recent_events *r, size_t count);
 
 /* ---- events that wait */
 
@@ -55,8 +49,8 @@ void mpr_recent_events_end(struct mpr_recent_events *r, size_t count);
 #define MPR_REORDER_MAX 1024u /* waiting at the same time; the oldest is dropped */
 
 enum mpr_awaited {
-    MPR_AWAITS_FREE = 1, /* a block's address was allocated again: its free is to come */
-    MPR_AWAITS_ALLOC,    /* a free of a block that is not live: its allocation is to come */
+    MPR_AWAITS_FREE = 1, /* a block's address was allocated again: its free may follow */
+    MPR_AWAITS_ALLOC,    /* a block was freed that is not live: its allocation may follow */
 };
 
 struct mpr_early_event {
@@ -68,19 +62,20 @@ struct mpr_early_event {
 struct mpr_reorder {
     struct mpr_early_event at[MPR_REORDER_MAX]; /* a ring in time order; kind 0: its partner came */
     uint32_t first, count;
-    struct mpr_recent_events recent; /* at: the current event, set while something waits */
+    struct mpr_recent_events recent; /* its `at` is set while an event waits */
 };
 
-void mpr_reorder_wait(struct mpr_reorder *r, const struct mpr_early_event *repair);
-/* Takes out the oldest entry of that kind and key that is not of thread `not_thread` (0: of any
- * thread). Returns true if it did. */
+void mpr_reorder_wait(struct mpr_reorder *r, uint64_t key, uint64_t time, uint32_t thread,
+                      enum mpr_awaited kind);
+/* Removes the oldest entry of that kind and key that is not of thread `not_thread` (0: of any
+ * thread).  Returns false if there is none. */
 bool mpr_reorder_match(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kind,
                        uint32_t not_thread);
-/* Likewise takes out a free of any thread, if another thread's free changed places with it and may
- * belong to recent.at, the current allocation. */
-bool mpr_reorder_swap(struct mpr_reorder *r, uint64_t key);
-/* Takes out the oldest entry if it has waited for longer than MPR_REORDER_NS at `now`, or the ring
- * is full. Returns true if it did. */
+/* Removes the waiting free that belongs to the current event, which is an allocation by @thread.
+ * Returns false if there is none. */
+bool mpr_reorder_take_free(struct mpr_reorder *r, uint64_t key, uint32_t thread);
+/* Moves the oldest entry to *out if it has waited for longer than MPR_REORDER_NS at `now`, or the
+ * ring is full.  Returns false otherwise. */
 bool mpr_reorder_expire(struct mpr_reorder *r, uint64_t now, struct mpr_early_event *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Applies each event: those of the host's memory and of devices go to host_blocks.c, mappings.c and
- * gpu.c; definitions are short enough to be handled here. */
+/* Applies each event.  Events of host memory are handled in host_blocks.c and mappings.c, those of
+ * devices in gpu.c, and short ones here. */
 #include "replay.h"
 
 #include <assert.h>
@@ -11,7 +11,6 @@
 
 #define PREFETCH_AHEAD 32
 
-/* The window opens or closes. */
 static void set_window(struct mpr_capture_windows *w, bool open, uint64_t time)
 {
     if (open == w->open) return;
@@ -65,8 +64,9 @@ void mpr_replay_free(struct mpr_replay *r)
 
 /* ---- the selected instant (options.at), and the clock
  *
- * Several events share a time, so there is something to do before the first event in the instant,
- * before the first one later than its first time, and before the first one later than all of it. */
+ * An instant may be a span of time, and several events may have the same time.  So replay acts
+ * three times: before the first event in the span, before the first event later than the span's
+ * begin, and before the first event later than its end. */
 
 void mpr_watch_begin(struct mpr_replay *r, struct mpr_watch watch)
 {
@@ -80,9 +80,9 @@ void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
     if (clock->next < r->turn) r->turn = clock->next;
 }
 
-/* @time: of the next event; UINT64_MAX at the end of the log. An instant later than the end of the
- * log is the end. */
-static void turn_instant(struct mpr_replay *r, uint64_t time)
+/* Begins or ends the selected instant, if the next event requires that.  An instant later than the
+ * end of the log is the end.  @time: of the next event; UINT64_MAX at the end of the log. */
+static void advance_instant(struct mpr_replay *r, uint64_t time)
 {
     if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->instant_turn) return;
     if (!r->instant_begun) {
@@ -101,30 +101,29 @@ static void turn_instant(struct mpr_replay *r, uint64_t time)
     }
     r->instant_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
     if (!r->pinned || !r->snapshots || !mpr_snapshots_take(r->snapshots, r)) return;
-    /* There is another instant. */
+    /* Another snapshot was requested: begin its instant. */
     r->options.at = MPR_INSTANT_AT(r->snapshots->at[r->snapshots->taken].time);
     r->instant_begun = r->pinned = false;
     r->instant_turn = r->options.at.from;
     for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
     mpr_gpu_instant_begin(r); /* frees the snapshots of the previous instant */
-    turn_instant(r, time);
+    advance_instant(r, time);
 }
 
-/* Call before an event of that time, which is r->turn or later; with UINT64_MAX after the last
- * event. */
-MPR_COLD static void turn(struct mpr_replay *r, uint64_t time)
+/* Called before an event at or after r->turn, and with UINT64_MAX after the last event. */
+MPR_COLD static void advance(struct mpr_replay *r, uint64_t time)
 {
     struct mpr_clock *clock = &r->clock;
     if (clock->tick && time >= clock->next && time != UINT64_MAX) {
         clock->tick(clock->arg, r, time);
         clock->next = time + clock->every;
     }
-    turn_instant(r, time);
+    advance_instant(r, time);
     const uint64_t next = clock->tick ? clock->next : UINT64_MAX;
     r->turn = next < r->instant_turn ? next : r->instant_turn;
 }
 
-/* ---- definitions */
+/* ---- events other than allocations and frees */
 
 static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
 {
@@ -133,19 +132,25 @@ static void name_thread(struct mpr_thread *t, const struct mpf_event *e)
     t->name[bytes] = 0;
 }
 
-/* ---- events other than allocations and frees */
+static void call_watches(const struct mpr_replay *r, const struct mpr_thread *t,
+                         const struct mpf_event *e)
+{
+    for (uint32_t i = r->watches; i-- > 0;) r->watch[i].event(r->watch[i].arg, r, t, e);
+}
 
-static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+static_assert(MPF_OP_SAMPLE_CGROUP == MPF_OP_SAMPLE_RSS + MPR_SOURCE_CGROUP &&
+                  MPF_OP_SAMPLE_JEMALLOC == MPF_OP_SAMPLE_RSS + MPR_SOURCE_JEMALLOC,
+              "sources of samples are in the order of the operations");
+static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 &&
+                  MPF_OP_RANGE_END == MPF_OP_PUSH + 3 && MPF_OP_MARK == MPF_OP_PUSH + 4 &&
+                  MPF_OP_RANGE_DATA > MPF_OP_MARK,
+              "mpr_gpu_range compares operations on ranges by their order");
+
+static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     switch (e->op) {
     case MPF_OP_FAIL: mpr_host_fail(r, t, e); break;
-    case MPF_OP_MAP:
-    case MPF_OP_RESERVE:
-    case MPF_OP_UNMAP:
-    case MPF_OP_PROTECT_RW:
-    case MPF_OP_PROTECT_NONE:
-    case MPF_OP_REMAP_FROM:
-    case MPF_OP_REMAP_TO: mpr_mappings_event(r, t, e); break;
+    case MPF_OP_MAP ... MPF_OP_REMAP_TO: mpr_mappings_event(r, t, e); break;
     case MPF_OP_PUSH:
         mpr_thread_push(t, &r->ranges, r->count[e->op],
                         mpr_ranges_name(&r->ranges, (uint32_t)e->addr), (uint32_t)(e->addr >> 32));
@@ -165,12 +170,8 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
         if (e->addr < r->threads.count && r->threads.at[e->addr])
             mpr_thread_end(r->threads.at[e->addr], e->time);
         break;
-    case MPF_OP_SAMPLE_RSS: mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_RSS, e); break;
-    case MPF_OP_SAMPLE_CGROUP:
-        mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_CGROUP, e);
-        break;
-    case MPF_OP_SAMPLE_JEMALLOC:
-        mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_JEMALLOC, e);
+    case MPF_OP_SAMPLE_RSS ... MPF_OP_SAMPLE_JEMALLOC:
+        mpr_samples_add(&r->samples, &r->accounts, e->op - MPF_OP_SAMPLE_RSS, e);
         break;
     case MPF_OP_SAMPLE_RESIDENT: mpr_samples_add_resident(&r->samples, &r->accounts, e); break;
     case MPF_OP_RESIDENT_FILE: mpr_samples_add_file(&r->samples, e); break;
@@ -190,24 +191,14 @@ static void apply_host(struct mpr_replay *r, struct mpr_thread *t, const struct 
     default:
         break; /* an operation of a newer minor version, or one without effect on the accounts */
     }
-}
-
-static void call_watches(const struct mpr_replay *r, const struct mpr_thread *t,
-                         const struct mpf_event *e)
-{
-    for (uint32_t i = r->watches; i-- > 0;) r->watch[i].event(r->watch[i].arg, r, t, e);
-}
-
-static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
-{
-    apply_host(r, t, e);
     if (e->op >= MPF_OP_PUSH && e->op <= MPF_OP_RANGE_DATA) mpr_gpu_range(r, t, e);
     call_watches(r, t, e);
     if (e->op != MPF_OP_THREAD) t->at = (struct mpr_site){ 0, 0 };
 }
 
-/* Events with the higher codes: of devices, and of heaps that are part of another one. */
-static void apply_later(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
+/* Applies an event whose operation or heap has a high code: of a device, or of a heap that is part
+ * of another one. */
+static void apply_high(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (e->op == MPF_OP_FOLDED) mpr_counted_thinned(r, e);
     else if (e->heap == MPF_HEAP_PYTHON) mpr_host_python(r, t, e);
@@ -221,25 +212,16 @@ static void apply_later(struct mpr_replay *r, struct mpr_thread *t, const struct
 
 /* ---- every event */
 
-/* The host's operations and heaps have the lower codes, so one test recognises them. */
 static_assert(MPF_OP_SAMPLE_HOST < MPF_OP_GPU_DEVICE && MPF_HEAP_SHM < MPF_HEAP_PINNED,
-              "the host's come first");
-static_assert(MPF_OP_POP == MPF_OP_PUSH + 1 && MPF_OP_RANGE_START == MPF_OP_PUSH + 2 &&
-                  MPF_OP_RANGE_END == MPF_OP_PUSH + 3 && MPF_OP_MARK == MPF_OP_PUSH + 4 &&
-                  MPF_OP_RANGE_DATA > MPF_OP_MARK,
-              "mpr_gpu_range takes those of ranges by their order");
+              "the host's operations and heaps have the lower codes");
 
-/* The search for a partner of an event that waits looks back from this one. */
-MPR_COLD static void while_repairs_wait(struct mpr_replay *r, const struct mpf_event *e)
+static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
 {
-    r->repairs.recent.at = e;
-    mpr_host_expire(r, e->time);
-}
-
-static inline void take(struct mpr_replay *r, const struct mpf_event *e)
-{
-    if (r->repairs.count) while_repairs_wait(r, e);
-    if (__builtin_expect(e->time >= r->turn, 0)) turn(r, e->time);
+    if (__builtin_expect(r->repairs.count, 0)) {
+        r->repairs.recent.at = e;
+        mpr_host_expire(r, e->time);
+    }
+    if (__builtin_expect(e->time >= r->turn, 0)) advance(r, e->time);
     r->now = e->time;
     r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
     r->count[e->op]++;
@@ -255,7 +237,7 @@ static inline void take(struct mpr_replay *r, const struct mpf_event *e)
         /* the call stack of the thread's next event */
         if (e->op == MPF_OP_AT) t->at.stack = mpr_sites_stack(&r->sites, e->addr);
         else t->at.python = mpr_sites_python(&r->sites, e->addr);
-    } else if (__builtin_expect(gpu, 0)) apply_later(r, t, e);
+    } else if (__builtin_expect(gpu, 0)) apply_high(r, t, e);
     else if (e->op == MPF_OP_MOVE_BEGIN) mpr_host_move_begin(r, t, e);
     else if (e->op == MPF_OP_MOVE_END) mpr_host_move_end(r, t, e);
     else apply_other(r, t, e);
@@ -266,49 +248,45 @@ static inline void prefetch(const struct mpr_replay *r, const struct mpf_event *
     mpr_blocks_prefetch(&r->blocks, mpr_block_key(e->addr, e->heap));
 }
 
-static void batch_of_all(struct mpr_replay *r, const struct mpf_event *events, size_t count)
-{
-    for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
-    for (size_t i = 0; i < count; i++) {
-        if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
-        take(r, &events[i]);
-    }
-}
-
-/* Skips malloc's blocks, or all blocks except those of NVTX's heaps, whose names are needed. A
+/* Skips malloc's blocks, or all blocks except those of NVTX's heaps, whose names are needed.  A
  * skipped event still advances the time, and uses up the thread's call stack. */
-static void batch_of_some(struct mpr_replay *r, const struct mpf_event *events, size_t count)
+static void apply_some(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
     const bool none = r->options.without_blocks;
     for (const struct mpf_event *e = events; e < events + count; e++) {
-        const bool of_block = e->op == MPF_OP_ALLOC || e->op == MPF_OP_FREE ||
-                              e->op == MPF_OP_MOVE_BEGIN || e->op == MPF_OP_MOVE_END;
-        if (!of_block || (none ? e->heap == MPF_HEAP_NVTX : e->heap != MPF_HEAP_HOST)) {
-            take(r, e);
+        if (!mpf_op_is_of_block(e->op) ||
+            (none ? e->heap == MPF_HEAP_NVTX : e->heap != MPF_HEAP_HOST)) {
+            apply(r, e);
             continue;
         }
-        if (none && e->op != MPF_OP_FREE)
-            mpr_sites_site(&r->sites, mpr_threads_get(&r->threads, e->thread)->at);
-        if (e->time >= r->turn) turn(r, e->time);
+        if (e->time >= r->turn) advance(r, e->time);
         r->now = e->time;
-        if (e->op != MPF_OP_FREE)
-            mpr_threads_get(&r->threads, e->thread)->at = (struct mpr_site){ 0, 0 };
+        if (e->op == MPF_OP_FREE) continue;
+        struct mpr_thread *t = mpr_threads_get(&r->threads, e->thread);
+        if (none) mpr_sites_site(&r->sites, t->at);
+        t->at = (struct mpr_site){ 0, 0 };
     }
 }
 
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
-    mpr_recent_events_begin(&r->repairs.recent, events);
-    if (r->options.without_malloc || r->options.without_blocks) batch_of_some(r, events, count);
-    else batch_of_all(r, events, count);
-    mpr_recent_events_end(&r->repairs.recent, count);
+    r->repairs.recent.batch = events;
+    if (r->options.without_malloc || r->options.without_blocks) apply_some(r, events, count);
+    else {
+        for (size_t i = 0; i < count && i < PREFETCH_AHEAD; i++) prefetch(r, &events[i]);
+        for (size_t i = 0; i < count; i++) {
+            if (i + PREFETCH_AHEAD < count) prefetch(r, &events[i + PREFETCH_AHEAD]);
+            apply(r, &events[i]);
+        }
+    }
+    mpr_recent_events_keep(&r->repairs.recent, count);
 }
 
 void mpr_replay_finish(struct mpr_replay *r)
 {
     r->actor = MPR_NOBODY;
     mpr_host_expire(r, UINT64_MAX);
-    turn(r, UINT64_MAX);
+    advance(r, UINT64_MAX);
     mpr_gpu_finish(r);
     mpr_counted_totals_finish(&r->totals, &r->accounts);
     mpr_samples_finish(&r->samples, &r->accounts);

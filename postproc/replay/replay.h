@@ -1,6 +1,8 @@
-/* Replay: turns events in time order into who holds which memory, now and at each heap's peak.
+/* Replay: computes from events in time order how many bytes each range, thread and call stack
+ * holds, now and at each heap's peak.
  *
- * One pass. Memory grows with live blocks, ranges and threads, never with events. Not thread-safe.
+ * One pass.  Memory grows with live blocks, ranges and threads, never with events.  Not
+ * thread-safe.
  */
 #ifndef MPR_REPLAY_H
 #define MPR_REPLAY_H
@@ -31,35 +33,36 @@
 #include "sites.h"
 #include "threads.h"
 
-/* ---- NVTX
+/* ---- NVTX (nvtx_heaps.c)
  *
- * Heaps that libraries register with NVTX, and the regions in them: blocks of nvtx/regions, whose
- * memory other heaps also count.
+ * Heaps that libraries register with NVTX, and the regions in them.  A region is a block of the
+ * heap nvtx/regions, and its bytes also count in another heap.
  *
- * Heaps are summed up by name, so that pools that are created and destroyed are few rows. */
+ * Registered heaps with the same name share a row, because programs create and destroy many pools.
+ */
 
 struct mpr_thread;
 
-/* All heaps of a name. Row n - 1 is heap n of `accounts`. */
+/* All registered heaps with one name.  Row n - 1 is heap n of `accounts`. */
 enum { MPR_NVTX_ROWS = MPR_HEAPS - 1 };
 struct mpr_nvtx_row {
     uint32_t name; /* a name of the ranges, or one of those below */
     uint64_t heaps, resets;
     uint64_t bytes, most_bytes; /* total of the registered heaps, now and at its maximum */
 };
-/* Numbers that no name of the log has. */
+/* Names that replay adds.  No name in a log has these numbers. */
 enum {
     MPR_NVTX_UNNAMED = 0,
-    MPR_NVTX_PROCESS = 1,       /* regions of the process, in no heap */
-    MPR_NVTX_UNREGISTERED = 2,  /* in heaps whose registration is not in the log */
-    MPR_NVTX_OTHER = UINT32_MAX /* heaps with further names than there are rows */
+    MPR_NVTX_PROCESS = 1,       /* regions that are in no heap */
+    MPR_NVTX_UNREGISTERED = 2,  /* heaps whose registration is not in the log */
+    MPR_NVTX_OTHER = UINT32_MAX /* all heaps for whose names there are no rows */
 };
 
 struct mpr_nvtx_heap {
     uint64_t handle, bytes;
     uint32_t row;
     uint32_t first; /* its newest region: place + 1 */
-    uint32_t next;  /* the next unused place + 1, in an unused place */
+    uint32_t next;  /* if this place is unused: the next unused one + 1 */
 };
 
 struct mpr_nvtx_region {
@@ -67,13 +70,12 @@ struct mpr_nvtx_region {
     uint64_t epoch;          /* epoch of its row before it was made: later peaks include it */
     uint32_t cell, row_cell; /* in the accounts of replay; in those by name */
     uint32_t heap;           /* place */
-    uint32_t newer, older;   /* in its heap: places + 1. newer: also of unused places */
-    bool weighed;
+    uint32_t newer, older;   /* in its heap: places + 1.  newer: also links unused places */
+    bool weighed;            /* a sampled block, which represents others */
 };
 
 struct mpr_nvtx {
-    /* Accounts by the heap's name. A cell's key is the region's name. NULL until there is a region.
-     */
+    /* By the heap's name; a cell's key is the region's name.  NULL until there is a region. */
     struct mpr_accounts *accounts;
     struct mpr_nvtx_row row[MPR_NVTX_ROWS];
     uint32_t rows;
@@ -87,7 +89,7 @@ struct mpr_nvtx {
 };
 
 void mpr_nvtx_free(struct mpr_nvtx *n);
-/* Takes every event of MPF_HEAP_NVTX. */
+/* Applies an event of MPF_HEAP_NVTX. */
 void mpr_nvtx_event(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 
 struct mpr_replay_options {
@@ -96,16 +98,16 @@ struct mpr_replay_options {
     bool has_parent;       /* a forked child: unknown blocks that it frees are its parent's */
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges are put below their forward operators */
-    bool backward_also;    /* each device block has its own name and that one (gpu_state.h) */
-    bool without_blocks; /* skip all blocks, but not their sites: the caller needs ranges and names
-                          */
-    bool without_malloc; /* skip malloc's blocks: the caller reports on devices only */
+    bool backward_also;    /* device blocks have both: their own path and the backward path */
+    /* Skip all blocks but not their call stacks, because the caller needs only ranges and names. */
+    bool without_blocks;
+    bool without_malloc; /* skip malloc's blocks, because the caller reports on devices only */
     double sample_mean;  /* mean bytes between sampled call stacks, 0 if they are not sampled */
-    /* Likewise for Python stacks of PyTorch's blocks. If a log has both, the means are equal. */
+    /* The same for Python stacks of PyTorch's blocks.  If a log has both, the means are equal. */
     double torch_sample_mean;
-    double python_sample_mean; /* likewise for Python's small objects: only samples are recorded */
+    double python_sample_mean; /* the same for Python's small objects: only samples are recorded */
     uint64_t sample_below;     /* blocks of this size and above are not sampled */
-    double host_sample_mean;   /* likewise for blocks of host/heap, if only samples are recorded */
+    double host_sample_mean;   /* the same for blocks of host/heap, if only samples are recorded */
     uint64_t host_sample_below;
     bool in_window;     /* a capture window is open at the start of the log */
     bool pools_exact;   /* the levels of stream-ordered pools are never late (format 1.11) */
@@ -115,7 +117,7 @@ struct mpr_replay_options {
 struct mpr_replay;
 struct mpr_snapshots;
 
-/* Sees every event except allocations and frees, after it was applied. */
+/* Callback for every event except allocations and frees, after replay has applied it. */
 struct mpr_watch {
     void (*event)(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                   const struct mpf_event *e);
@@ -123,10 +125,10 @@ struct mpr_watch {
 };
 enum { MPR_WATCHES = 8 };
 
-/* Called before the first event at `next` or later, with that event's time, and then at intervals
- * of at least `every` ns. The accounts have not changed since r->now. */
+/* Callback at intervals of at least `every` ns, the first time before the first event at `next` or
+ * later.  @time: of the event that follows.  The accounts have not changed since r->now. */
 struct mpr_clock {
-    void (*tick)(void *arg, const struct mpr_replay *r, uint64_t time); /* NULL: none */
+    void (*tick)(void *arg, const struct mpr_replay *r, uint64_t time); /* or NULL */
     void *arg;
     uint64_t every, next;
 };
@@ -148,7 +150,7 @@ struct mpr_replay {
     struct mpr_blocks blocks;
     struct mpr_ranges ranges;
     struct mpr_intervals mappings;     /* host_memory.h */
-    struct mpr_intervals large_blocks; /* of host/heap (host_blocks.c) */
+    struct mpr_intervals large_blocks; /* large blocks of host/heap (host_blocks.c) */
     struct mpr_threads threads;
     struct mpr_reorder repairs;
     struct mpr_samples samples;
@@ -160,7 +162,7 @@ struct mpr_replay {
     uint32_t thinned_site; /* site of blocks in thinned parts of the log, 0 without such parts */
     struct mpr_counted_blocks thinned[MPR_HEAPS];
     struct mpr_capture_windows windows;
-    /* Cache of mpr_alloc_context_path, by hash. */
+    /* A cache of mpr_alloc_context_path, by hash. */
     struct mpr_wrapper_path {
         uint32_t node, python, path;
     } wrapper_path[MPR_WRAPPER_PATHS];
@@ -171,16 +173,16 @@ struct mpr_replay {
     struct mpr_snapshots *snapshots; /* several selected instants (projection.h), or NULL */
     struct mpr_watch watch[MPR_WATCHES];
     uint32_t watches;
-    uint64_t count[256]; /* events by operation */
-    uint64_t lost;       /* lost events, and by reason */
-    uint64_t lost_by[16];
-    /* The first times at which frames could not be written. */
+    uint64_t count[256];  /* events by operation */
+    uint64_t lost;        /* lost events */
+    uint64_t lost_by[16]; /* the same by reason */
+    /* The first frames that could not be written. */
     struct mpf_unwritten unwritten[MPR_UNWRITTEN_MAX];
     uint32_t unwrittens;
     uint64_t now;   /* time of the newest event */
     uint32_t actor; /* its thread; MPR_NOBODY: unknown */
     /* ns: an event at this time or later begins or ends the selected instant, or makes the clock
-     * tick; UINT64_MAX: never. instant_turn: likewise for the selected instant alone. */
+     * tick; UINT64_MAX: never.  instant_turn: the same for the selected instant alone. */
     uint64_t turn, instant_turn;
     struct mpr_clock clock;
     bool instant_begun;
@@ -197,15 +199,15 @@ void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size
 /* Call after the last event. */
 void mpr_replay_finish(struct mpr_replay *r);
 
-/* Returns true if the log has only a sample of the blocks of host/heap, and totals of the others.
- */
+/* Returns true if the log has samples of the blocks of host/heap, and only totals of the others. */
 static inline bool mpr_replay_samples_host(const struct mpr_replay *r)
 {
     return r->options.host_sample_mean > 0;
 }
-/* Returns true if sampled blocks of the heap represent others, which are in another cell of it: if
- * cells are grouped by call stacks, those without one. By AUTO those outside of any range do; the
- * others are grouped by their range. Those of host/python represent blocks that are in no cell. */
+/* Returns true if sampled blocks of the heap represent blocks of another cell.  If cells are
+ * grouped by call stack, that is the cell of blocks without a stack.  By AUTO, only sampled blocks
+ * outside any range represent others, because the rest is grouped by range.  Those of host/python
+ * represent blocks that are in no cell. */
 static inline bool mpr_replay_extrapolates(const struct mpr_replay *r, uint8_t heap)
 {
     const enum mpr_group by = r->options.by;
@@ -214,8 +216,7 @@ static inline bool mpr_replay_extrapolates(const struct mpr_replay *r, uint8_t h
     if (heap == MPF_HEAP_HOST && mpr_replay_samples_host(r)) return true;
     return heap != MPF_HEAP_PYTHON && r->estimates.stacks.mean > 0 && by_stacks;
 }
-/* Returns true if the cell is that other one: the blocks without a stack, or that are not recorded.
- */
+/* Returns true if it is that cell: its blocks have no stack, or are not recorded one by one. */
 static inline bool mpr_replay_is_represented(const struct mpr_replay *r,
                                              const struct mpr_cell *cell)
 {

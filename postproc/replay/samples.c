@@ -30,8 +30,8 @@ uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sampl
     return sum;
 }
 
-/* The kernel's mark counts if it belongs to the process: of RSS it always does, of a cgroup if it
- * rose after the first sample. */
+/* Raises the maximum.  The kernel's mark counts if it belongs to the process: that of RSS always
+ * does, that of a cgroup if it rose after the first sample. */
 static void raise_high(struct mpr_sample_track *track, enum mpr_source source,
                        const struct mpr_sample *sample)
 {
@@ -50,8 +50,8 @@ static void raise_high(struct mpr_sample_track *track, enum mpr_source source,
     high->after = *sample;
 }
 
-/* Sets the samples around the peaks that are later than the newest sample. @next: the first one
- * later than them. */
+/* Sets the samples around the peaks that are later than the newest sample.  @next: the first sample
+ * after these peaks. */
 static void settle(struct mpr_sample_track *track, const struct mpr_accounts *accounts,
                    const struct mpr_sample *next)
 {
@@ -64,9 +64,9 @@ static void settle(struct mpr_sample_track *track, const struct mpr_accounts *ac
     }
 }
 
-/* Adds a sample to those at each heap's peak, if the heap shrank by at most an eighth since. Call
- * before settle, which notes new peaks. */
-static void see_at_peaks(struct mpr_samples *samples, const struct mpr_accounts *accounts,
+/* Adds a sample to those at each heap's peak, if the heap shrank by at most an eighth since then.
+ * Call before settle, which updates the epochs. */
+static void add_at_peaks(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                          const struct mpr_sample *sample)
 {
     const struct mpr_sample_track *rss = &samples->source[MPR_SOURCE_RSS];
@@ -103,7 +103,7 @@ void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *acc
         sample.value[i] = value;
         sample.taken[i] = event->time;
     }
-    if (source == MPR_SOURCE_RSS) see_at_peaks(samples, accounts, &sample);
+    if (source == MPR_SOURCE_RSS) add_at_peaks(samples, accounts, &sample);
     settle(track, accounts, &sample);
     track->largest.valid = true;
     for (int i = 0; i < MPR_SAMPLE_VALUES; i++) {
@@ -130,9 +130,9 @@ void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_acco
                                 .live_mappings = accounts->heap[MPF_HEAP_MMAP].bytes };
     memcpy(now.value, event->data, event->size < sizeof now.value ? event->size : sizeof now.value);
     for (int i = 0; i < MPF_RESIDENT_COUNT; i++)
-        if (now.value[i] > limit) now.value[i] = 0; /* not known, or damage */
+        if (now.value[i] > limit) now.value[i] = 0; /* unknown or damaged */
     for (int i = 0; i < MPR_RESIDENT_KINDS; i++) now.sum += now.value[i];
-    /* Page tables are not in the sum, and a sample may come before the first count of them. */
+    /* The sum is without page tables, and a sample may precede the first count of them. */
     const struct mpr_resident *before = &samples->resident;
     const bool more_tables =
         now.page_tables != MPF_UNKNOWN &&
@@ -155,11 +155,11 @@ void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *e
            length < sizeof file->path ? length : sizeof file->path - 1);
 }
 
-/* ---- owners: the blocks, or the mappings of the program, that have the pages of one of the
- * kernel's mappings
+/* ---- owners: the blocks, or the mappings of the program, to which the pages of a mapping of the
+ * kernel belong
  *
- * The kernel joins neighbouring mappings, so one of them may have the pages of several owners. Then
- * the resident shares of its parts say how many each owner has. */
+ * The kernel joins neighbouring mappings, so one of them may have several owners.  Their shares are
+ * computed from the resident shares of the mapping's parts. */
 
 struct mapping {
     uint64_t from, end, value[MPF_MAPPING_COUNT];
@@ -181,7 +181,8 @@ static double resident_between(const struct mapping *m, uint64_t from, uint64_t 
     return sum;
 }
 
-/* If there are too many cells, the one with the least resident bytes is replaced. */
+/* Adds the pages that an owner has.  If there are too many cells, replaces the one with the fewest
+ * resident bytes. */
 static void add_owner(struct mpr_resident *r, const struct mapping *m,
                       const struct mpr_interval *span)
 {
@@ -191,18 +192,18 @@ static void add_owner(struct mpr_resident *r, const struct mapping *m,
                  whole = (double)m->value[MPF_MAPPING_RESIDENT],
                  share = whole > 0 ? resident / whole : 0;
     struct mpr_resident_cell *c = r->cell, *const end = r->cell + r->cells, *least = c;
-    for (; c < end && c->replayed != span->what; c++)
+    for (; c < end && c->replayed != span->value; c++)
         if (c->resident < least->resident) least = c;
     if (c == end) {
         c = r->cells < MPR_RESIDENT_CELLS ? &r->cell[r->cells++] : least;
-        *c = (struct mpr_resident_cell){ .cell = span->what, .replayed = span->what };
+        *c = (struct mpr_resident_cell){ .cell = span->value, .replayed = span->value };
     }
     c->bytes += to - from;
     c->resident += (uint64_t)resident;
     c->huge += (uint64_t)(share * (double)m->value[MPF_MAPPING_HUGE]);
 }
 
-/* A mapping in very many pieces has no owners, so that the time for it is bounded. */
+/* Ignores a mapping in very many pieces, because that would take too long. */
 static void add_owners(struct mpr_resident *r, const struct mapping *m,
                        const struct mpr_intervals *spans)
 {

@@ -1,5 +1,5 @@
-/* Samples of the kernel's and the allocator's counters: the newest values, the maxima, and those
- * around each heap's peak. */
+/* Samples of counters of the kernel and the allocator: the newest values, the maxima, and the
+ * values around each heap's peak. */
 #ifndef MPR_SAMPLES_H
 #define MPR_SAMPLES_H
 
@@ -19,18 +19,18 @@ _Static_assert(MPF_RSS_COUNT <= MPR_SAMPLE_VALUES && MPF_CGROUP_COUNT <= MPR_SAM
 
 enum mpr_source { MPR_SOURCE_RSS, MPR_SOURCE_CGROUP, MPR_SOURCE_JEMALLOC, MPR_SOURCES };
 
-/* Values that a sample does not have are those of the previous one, MPF_UNKNOWN if no sample had
- * them. taken: ns when each value was read. */
+/* A value that a sample lacks is that of the previous sample, or MPF_UNKNOWN if there is none.
+ * taken: ns when each value was read. */
 struct mpr_sample {
     bool valid;
     uint64_t time, value[MPR_SAMPLE_VALUES], taken[MPR_SAMPLE_VALUES];
 };
 
-/* The samples of RSS that were taken while a heap held about its peak. They limit how much of the
- * peak was in memory. */
+/* The samples of RSS that were taken while a heap had about the bytes of its peak.  They are an
+ * upper bound of the part of the peak that was in memory. */
 struct mpr_peak_samples {
-    /* Upper bound of the bytes in memory or swap: the maximum of the samples, plus bytes freed
-     * since the peak; MPF_UNKNOWN without samples. */
+    /* Upper bound of the bytes in memory or swap: the maximum, over the samples, of their bytes
+     * plus the bytes freed since the peak; MPF_UNKNOWN without samples. */
     uint64_t touched, time;
     struct mpr_sample last; /* the last of them, or the first one after the heap shrank */
     bool over;              /* the heap shrank */
@@ -42,7 +42,7 @@ struct mpr_sample_high {
     uint64_t bytes;                  /* MPF_UNKNOWN without samples */
     bool sampled;                    /* the sample `after` has this value */
     struct mpr_sample before, after; /* around it; `before` is not valid if `after` is the first */
-    uint64_t first_mark; /* in the first sample: the cgroup's may be older than the process */
+    uint64_t first_mark; /* the mark in the first sample, which may be older than the process */
 };
 
 struct mpr_sample_track {
@@ -62,25 +62,25 @@ struct mpr_samples {
     bool resident_is_newest;      /* no SAMPLE_RESIDENT came after it */
 };
 
-/* Returns the resident bytes of a sample of RSS, or the charge in one of the cgroup; MPF_UNKNOWN if
- * it has none. */
+/* Returns the resident bytes in a sample of RSS, or the charge in a sample of the cgroup, or
+ * MPF_UNKNOWN. */
 uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sample);
 
 void mpr_samples_init(struct mpr_samples *samples);
 void mpr_samples_add(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                      enum mpr_source source, const struct mpf_event *event);
-/* Takes SAMPLE_RESIDENT, and RESIDENT_FILE, which belongs to the SAMPLE_RESIDENT before it. */
+/* Apply SAMPLE_RESIDENT, and RESIDENT_FILE, which belongs to the SAMPLE_RESIDENT before it. */
 void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_accounts *accounts,
                               const struct mpf_event *event);
 void mpr_samples_add_file(struct mpr_samples *samples, const struct mpf_event *event);
-/* Takes RESIDENT_MAPPING, which belongs to the newest SAMPLE_RESIDENT. @large_blocks, @mappings:
- * possible owners by address. */
+/* Applies RESIDENT_MAPPING, which belongs to the newest SAMPLE_RESIDENT.
+ * @large_blocks, @mappings: possible owners by address */
 void mpr_samples_add_mapping(struct mpr_samples *samples, const struct mpr_intervals *large_blocks,
                              const struct mpr_intervals *mappings, const struct mpf_event *event);
-/* Sets the cells of owners of resident memory to those of a projection.  @to: by cell of the
- * replay; NULL: the replay's cells are in use again. */
+/* Replaces the cells of the owners of resident memory by those of a projection.
+ * @to: by cell of the replay; NULL: restores the replay's cells */
 void mpr_samples_project(struct mpr_samples *samples, const uint32_t *to);
-/* Call after the last event: settles peaks that no sample followed. */
+/* Call after the last event: handles the peaks that no sample followed. */
 void mpr_samples_finish(struct mpr_samples *samples, const struct mpr_accounts *accounts);
 
 #endif

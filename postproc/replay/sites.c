@@ -38,28 +38,27 @@ static size_t words_of(const struct mpf_event *e, uint64_t *words, size_t max)
 
 /* ---- object files */
 
-/* Returns the number of a library, made when new. */
+/* Returns the number of a library, which is added if it is new. */
 static uint32_t library_number(struct mpr_sites *s, const char *path)
 {
     const char *name = mpr_basename(path);
     const uint64_t hash = mpr_hash_text(name);
     MPR_INDEX_EACH(number, &s->library_number, hash)
         if (strcmp(s->library[number - 1], name) == 0) return number;
-    MPR_GROW(s->library, s->libraries, s->library_cap);
-    s->library[s->libraries] = mpr_text_copy(name);
-    mpr_index_add(&s->library_number, hash, ++s->libraries);
+    *MPR_ADD(s->library, s->libraries, s->library_cap) = mpr_text_copy(name);
+    mpr_index_add(&s->library_number, hash, s->libraries);
     return s->libraries;
 }
 
 /* Returns the number of the module at an address. */
 static uint32_t module_at(const struct mpr_sites *s, uint64_t pc)
 {
-    const struct mpr_interval *span =
-        mpr_intervals_at(&s->loaded, mpr_intervals_after(&s->loaded, pc));
-    return span && span->start <= pc ? span->what : 0;
+    const struct mpr_interval *span = mpr_intervals_find(&s->loaded, pc);
+    return span && span->start <= pc ? span->value : 0;
 }
 
-/* Modules are recorded again after a frame of the log was lost. */
+/* Returns true if this module is known.  After a frame of the log was lost, modules are recorded
+ * again. */
 static bool is_loaded(const struct mpr_sites *s, const struct mpr_module *m)
 {
     const uint32_t number = module_at(s, m->from);
@@ -86,24 +85,19 @@ static void add_module(struct mpr_sites *s, const struct mpf_event *e)
         free(m.path);
         return;
     }
-    MPR_GROW(s->module, s->modules, s->module_cap);
     m.library = library_number(s, m.path);
-    s->module[s->modules++] = m;
-    /* It replaces those that were loaded at its addresses before. */
-    const struct mpr_position place = mpr_intervals_after(&s->loaded, m.from);
-    mpr_intervals_remove(&s->loaded, place, mpr_intervals_count(&s->loaded, place, m.to));
-    mpr_intervals_insert(&s->loaded, mpr_intervals_after(&s->loaded, m.from),
-                         &(struct mpr_interval){ m.from, m.to, s->modules, false });
+    *MPR_ADD(s->module, s->modules, s->module_cap) = m;
+    mpr_intervals_replace(&s->loaded, &(struct mpr_interval){ m.from, m.to, s->modules, false });
 }
 
-/* ---- libraries that are not the reason for an allocation, by the beginning of their names */
+/* ---- libraries that no allocation is attributed to, by the beginning of their names */
 
-/* CUDA's libraries and memprof's. */
-static const char *const cuda[] = { "libcuda.so", "libcudart.so", "libcupti.so", "libmemprof",
-                                    "libnvidia-", "ld-linux",     NULL };
+static const char *const cuda_or_memprof[] = { "libcuda.so", "libcudart.so", "libcupti.so",
+                                               "libmemprof", "libnvidia-",   "ld-linux",
+                                               NULL };
 /* Libraries that intercept driver calls. */
 static const char *const interceptors[] = { "libcupti.so", "libmemprof-cuda.so", NULL };
-/* Runtimes of languages, and allocators: they pass a request on. */
+/* Runtimes of languages and allocators, which allocate for their callers. */
 static const char *const runtimes[] = { "libc.so",     "libstdc++.so", "libc++", "libjemalloc",
                                         "libtcmalloc", "libmimalloc",  NULL };
 
@@ -116,7 +110,7 @@ static bool is_one_of(const char *name, const char *const *prefix)
 
 /* ---- native stacks */
 
-/* Returns the node with that parent, pc and module, made when new. */
+/* Returns the node with this parent, pc and module, which is added if it is new. */
 static uint32_t stack_child(struct mpr_sites *s, const struct mpr_stack_node *node)
 {
     const uint64_t hash = mpr_hash(node->pc) + ((uint64_t)node->module << 32 | node->parent);
@@ -125,23 +119,24 @@ static uint32_t stack_child(struct mpr_sites *s, const struct mpr_stack_node *no
         if (n->pc == node->pc && n->parent == node->parent && n->module == node->module)
             return number;
     }
-    MPR_GROW(s->stacks.node, s->stacks.nodes, s->stacks.node_cap);
-    if (!s->stacks.nodes) s->stacks.node[s->stacks.nodes++] = (struct mpr_stack_node){ 0 };
-    s->stacks.node[s->stacks.nodes] = *node;
-    mpr_index_add(&s->stacks.number, hash, s->stacks.nodes);
-    return s->stacks.nodes++;
+    if (!s->stacks.nodes) /* node 0 */
+        *MPR_ADD(s->stacks.node, s->stacks.nodes, s->stacks.node_cap) =
+            (struct mpr_stack_node){ 0 };
+    *MPR_ADD(s->stacks.node, s->stacks.nodes, s->stacks.node_cap) = *node;
+    mpr_index_add(&s->stacks.number, hash, s->stacks.nodes - 1);
+    return s->stacks.nodes - 1;
 }
 
 static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
     const uint32_t library = module ? s->module[module - 1].library : 0,
                    callers = parent ? s->stacks.node[parent].owner : 0;
-    if (!library || is_one_of(s->library[library - 1], cuda)) return callers;
+    if (!library || is_one_of(s->library[library - 1], cuda_or_memprof)) return callers;
     return callers && is_one_of(s->library[library - 1], runtimes) ? callers : library;
 }
 
-/* The caching allocator is in libc10_cuda. Code that it calls is a plug-in that asks the driver on
- * its behalf. NCCL, which may be a plug-in too, also has memory that is not PyTorch's. */
+/* The caching allocator is in libc10_cuda.  Code that it calls is a plug-in that asks the driver on
+ * its behalf, except NCCL, which may be a plug-in but also has memory that is not PyTorch's. */
 static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
     const char *name = module ? s->library[s->module[module - 1].library - 1] : "";
@@ -152,17 +147,17 @@ static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t mo
 static void add_stack(struct mpr_sites *s, const struct mpf_event *e)
 {
     uint64_t pc[FRAMES_MAX];
-    const uint32_t cut = mpr_index_get(&s->by_id[MPR_ID_CUT], e->addr); /* replaces the missing
-                                                                           callers */
+    const uint32_t cut = mpr_index_get(&s->by_id[MPR_ID_CUT], e->addr);
+    /* the reason for a cut is shown instead of the missing callers */
     uint32_t node = cut ? stack_child(s, &(struct mpr_stack_node){ .pc = cut }) : 0;
     const size_t count = words_of(e, pc, FRAMES_MAX);
     size_t first = 0;
-    /* The innermost frames may only intercept a driver call: those of CUPTI or libmemprof-cuda.so,
-     * and CUDA's frames above them. */
+    /* Omits the innermost frames if they only intercept a driver call: those of CUPTI or
+     * libmemprof-cuda.so, and CUDA's frames that called these. */
     for (; first < count; first++) {
         const uint32_t module = module_at(s, pc[first]);
         const char *name = module ? s->library[s->module[module - 1].library - 1] : NULL;
-        if (!name || !is_one_of(name, first ? cuda : interceptors)) break;
+        if (!name || !is_one_of(name, first ? cuda_or_memprof : interceptors)) break;
     }
     if (first == count) first = 0;
     for (size_t i = count; i-- > first;) {
@@ -191,8 +186,8 @@ const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library)
 
 /* ---- Python stacks */
 
-/* Returns the name in the ranges. Frames that reports render alike share one. The hash has its
- * highest bit set, because the table also has ids of the log, which have 48 bits. */
+/* Returns the frame's name in the ranges.  Frames that look the same in reports share one.  The
+ * hash has its highest bit set, because the table also has ids of the log, which have 48 bits. */
 static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges,
                            const struct mpr_python_frame *frame)
 {
@@ -240,9 +235,8 @@ uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site pair)
     const uint64_t key = (uint64_t)pair.python << 32 | pair.stack;
     const uint32_t known = mpr_index_get(&s->site_number, key);
     if (known) return known;
-    MPR_GROW(s->site, s->sites, s->site_cap);
-    s->site[s->sites] = pair;
-    mpr_index_set(&s->site_number, key, ++s->sites);
+    *MPR_ADD(s->site, s->sites, s->site_cap) = pair;
+    mpr_index_set(&s->site_number, key, s->sites);
     return s->sites;
 }
 

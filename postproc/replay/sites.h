@@ -1,8 +1,8 @@
-/* Places in the program: object files, native and Python call stacks.
+/* Object files, native and Python call stacks, and call sites.
  *
- * Modules, libraries and sites have small numbers, from 1; 0 means unknown. A site, where a block
- * was allocated, is a pair of stacks: a native one (a node of `stacks`) and a Python one (a node of
- * the ranges). */
+ * Modules, libraries and sites have small numbers, from 1; 0 means unknown.  A site, at which
+ * blocks are allocated, is a pair of stacks: a native one (a node of `stacks`) and a Python one (a
+ * node of the ranges). */
 #ifndef MPR_SITES_H
 #define MPR_SITES_H
 
@@ -21,8 +21,8 @@ struct mpr_module {
     uint8_t build_id[64];
 };
 
-/* A native call stack as a path in a tree: its parent, towards main, and its innermost return
- * address. Node 0 is the empty path; a stack's number is its node. */
+/* A node of the tree of native call stacks.  A stack is identified by its node, which has the
+ * innermost return address.  The parent is the caller's; node 0 is the root. */
 struct mpr_stack_node {
     uint64_t pc; /* return address */
     uint32_t parent;
@@ -31,8 +31,8 @@ struct mpr_stack_node {
     bool for_torch;  /* mpr_sites_for_torch */
 };
 
-/* No code is below this address: the outermost node of a stack that was cut has an enum mpf_cut
- * instead of an address. */
+/* The outermost node of a stack that was cut has an enum mpf_cut instead of an address.  There is
+ * no code below this address. */
 enum { MPR_STACK_CUTS = 256 };
 static inline bool mpr_stack_is_cut(const struct mpr_stack_node *n)
 {
@@ -56,7 +56,7 @@ enum mpr_id_kind {
 struct mpr_sites {
     struct mpr_module *module; /* by number - 1 */
     uint32_t modules, module_cap;
-    struct mpr_intervals loaded; /* numbers of modules; of several at an address the newest */
+    struct mpr_intervals loaded; /* numbers of modules: the newest one at each address */
     char **library;              /* file names, by number - 1 */
     uint32_t libraries, library_cap;
     struct mpr_index library_number; /* by hash of the name */
@@ -72,10 +72,10 @@ struct mpr_sites {
 };
 
 void mpr_sites_free(struct mpr_sites *s);
-/* MODULE, STACK_CUT, STACK, FRAME and PYTHON events. Python stacks become paths of `ranges`. */
+/* Applies MODULE, STACK_CUT, STACK, FRAME and PYTHON.  Python stacks become paths of `ranges`. */
 void mpr_sites_event(struct mpr_sites *s, struct mpr_ranges *ranges, const struct mpf_event *e);
-/* Return the node of a native stack, and that of a Python stack's path in the ranges, outermost
- * frame first, by their ids in the log. */
+/* Return the node of a native stack, or that of a Python stack in the ranges, by its id in the log.
+ */
 static inline uint32_t mpr_sites_stack(const struct mpr_sites *s, uint64_t id)
 {
     return mpr_index_get(&s->by_id[MPR_ID_STACK], id);
@@ -84,16 +84,15 @@ static inline uint32_t mpr_sites_python(const struct mpr_sites *s, uint64_t id)
 {
     return mpr_index_get(&s->by_id[MPR_ID_PYTHON], id);
 }
-/* Returns the node of a path in the ranges that is the name of some memory instead of a place in
- * code. */
+/* Returns the node of a path in the ranges that is a name for memory, not a place in code. */
 uint32_t mpr_sites_named(struct mpr_sites *s, struct mpr_ranges *ranges, const char *name);
-/* Returns the number of a pair of stacks, made when new; 0 if neither is known. */
+/* Returns the number of a pair of stacks, which is added if it is new; 0 if neither is known. */
 uint32_t mpr_sites_site(struct mpr_sites *s, struct mpr_site pair);
 /* Returns the stacks of a site, both 0 for site 0. */
 struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
-/* Returns the library that a native stack's allocation is attributed to: the first object file on
- * the stack, without CUDA's own libraries and memprof, and without the C and C++ libraries and
- * allocators unless nothing remains. */
+/* Returns the library that the allocations of a native stack are attributed to: the innermost
+ * object file that is not one of CUDA's own libraries or memprof.  C and C++ libraries and
+ * allocators are also skipped, unless no other object file remains. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
 /* Returns true if PyTorch's caching allocator made the request, directly or through a plug-in. */
 bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack);

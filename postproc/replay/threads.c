@@ -76,7 +76,7 @@ static void leave_list(struct mpr_threads *threads, struct mpr_thread *t)
     t->newer = t->older = NULL;
 }
 
-void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t)
+void mpr_threads_set_newest(struct mpr_threads *threads, struct mpr_thread *t)
 {
     leave_list(threads, t);
     t->older = threads->newest;
@@ -84,7 +84,7 @@ void mpr_threads_carry(struct mpr_threads *threads, struct mpr_thread *t)
     threads->newest = t;
 }
 
-struct mpr_thread *mpr_threads_carrier(struct mpr_threads *threads)
+struct mpr_thread *mpr_threads_range_source(struct mpr_threads *threads)
 {
     while (threads->newest && !threads->newest->application) leave_list(threads, threads->newest);
     return threads->newest;

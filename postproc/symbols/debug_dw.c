@@ -300,8 +300,7 @@ static void add_ranges(struct spans *to, Dwarf_Die *die)
     struct span span = { .die = mpr_dw.dwarf_dieoffset(die) };
     for (ptrdiff_t at = 0; to->count < SPANS_MAX &&
                            (at = mpr_dw.dwarf_ranges(die, at, &base, &span.low, &span.high)) > 0;) {
-        MPR_GROW(to->span, to->count, to->cap);
-        to->span[to->count++] = span;
+        *MPR_ADD(to->span, to->count, to->cap) = span;
     }
 }
 

@@ -64,8 +64,7 @@ static int copy_of(int fd, const struct stat *st)
         return -1;
     }
     copied_bytes += (uint64_t)st->st_size;
-    MPR_GROW(copies, count, cap);
-    copies[count++] = (struct copy){ *st, copy };
+    *MPR_ADD(copies, count, cap) = (struct copy){ *st, copy };
     return copy;
 }
 

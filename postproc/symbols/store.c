@@ -315,8 +315,8 @@ static uint32_t find_object(const struct mpr_stored *s, const char *build_id, co
 static bool add_object(struct mpr_stored *s, const char *build_id, const char *path)
 {
     if (!is_name(build_id) || !is_name(path) || find_object(s, build_id, path)) return false;
-    MPR_GROW(s->object, s->objects, s->object_cap);
-    s->object[s->objects++] = (struct object){ build_id, path, s->addresses, 0 };
+    *MPR_ADD(s->object, s->objects, s->object_cap) =
+        (struct object){ build_id, path, s->addresses, 0 };
     mpr_index_add(&s->of_object, object_key(build_id, path), s->objects);
     return true;
 }
@@ -325,8 +325,7 @@ static bool add_address(struct mpr_stored *s, const char *offset)
 {
     uint64_t at;
     if (!s->objects || !number(offset, 16, &at)) return false;
-    MPR_GROW(s->address, s->addresses, s->address_cap);
-    s->address[s->addresses++] = (struct address){ at, s->calls, 0 };
+    *MPR_ADD(s->address, s->addresses, s->address_cap) = (struct address){ at, s->calls, 0 };
     s->object[s->objects - 1].addresses++;
     return true;
 }
@@ -337,8 +336,8 @@ static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
     if (!s->addresses || !number(field[1], 10, &line) || line > INT32_MAX) return false;
     const char *file = unescape(field[2]), *function = unescape(field[3]);
     if (!is_name(file) || !is_name(function)) return false;
-    MPR_GROW(s->call, s->calls, s->call_cap);
-    s->call[s->calls++] = (struct call){ function, *file ? file : NULL, (unsigned)line };
+    *MPR_ADD(s->call, s->calls, s->call_cap) =
+        (struct call){ function, *file ? file : NULL, (unsigned)line };
     s->address[s->addresses - 1].count++;
     return true;
 }
@@ -488,8 +487,7 @@ static bool read_functions(struct mpr_generated *g)
         *end = 0;
         if (!read_line(line, &f)) continue;
         if (g->functions == FUNCTIONS_MAX) return false;
-        MPR_GROW(g->function, g->functions, g->cap);
-        g->function[g->functions++] = f;
+        *MPR_ADD(g->function, g->functions, g->cap) = f;
     }
     return g->functions > 0;
 }

@@ -21,15 +21,15 @@ static void toggle(struct mpr_blocks *b, uint32_t *live, uint32_t n, uint32_t si
     if (live[n]) {
         assert_true(mpr_blocks_take(b, key_of(n), &block));
         assert_int_equal(block.key, key_of(n));
-        assert_int_equal(block.what, live[n]);
+        assert_int_equal(block.packed, live[n]);
         live[n] = 0;
     } else {
         assert_false(mpr_blocks_take(b, key_of(n), &block));
         struct mpr_block *made = mpr_blocks_insert(b, key_of(n), &existed);
         assert_non_null(made);
         assert_false(existed);
-        made->what = live[n] = size;
-        assert_int_equal(mpr_blocks_insert(b, key_of(n), &existed)->what, size);
+        made->packed = live[n] = size;
+        assert_int_equal(mpr_blocks_insert(b, key_of(n), &existed)->packed, size);
         assert_true(existed);
     }
 }

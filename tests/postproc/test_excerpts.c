@@ -233,8 +233,8 @@ static void the_newest_of_many_failures_are_kept(void **unused)
         mpr_excerpts_mark(excerpts, &replay.accounts, MPF_HEAP_MMAP, MPR_EXCERPT_FAILURE);
     }
     mpr_excerpts_finish(excerpts, &replay.accounts);
-    assert_int_equal(excerpts->heap[H].keeps[MPR_EXCERPT_FAILURE], 2 * MPR_EXCERPTS_KEPT);
-    assert_int_equal(excerpts->heap[H].keeps[MPR_EXCERPT_GRAPH], 0);
+    assert_int_equal(excerpts->heap[H].copied[MPR_EXCERPT_FAILURE], 2 * MPR_EXCERPTS_KEPT);
+    assert_int_equal(excerpts->heap[H].copied[MPR_EXCERPT_GRAPH], 0);
     uint64_t newest = 0;
     for (size_t i = 0; i < MPR_EXCERPTS_KEPT; i++) {
         struct mpr_excerpt_series e = replayed(MPR_EXCERPT_FAILURE, i);

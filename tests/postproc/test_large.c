@@ -157,7 +157,7 @@ static void equal_blocks_are_sampled_and_larger_ones_all_examined(void **state)
         if (i % RARE == 0) event(MPF_OP_ALLOC, (i + 1) << 32, 5000);
         if (i % RARE == 10) event(MPF_OP_FREE, (i - 9) << 32, 0);
     }
-    assert_true(large->heap[H]->births < ROUNDS / 4);
+    assert_true(large->heap[H]->kept < ROUNDS / 4);
     assert_in_range(large->heap[H]->live_count, 10, LIVE / 10);
     for (uint64_t i = 0; i < ROUNDS; i += RARE) assert_int_equal(find((i + 1) << 32).found, 1);
 }
@@ -189,7 +189,7 @@ static void one_block_too_many_removes_the_smaller_half(void **state)
 
 /* ---- the blocks that a report keeps */
 
-enum { CELL = 1000, END = MPR_NOTABLE_CELLS * CELL };
+enum { CELL = 1000, END = MPR_NOTABLE_INTERVALS * CELL };
 
 static struct mpr_large_block large_block(uint64_t size, uint64_t from, uint64_t to)
 {
@@ -218,10 +218,10 @@ static void many_blocks_of_the_peak_are_kept_next_to_larger_ones(void **state)
 static void a_long_lived_block_is_kept_next_to_larger_ones(void **state)
 {
     (void)state;
-    enum { LARGE = 41 * MPR_NOTABLE_CELLS, KEEP = MPR_NOTABLE_CELLS + 1 };
+    enum { LARGE = 41 * MPR_NOTABLE_INTERVALS, KEEP = MPR_NOTABLE_INTERVALS + 1 };
     static struct mpr_large_block block[LARGE + 1];
     for (uint64_t i = 0; i < LARGE; i++) {
-        const uint64_t at = i % MPR_NOTABLE_CELLS * CELL + CELL / 2;
+        const uint64_t at = i % MPR_NOTABLE_INTERVALS * CELL + CELL / 2;
         block[i] = large_block(1000, at, at + 1);
     }
     block[LARGE] = large_block(10, 0, END);

@@ -28,7 +28,7 @@ static void replay(struct mpr_reader *reader, const char *log, enum mpr_group by
     char path[512];
     snprintf(path, sizeof path, "%s/%s.zst", GOLDEN, log);
     assert_int_equal(mpr_reader_open(reader, path, by, at, &error), 0);
-    if (snapshots) mpr_snapshots_begin(snapshots, &reader->replay);
+    reader->replay.snapshots = snapshots;
     assert_int_equal(mpr_reader_replay(reader, path, &none, &error), 0);
 }
 

@@ -123,8 +123,8 @@ static void a_place_knows_how_many_allocations_came_after_its_last_one(void **st
     mpr_accounts_add(&w->replay.accounts,
                      mpr_accounts_cell(&w->replay.accounts, 3, 0, MPF_HEAP_HOST), SIZE,
                      ++w->replay.now); /* does not count */
-    assert_int_equal(w->survivors.followed[0].last.made, 4);
-    assert_int_equal(w->survivors.made, 34);
+    assert_int_equal(w->survivors.followed[0].last.device_allocs, 4);
+    assert_int_equal(w->survivors.device_allocs, 34);
 }
 
 /* One use of the site: its blocks, which are all freed again. */
@@ -139,12 +139,12 @@ static void each_use_of_a_site_is_a_pulse(void **state)
     struct world *w = *state;
     const uint32_t site = cell(w, 1);
     for (int i = 0; i < 10; i++) use(w, site, i == 5 ? 40 : 1);
-    mpr_survivors_settle(&w->survivors);
+    mpr_survivors_finish(&w->survivors);
     const struct mpr_survivor *f = w->survivors.followed;
     assert_int_equal(f->use.count, 10);
     assert_int_equal(f->use.largest, 40 * SIZE);
     assert_int_equal(f->use.second, SIZE);
-    assert_int_equal(f->use.all, 49 * SIZE);
+    assert_int_equal(f->use.sum, 49 * SIZE);
     assert_int_equal(f->use.floor, 0);
 }
 
@@ -154,7 +154,7 @@ static void pulses_stand_on_what_the_site_keeps(void **state)
     const uint32_t site = cell(w, 1);
     allocate(w, site);
     for (int i = 0; i < 5; i++) use(w, site, 9);
-    mpr_survivors_settle(&w->survivors);
+    mpr_survivors_finish(&w->survivors);
     const struct mpr_survivor *f = w->survivors.followed;
     assert_int_equal(f->use.count, 5);
     assert_int_equal(f->use.largest, 10 * SIZE);
@@ -173,7 +173,7 @@ static void the_host_heap_has_pulses_of_all_places_together(void **state)
         use(w, small, 2);
         if (i == 5) use(w, large, 20);
     }
-    mpr_survivors_settle(&w->survivors);
+    mpr_survivors_finish(&w->survivors);
     assert_int_equal(w->survivors.host.count, 10);
     assert_int_equal(w->survivors.host.before, 6);
     assert_int_equal(w->survivors.host.largest, 20 * SIZE);
@@ -186,7 +186,7 @@ static void pulses_of_the_host_heap_rise_from_what_the_program_keeps(void **stat
     const uint32_t site = mpr_accounts_cell(&w->replay.accounts, 1, 0, MPF_HEAP_HOST);
     for (int i = 0; i < 100; i++) allocate(w, site); /* a table */
     for (int i = 0; i < 200; i++) use(w, site, i == 150 ? 50 : 2);
-    mpr_survivors_settle(&w->survivors);
+    mpr_survivors_finish(&w->survivors);
     const struct mpr_pulses *p = &w->survivors.host;
     assert_true(p->count > 90);
     assert_true(p->before > 40);

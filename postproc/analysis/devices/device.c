@@ -312,7 +312,7 @@ struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_re
     struct mpr_device *device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *device);
     *devices = 0;
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        if (!mpr_gpu_is_there(&reader->replay, i)) continue;
+        if (!mpr_gpu_is_known(&reader->replay, i)) continue;
         const struct mpr_gpu_device *d = &g->device[i];
         struct mpr_device *out = &device[(*devices)++];
         *out = (struct mpr_device){
@@ -393,7 +393,7 @@ struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
     struct mpr_device_account *account = mpr_arena_alloc(arena, MPF_GPUS * sizeof *account);
     *devices = 0;
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        if (!mpr_gpu_is_there(&reader->replay, i)) continue;
+        if (!mpr_gpu_is_known(&reader->replay, i)) continue;
         const struct mpr_gpu_device *d = &reader->replay.gpu.device[i];
         struct collection c = { .arena = arena, .reader = reader, .from = from, .to = to };
         struct mpr_device_account *out = &account[*devices];

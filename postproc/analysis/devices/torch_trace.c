@@ -148,8 +148,7 @@ static void add_piece(struct reading *r, uint64_t start, uint64_t end, const str
         place = r->piece_count++;
     }
     r->piece[place] = *piece;
-    mpr_intervals_insert(&r->pieces, mpr_intervals_after(&r->pieces, start),
-                         &(struct mpr_interval){ start, end, place, false });
+    mpr_intervals_insert(&r->pieces, &(struct mpr_interval){ start, end, place, false });
     report(r, (struct mpr_torch_entry){ .action = piece->expandable ? MPR_TORCH_SEGMENT_MAP
                                                                     : MPR_TORCH_SEGMENT_ALLOC,
                                         .addr = start,
@@ -162,10 +161,10 @@ static void add_piece(struct reading *r, uint64_t start, uint64_t end, const str
 static void remove_if_over(struct reading *r, struct mpr_position place)
 {
     const struct mpr_interval span = *mpr_intervals_at(&r->pieces, place);
-    const struct piece piece = r->piece[span.what];
+    const struct piece piece = r->piece[span.value];
     if (!piece.gone || piece.sleeps || piece.blocks) return;
-    r->piece[span.what] = (struct piece){ .next_free = r->free_place };
-    r->free_place = span.what + 1;
+    r->piece[span.value] = (struct piece){ .next_free = r->free_place };
+    r->free_place = span.value + 1;
     mpr_intervals_remove(&r->pieces, place, 1);
     report(r, (struct mpr_torch_entry){ .action = piece.expandable ? MPR_TORCH_SEGMENT_UNMAP
                                                                    : MPR_TORCH_SEGMENT_FREE,
@@ -181,7 +180,7 @@ static void add_memory(struct reading *r, uint64_t addr, uint64_t size, const st
     while (addr < end) {
         const struct mpr_interval *span = piece_after(r, addr);
         if (span && span->start <= addr) {
-            r->piece[span->what].gone = false;
+            r->piece[span->value].gone = false;
             addr = span->end;
             continue;
         }
@@ -199,7 +198,7 @@ static void drop_memory(struct reading *r, uint64_t addr, uint64_t size, bool ad
     struct mpr_position place = mpr_intervals_after(&r->pieces, addr);
     const struct mpr_interval *span;
     while ((span = mpr_intervals_at(&r->pieces, place)) && span->start < end) {
-        struct piece *piece = &r->piece[span->what];
+        struct piece *piece = &r->piece[span->value];
         if (addresses) piece->sleeps &= !piece->gone;
         else piece->gone = true;
         addr = span->end;
@@ -227,7 +226,7 @@ static void block_allocated(struct reading *r, uint64_t addr, uint64_t size)
         add_piece(r, from, span && span->start < limit ? span->start : limit, &supposed);
     }
     span = piece_after(r, addr);
-    if (span && span->start <= addr) r->piece[span->what].blocks++;
+    if (span && span->start <= addr) r->piece[span->value].blocks++;
 }
 
 /* ---- events */
@@ -274,10 +273,10 @@ static void on_free(void *arg, const struct mpr_ledger_entry *entry)
     report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_FREE,
                                         .addr = addr,
                                         .size = entry->size,
-                                        .stream = span ? stream_of(r, r->piece[span->what].capture)
+                                        .stream = span ? stream_of(r, r->piece[span->value].capture)
                                                        : 0 });
     if (!span || span->start > addr) return;
-    if (r->piece[span->what].blocks) r->piece[span->what].blocks--;
+    if (r->piece[span->value].blocks) r->piece[span->value].blocks--;
     remove_if_over(r, place);
 }
 
@@ -294,7 +293,7 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
         const struct mpr_interval *map =
             mpr_intervals_at(&g->maps, mpr_intervals_after(&g->maps, addr));
         if (!map || map->start != addr) break;
-        const struct mpr_handle_object *o = &g->object[map->what];
+        const struct mpr_handle_object *o = &g->object[map->value];
         if (!o->imported && o->block.addr == addr) on_driver_block(r, &o->block);
         break;
     }
@@ -333,7 +332,7 @@ static void fill_segments(struct reading *r)
     for (struct mpr_position place = mpr_intervals_after(&r->pieces, 0);
          (span = mpr_intervals_at(&r->pieces, place));
          place = mpr_intervals_next(&r->pieces, place)) {
-        const struct piece *piece = &r->piece[span->what];
+        const struct piece *piece = &r->piece[span->value];
         const uint64_t size = span->end - span->start;
         if (s && s->expandable && piece->expandable && s->addr + s->size == span->start &&
             capture == piece->capture) {

@@ -404,7 +404,7 @@ static void take_sites(struct mpr_insights_reading *g, const struct mpr_reader *
     struct mpr_evidence *e = &g->evidence;
     const struct mpr_gpu *gpu = &reader->replay.gpu;
     const struct mpr_oom *oom = mpr_oom_newest(gpu);
-    mpr_survivors_settle(&g->survivors);
+    mpr_survivors_finish(&g->survivors);
     e->site_growth = mpr_site_growth_find(arena, &g->survivors, reader, &e->site_growths);
     e->site_temporary =
         mpr_site_temporaries_find(arena, &g->survivors, reader, &e->site_temporaries);

@@ -260,7 +260,7 @@ static void fill_devices(struct mpr_live *l)
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         const struct mpr_gpu_device *d = &r->gpu.device[i];
         struct mpr_device_snapshot now = { 0 };
-        if (!mpr_gpu_is_there(r, i)) continue;
+        if (!mpr_gpu_is_known(r, i)) continue;
         struct mpr_device *out = &look->device[look->devices++];
         *out = (struct mpr_device){ .index = i,
                                     .name = mpr_arena_text(&l->arena, d->name),

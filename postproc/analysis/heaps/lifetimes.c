@@ -18,9 +18,8 @@ struct mpr_lifetime_stats mpr_lifetime_stats_of(const struct mpr_lifetime_histog
                                                 uint32_t cell)
 {
     const struct mpr_cell_lifetimes of = mpr_lifetime_histogram_of(lasting, cell);
-    struct mpr_lifetime_stats tally = {
-        of.births, of.bytes, of.ends, of.soon, of.soon_bytes, { 0 }
-    };
+    struct mpr_lifetime_stats tally = { of.allocations, of.bytes,           of.frees,
+                                        of.temporary,   of.temporary_bytes, { 0 } };
     if (of.life) memcpy(tally.life, of.life, sizeof tally.life);
     return tally;
 }

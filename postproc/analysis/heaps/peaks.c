@@ -64,7 +64,7 @@ static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_tot
 static uint64_t all_bytes(const struct mpr_replay *r, uint32_t cell, bool estimated)
 {
     const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(r->lifetimes, cell);
-    return all.births && !estimated ? all.bytes : UINT64_MAX;
+    return all.allocations && !estimated ? all.bytes : UINT64_MAX;
 }
 
 /* Returns true if rows have the lifetimes of their threads. */

@@ -77,7 +77,7 @@ int mpr_processes_add(struct mpr_processes *all, const char *path,
     }
     out->uuid = mpr_arena_alloc(&all->arena, MPF_GPUS * sizeof *out->uuid);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (mpr_gpu_is_there(&reader.replay, i))
+        if (mpr_gpu_is_known(&reader.replay, i))
             out->uuid[out->uuids++] = mpr_arena_text(&all->arena, reader.replay.gpu.device[i].uuid);
     out->rss_high = mpr_reading_rss_high(&reader.replay.samples, out->summary.hwm);
     mpr_reader_close(&reader);

@@ -80,7 +80,7 @@ static void weigh(struct mpr_cell_totals *totals, const struct mpr_replay *r, ui
 
 static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint8_t heap)
 {
-    struct mpr_rounding_errors rest = { 0 };
+    double blocks_error = 0, end_error = 0, allocations_error = 0;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         struct mpr_cell_totals *of = &totals[i];
@@ -94,15 +94,18 @@ static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uin
             .own_peak = cell->own_peak,
         };
         if (heap != MPF_HEAP_PYTHON) continue;
-        /* the accounts have the represented bytes, but only the sampled blocks */
-        const struct mpr_represented_counts unseen =
-            mpr_estimates_counts(&r->estimates, &r->accounts, i, &rest);
-        of->then_blocks += unseen.blocks;
-        of->now_blocks += unseen.end_blocks;
-        of->allocations += unseen.allocations;
-        of->samples = unseen.samples;
-        of->variance.own = mpr_estimates_at_peak(&r->estimates, &r->accounts, i).variance;
         of->estimated = true;
+        if (i >= r->estimates.cells) continue;
+        /* The accounts have the represented bytes, but only the sampled blocks.  The numbers of
+         * blocks are rounded so that the cells add up to the heap's own rounded number. */
+        const struct mpr_estimate *e = &r->estimates.cell[i];
+        const struct mpr_estimate_state at_peak =
+            mpr_estimates_at_peak(&r->estimates, &r->accounts, i);
+        of->then_blocks += mpr_estimates_whole(at_peak.blocks, &blocks_error);
+        of->now_blocks += mpr_estimates_whole(e->now.blocks, &end_error);
+        of->allocations += mpr_estimates_whole(e->allocations, &allocations_error);
+        of->samples = at_peak.samples;
+        of->variance.own = at_peak.variance;
     }
     if (mpr_replay_extrapolates(r, heap)) weigh(totals, r, heap);
 }

@@ -183,8 +183,10 @@ static void add_cell(const struct mpr_history_view *v, uint32_t cell, struct mpr
     const bool has_samples = has_estimates(r, r->accounts.cell[cell].heap);
     for (uint32_t i = v->first[cell]; i < v->first[cell + 1]; i++) {
         const struct mpr_history_past *past = &v->history->past[v->source[i]];
-        const bool weighed = has_samples && (!v->projection ||
-                                             mpr_projection_weighs(v->projection, r, v->source[i]));
+        const bool weighed =
+            has_samples &&
+            (!v->projection || mpr_cell_is_weighed(r, &v->projection->cell[v->source[i]],
+                                                   r->options.by, v->projection->by));
         const struct mpr_history_point *now = NULL;
         uint32_t next = 0;
         for (size_t at = 0; at < v->history->count; at++) {

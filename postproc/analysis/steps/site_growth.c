@@ -58,16 +58,18 @@ static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end
     enum { ENOUGH = 16 };
     const struct mpr_survivor_time *first = &f->first, *last = &f->last;
     const uint64_t rest = mpr_saturating_sub(end.ns, last->ns),
-                   rest_made = mpr_saturating_sub(end.made, last->made);
-    const bool moment = end.made && f->points * f->each >= ENOUGH && rest <= MOMENT_NS;
+                   rest_made = mpr_saturating_sub(end.device_allocs, last->device_allocs);
+    const bool moment = end.device_allocs && f->points * f->each >= ENOUGH && rest <= MOMENT_NS;
     struct mpr_survivor_time pause = { 0, 0 };
     for (uint32_t i = 1; i < f->points; i++) {
         const struct mpr_survivor_time *a = &f->point[i - 1].last, *b = &f->point[i].last;
         if (b->ns - a->ns > pause.ns) pause.ns = b->ns - a->ns;
-        if (b->made - a->made > pause.made) pause.made = b->made - a->made;
+        if (b->device_allocs - a->device_allocs > pause.device_allocs)
+            pause.device_allocs = b->device_allocs - a->device_allocs;
     }
     return (moment || rest <= (last->ns - first->ns) / 2 || rest <= 2 * pause.ns) &&
-           (rest_made <= (last->made - first->made) / 2 || rest_made <= 2 * pause.made);
+           (rest_made <= (last->device_allocs - first->device_allocs) / 2 ||
+            rest_made <= 2 * pause.device_allocs);
 }
 
 /* ---- the sites of a heap */
@@ -181,7 +183,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* after memory ran out, the number of allocations until then is not known */
     const struct mpr_survivor_time end = { ending(survivors, oom ? oom->time : reader->replay.now),
-                                           oom ? 0 : survivors->made };
+                                           oom ? 0 : survivors->device_allocs };
     const uint64_t until = oom ? oom->time : end.ns; /* blocks freed later do not count */
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
     struct mpr_site_growth *out = mpr_arena_alloc(arena, MPR_HEAPS * sizeof *out);
@@ -297,7 +299,7 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 /* Returns the mean of all uses but the largest one. */
 static uint64_t typical(const struct mpr_pulses *p)
 {
-    return (p->all - p->largest) / (p->count - 1);
+    return (p->sum - p->largest) / (p->count - 1);
 }
 
 /* Returns true if one use of the host's heap was much larger than all others, which are alike: the
@@ -310,8 +312,8 @@ static bool host_stands_out(const struct mpr_survivors *s)
         return false;
     const uint64_t after = p->count - p->before - 1;
     if (p->before < MANY_USES || after < MANY_USES) return false;
-    const uint64_t mean_before = p->all_before / p->before,
-                   mean_after = (p->all - p->largest - p->all_before) / after;
+    const uint64_t mean_before = p->sum_before / p->before,
+                   mean_after = (p->sum - p->largest - p->sum_before) / after;
     return mean_before <= ALIKE_TIMES * mean_after && mean_after <= ALIKE_TIMES * mean_before &&
            p->second / ALIKE_TIMES <= typical(p);
 }
@@ -378,7 +380,7 @@ struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
             if (place->heap != heap || use->count < MANY_USES || use->floor > use->largest / 2 ||
                 !mpr_sites_for_torch(sites, mpr_sites_of(sites, place->site).stack))
                 continue;
-            const uint64_t each = use->all / use->count;
+            const uint64_t each = use->sum / use->count;
             churn.bytes += each;
             if (use->count > churn.times) churn.times = use->count;
             if (each <= largest) continue;

@@ -206,7 +206,7 @@ static int compare(struct mpr_steps *s, const char *path, enum mpr_group by,
     if (mpr_reader_open(&reader, path, is_auto ? MPR_GROUP_PLACE : by,
                         MPR_INSTANT_AT(snapshots.at[0].time), error) != 0)
         return -1;
-    mpr_snapshots_begin(&snapshots, &reader.replay);
+    reader.replay.snapshots = &snapshots;
     mpr_reader_end_early(&reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
