@@ -79,11 +79,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-struct mpr_args mpr_args_default(void)
-{
-    return (struct mpr_args){ .output = mpr_output_default() };
-}
-
 void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv, void *values)
 {
     static char name[64]; /* "memprof-report peaks": argp takes the name in messages from argv[0] */
@@ -91,10 +86,9 @@ void mpr_cmdline_parse(const struct mpr_cmdline *cmdline, int argc, char **argv,
     struct parsing p = { .cmdline = cmdline, .args = args };
     args->output.has_stacks = cmdline->has_stacks;
     add_table(&p, cmdline->options, values, NULL, 1);
-    if (cmdline->takes == MPR_TAKES_LOGS)
-        add_table(&p, mpr_logs_options, &args->logs, "Which logs:", 2);
-    if (cmdline->takes == MPR_TAKES_PROCESSES)
-        add_table(&p, mpr_logs_process_options, &args->logs, "Which logs:", 2);
+    const bool has_run = cmdline->takes == MPR_TAKES_LOGS;
+    if (has_run || cmdline->takes == MPR_TAKES_PROCESSES)
+        add_table(&p, mpr_logs_options + !has_run, &args->logs, "Which logs:", 2);
     if (!cmdline->no_output) add_table(&p, mpr_output_options, &args->output, "Output:", 3);
     char *doc = mpr_text_format(
         "%s\n\nExit status: %s.", cmdline->doc,
@@ -231,7 +225,7 @@ static uint64_t number_in(const char *path)
     return read && end != text ? number : UINT64_MAX;
 }
 
-/* Ends the process without writing the buffers of files, which have a part of a report. */
+/* Ends the process and discards the buffers of files, which have an incomplete report. */
 static void end_without_memory(void)
 {
     struct mpr_error error;
@@ -247,7 +241,7 @@ static void end_without_memory(void)
 }
 
 /* A log of some kilobytes can describe more live blocks than any machine has memory for.  The limit
- * is on what is allocated; the mapped log does not count. */
+ * applies to allocated memory, not to the mapped log. */
 void mpr_memory_limit(uint64_t mib)
 {
     struct rlimit limit;

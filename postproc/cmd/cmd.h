@@ -1,5 +1,5 @@
-/* The subcommands of memprof-report, and what they share: their command lines, messages, the
- * progress bar and the limit on memory. */
+/* The subcommands of memprof-report and their common code: command lines, logs, output, messages,
+ * the progress bar and the memory limit. */
 #ifndef MPR_CMD_H
 #define MPR_CMD_H
 
@@ -14,7 +14,10 @@
 #include "naming.h"
 #include "options.h"
 #include "progress.h"
+#include "ranks.h"
 #include "render.h"
+
+struct mpr_processes;
 
 enum mpr_exit {
     MPR_EXIT_FINE = 0,
@@ -35,9 +38,7 @@ mpr_run_command mpr_cmd_breakdown, mpr_cmd_check, mpr_cmd_diff, mpr_cmd_export, 
 mpr_run_command mpr_cmd_compact, mpr_cmd_digest, mpr_cmd_info, mpr_cmd_recover, mpr_cmd_symbolize,
     mpr_cmd_verify;
 
-/* ---- logs
- *
- * The logs that a subcommand is given: files and directories, and --pid, --rank and --run. */
+/* ---- logs: the operands, which are files and directories, and --pid, --rank and --run */
 
 /* Paths of logs.  A file is listed once, under the first of its names. */
 struct mpr_paths {
@@ -46,8 +47,9 @@ struct mpr_paths {
     size_t count, cap;
     bool may_be_missing; /* no messages about files that do not exist yet */
 };
-/* Adds a file, or the *.zst files of a directory in order of their names; for a journal or a fold,
- * the log that it belongs to.  Returns false after a message on stderr if there was none. */
+/* Adds a log, or the *.zst files of a directory in order of their names.  A journal or a fold
+ * stands for its log.  Returns false after a message on stderr if a directory has no log or a path
+ * is too long. */
 bool mpr_paths_add(struct mpr_paths *paths, const char *argument);
 void mpr_paths_free(struct mpr_paths *paths);
 /* Returns true if the text ends with @end and is longer. */
@@ -58,22 +60,21 @@ struct mpr_logs {
     struct mpr_paths paths;
     struct mpr_paths given;       /* all logs, of which options chose `paths` */
     const char *pid, *rank, *run; /* restrict to this process, rank or run, or NULL for all */
-    uint8_t heap;            /* at least one log must have this heap; MPF_HEAP_NONE for any log */
-    bool heap_may_be_absent; /* the logs of the other side may have the heap instead */
+    uint8_t heap; /* at least one log must have this heap; MPF_HEAP_NONE: any log will do */
+    bool heap_may_be_absent; /* even no log may have the heap: those of the other side may have it
+                              */
     bool failed; /* an operand had no log, or a log cannot be read; after a message on stderr */
 };
 
-/* The table of --pid, --rank and --run; its members are those of struct mpr_logs. */
+/* The table of --run, --pid and --rank, in this order; its members are those of struct mpr_logs. */
 extern const struct mpr_option mpr_logs_options[];
-/* The same without --run. */
-extern const struct mpr_option mpr_logs_process_options[];
 
 /* Removes all logs that --pid, --rank and --run exclude.  Returns false, after a message on stderr,
  * if no log remains or no log has the heap. */
 bool mpr_logs_choose(struct mpr_logs *logs);
-/* Chooses one log for a command that reads one: of several, the log of the first process that
- * memory ran out for, else the one with the largest peak; a line on stderr names it.  Returns a
- * path that lives as long as the logs, or NULL after a message on stderr. */
+/* Chooses one log for a command that reads one.  Of several, that is the log of the first process
+ * that ran out of memory, else the one with the largest peak, and a line on stderr names it.
+ * Returns a path that lives as long as the logs, or NULL after a message on stderr. */
 const char *mpr_logs_one(struct mpr_logs *logs);
 
 /* Calls @add for each log.  Prints the error of a log for which it returns -1 with *error filled.
@@ -85,14 +86,12 @@ void mpr_logs_each(struct mpr_logs *logs, mpr_log_add *add, void *to);
 /* Frees all.  Returns the exit status of a command that ended with @status. */
 int mpr_logs_close(struct mpr_logs *logs, int status);
 
-/* ---- output
- *
- * The destination and the looks of a command's output: the options --output, --format, --top,
- * --width, --color, --clock, --frames, --unfold and --plumbing. */
+/* ---- output: the options --output, --format, --top, --width, --color, --clock, --frames, --unfold
+ * and --plumbing */
 
-/* The open output of a command: standard output, a file that replaces the old one once it is whole
- * (file.h), or a pipe, a device or an open file that is written in place.  A process has one
- * at a time. */
+/* The open output of a command: standard output; a file that replaces the old one when it is
+ * complete (file.h); or a pipe, a device or an open file, which is written in place.  A process has
+ * one at a time. */
 struct mpr_destination {
     FILE *file;
     const char *path;              /* NULL for standard output */
@@ -125,13 +124,12 @@ struct mpr_output {
 
 /* The table of options; its members are those of struct mpr_output. */
 extern const struct mpr_option mpr_output_options[];
-struct mpr_output mpr_output_default(void);
 void mpr_output_free(struct mpr_output *output);
 /* Sets a path, or NULL for "-". */
 mpr_set_option mpr_set_output_path;
 /* Returns NULL for "-", which is standard output, else @path. */
 const char *mpr_output_path(const char *path);
-/* Returns true with --clock=wall: reports print times of day, and options take them. */
+/* Returns true with --clock=wall: reports print times of day, and options accept them. */
 bool mpr_output_clock(void);
 
 /* Opens the output.  Returns 0, or -1 after a message on stderr.  Until it is closed, the old file
@@ -139,16 +137,17 @@ bool mpr_output_clock(void);
 int mpr_output_open(struct mpr_output *output);
 int mpr_output_close(struct mpr_output *output);
 
-/* Begins a document that the caller describes next.  Ends with one of the next two functions. */
+/* Begins a document that the caller fills next.  It ends with one of the next two functions. */
 void mpr_output_begin(const struct mpr_output *output, struct mpr_document *doc);
-/* Opens the output, renders the document, closes both.  Returns the command's exit status. */
+/* Opens the output, renders the document, closes the output and frees the document.  Returns the
+ * command's exit status. */
 int mpr_output_document(struct mpr_output *output, struct mpr_document *doc, bool incomplete);
 /* Renders the document as text for an output that is open, and frees it.  The caller frees the
  * text. */
 char *mpr_output_text(const struct mpr_output *output, struct mpr_document *doc);
 
-/* Opens the output, lets @render write a result that is not a document, closes the output.  Returns
- * the command's exit status. */
+/* Opens the output, calls @render to write a result that is not a document, and closes the output.
+ * Returns the command's exit status. */
 typedef void mpr_render_result(const struct mpr_renderer *renderer, FILE *out, const void *result,
                                const struct mpr_style *style);
 int mpr_output_report(struct mpr_output *output, mpr_render_result *render, const void *result,
@@ -156,8 +155,8 @@ int mpr_output_report(struct mpr_output *output, mpr_render_result *render, cons
 
 /* ---- command lines */
 
-/* Values of the arguments that most commands have.  A command with more options has a struct that
- * begins with this one. */
+/* Values of the arguments of most commands.  A command with more options has a struct that begins
+ * with this one. */
 struct mpr_args {
     struct mpr_output output;
     struct mpr_logs logs;
@@ -170,7 +169,7 @@ struct mpr_args {
 struct mpr_cmdline {
     const char *operands; /* as --help shows them, or NULL for LOG|DIR... */
     const char *doc;      /* the help; after \v the text below the options */
-    const char *exit;     /* exit statuses, as the end of the help; NULL for the usual ones */
+    const char *exit;     /* the exit statuses at the end of the help; NULL for the usual ones */
     const struct mpr_option *options; /* members are those of the command's struct; may be NULL */
     enum {
         MPR_TAKES_LOGS,      /* operands are logs; --pid, --rank and --run */
@@ -181,8 +180,8 @@ struct mpr_cmdline {
     bool no_output;   /* without the options of struct mpr_output */
     bool has_stacks;  /* rows have call stacks or ranges, which --format=folded needs */
     bool in_order;    /* options and operands are handled in their order */
-    const char *need; /* usage error without an operand of the command's; may be NULL */
-    /* Checks the arguments after the last of them; may be NULL. */
+    const char *need; /* usage error if there is no operand; may be NULL */
+    /* Called after the last argument, to check them all; may be NULL. */
     void (*check)(void *args, struct argp_state *state);
 };
 
@@ -241,14 +240,28 @@ struct mpr_digests {
     bool failed; /* a digest cannot be had; after a message on stderr */
 };
 
-/* Adds the digests of the operands: a digest, that of a log, or all of a directory.  A digest that
+/* Adds the digests of the operands, each of which is a digest, a log or a directory.  A digest that
  * is missing, unreadable or older than its log is made from the log, and not stored.
- * @output: how paths are shown */
+ * @output: decides how paths are shown */
 void mpr_digests_add(struct mpr_digests *all, const char *const *operand, size_t operands,
                      const struct mpr_output *output);
 /* Prints a note on stderr if more than @max digests were made, because that takes long. */
 void mpr_digests_say_made(const struct mpr_digests *all, size_t max);
 void mpr_digests_free(struct mpr_digests *all);
+
+/* The job of a rank: all ranks of its run, compared.  All zeros at first. */
+struct mpr_job {
+    struct mpr_digests digests;
+    struct mpr_ranks ranks;
+    bool exists;
+};
+
+/* Compares the ranks of the log's run.  The job does not exist if the log is not that of one of
+ * several ranks.
+ * @all: the processes among which the ranks are searched */
+void mpr_job_read(struct mpr_job *job, const char *path, const struct mpr_processes *all,
+                  const struct mpr_output *output);
+void mpr_job_free(struct mpr_job *job);
 
 /* ---- memory */
 

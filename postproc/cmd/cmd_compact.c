@@ -112,8 +112,8 @@ static int compact(void *args, const char *path, const struct mpr_progress *prog
 
 struct followed_log {
     char *path;
-    uint64_t size;          /* at the last look, bytes */
-    uint64_t next;          /* size from which on another round may be worth it */
+    uint64_t size;          /* bytes, when it was examined last */
+    uint64_t next;          /* size from which another round may be worth it */
     bool done;              /* its process has ended, or the log is gone */
     struct mpr_error error; /* the last one that was printed */
 };
@@ -152,8 +152,8 @@ static void compact_followed(struct following *f, struct followed_log *log)
     if (mpr_recover(log->path, false, &recovery, &error) != 0) fail(f, log, &error);
 }
 
-/* Looks at the logs that the operands lead to now, and at those that were removed meanwhile. */
-static void look(struct following *f)
+/* Adds logs that are new, and does a round for each log that needs one. */
+static void compact_all(struct following *f)
 {
     struct mpr_paths paths = { .may_be_missing = true };
     for (size_t i = 0; i < f->args->common.operands; i++)
@@ -171,15 +171,15 @@ static void look(struct following *f)
         if (stat(log->path, &st) != 0) log->done = true;
         if (log->done) continue;
         const uint64_t size = (uint64_t)st.st_size;
-        /* The process of a log that does not grow may have ended. */
+        /* If a log does not grow, its process may have ended. */
         if (size == log->size || size >= log->next) compact_followed(f, log);
-        log->size = size; /* from before the round, which makes the file larger or smaller */
+        log->size = size; /* not that after the round, which changes the file's size */
     }
 }
 
 static bool goes_on(struct following *f)
 {
-    /* A pidfd is of this one process, even if its number is used again. */
+    /* A pidfd belongs to one process, even if the process's number is used again. */
     struct pollfd end = { .fd = f->process, .events = POLLIN };
     if (f->process >= 0 && poll(&end, 1, 0) <= 0) return true;
     if (f->process >= 0) close(f->process);
@@ -189,7 +189,7 @@ static bool goes_on(struct following *f)
     return !f->logs && f->waits;
 }
 
-/* Looks once a second, at the lowest priority.  SIGTERM ends it after one more round. */
+/* Does a round once a second, at the lowest priority.  SIGTERM ends it after one more round. */
 static void follow(struct args *a)
 {
     const struct timespec second = { .tv_sec = 1 };
@@ -206,7 +206,7 @@ static void follow(struct args *a)
     syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
     do {
         last = sigtimedwait(&end, NULL, &second) == SIGTERM;
-        look(&f);
+        compact_all(&f);
     } while (!last && goes_on(&f));
     for (size_t i = 0; i < f.logs; i++) free(f.log[i].path);
     free(f.log);

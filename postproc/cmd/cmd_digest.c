@@ -1,4 +1,4 @@
-/* log digest, and the digests that ranks reads. */
+/* Digests of logs: those that ranks and summary read, and the command log digest. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "digest.h"
 #include "exports.h"
 #include "file.h"
+#include "processes.h"
 #include "reports.h"
 
 static const char ending[] = ".digest";
@@ -137,6 +138,36 @@ void mpr_digests_free(struct mpr_digests *all)
     free(all->at);
 }
 
+/* ---- the job of a rank */
+
+void mpr_job_read(struct mpr_job *job, const char *log, const struct mpr_processes *all,
+                  const struct mpr_output *output)
+{
+    enum { MANY = 8 }; /* digests take long to make */
+    const struct mpr_process_run *run = mpr_processes_run_of(all, log);
+    const char **path = mpr_alloc(all->count, sizeof *path);
+    size_t paths = 0;
+    bool is_rank = false;
+    for (size_t i = 0; run && i < all->count; i++) {
+        if (!*all->at[i].summary.process.rank || !mpr_process_is_in(&all->at[i], run)) continue;
+        path[paths++] = all->at[i].summary.path;
+        is_rank |= strcmp(all->at[i].summary.path, log) == 0;
+    }
+    if (paths > 1 && is_rank) {
+        mpr_digests_add(&job->digests, path, paths, output);
+        mpr_digests_say_made(&job->digests, MANY);
+        mpr_ranks_make(&job->ranks, job->digests.at, job->digests.count);
+        job->exists = job->ranks.ranks > 1;
+    }
+    free(path);
+}
+
+void mpr_job_free(struct mpr_job *job)
+{
+    mpr_ranks_free(&job->ranks);
+    mpr_digests_free(&job->digests);
+}
+
 /* ---- log digest */
 
 struct args {
@@ -171,9 +202,9 @@ static const struct mpr_cmdline cmdline = {
     .no_output = true,
 };
 
-/* Returns 1 if LOG.digest is as new as the log, -1 with *error filled if that file is not a digest,
- * or one that this program cannot make, else 0.  Another process may make the digest at any time,
- * so a file that was missing when it was read is not looked for again. */
+/* Returns 1 if LOG.digest is up to date, and -1 with *error filled if that file is not a digest, or
+ * one that this program cannot make.  Otherwise returns 0.  Reads the file only once, because
+ * another process may make it at any time. */
 static int is_stored(const char *log, const char *path, struct mpr_error *error)
 {
     struct mpr_arena arena = { 0 };
@@ -203,8 +234,8 @@ static int store(struct args *a, const char *log, const struct mpr_database_plac
     return mpr_fail(error, "%s: cannot write: %s", place->path, why);
 }
 
-/* Stores the digest in --output, or as LOG.digest in a directory that other users may not change.
- * The users who may read the log may read LOG.digest, because a digest has the log's names. */
+/* Stores the digest in --output, or as LOG.digest in a directory that other users cannot change.
+ * LOG.digest gets the log's read permissions, because it has the log's names. */
 static int add(void *to, const char *log, const struct mpr_progress *progress,
                struct mpr_error *error)
 {

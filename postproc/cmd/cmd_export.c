@@ -15,9 +15,6 @@
 
 enum { MAX_SPANS = 4096 }; /* limit for one heap over time */
 
-/* Options that some formats do not have. */
-enum { OPTION_MIN = 1, OPTION_HEAP = 2 };
-
 struct export
 {
     struct mpr_args common;
@@ -25,23 +22,23 @@ struct export
     const char *path, *from, *until;
     uint8_t heap; /* or MPF_HEAP_NONE for all */
     uint64_t min_bytes;
-    unsigned given; /* the options above that were given */
+    bool has_min; /* --min was given */
 
     /* Results: */
-    uint64_t logs;   /* that were written */
-    bool incomplete; /* one of them is */
+    uint64_t logs;   /* number of logs that were written */
+    bool incomplete; /* one of them is incomplete */
     struct mpr_naming naming;
     struct mpr_pprof pprof;
     struct mpr_perfetto perfetto;
     struct mpr_database *database;
     struct mpr_contents_options contents;
-    bool ran_out; /* of device memory, in the newest log */
+    bool ran_out; /* device memory ran out in the newest log */
 };
 
 struct format {
-    const char *name, *path;        /* path: the file without --output */
-    unsigned options;               /* those of the options above that it has */
-    bool streams;                   /* it can go to standard output */
+    const char *name, *path;        /* path: the default of --output */
+    bool takes_heap;                /* it has the option --heap instead of --min */
+    bool streams;                   /* it can be written to standard output */
     int (*write)(struct export *e); /* returns 0, or -1 after a message on stderr */
 };
 
@@ -152,7 +149,7 @@ static int read_series(struct export *e, const char *path, const struct mpr_prog
     return 0;
 }
 
-/* Reads the log once more, but only if a device ran out of memory. */
+/* Reads the log once more if a device ran out of memory. */
 static int read_ooms(struct export *e, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
 {
@@ -169,7 +166,7 @@ static int add_log(void *to, const char *path, const struct mpr_progress *progre
                    struct mpr_error *error)
 {
     struct export *e = to;
-    if (mpr_database_failed(e->database)) return 0; /* write_all prints the reason */
+    if (mpr_database_failed(e->database)) return 0; /* export_sqlite prints the reason */
     mpr_database_process(e->database, e->logs + 1);
     if (find_window(e, path, progress, &e->contents.from_ns, &e->contents.until_ns, error) != 0 ||
         read_contents(e, path, progress, error) != 0 ||
@@ -182,23 +179,11 @@ static int add_log(void *to, const char *path, const struct mpr_progress *progre
 }
 
 /* Every table exists, even if no log has rows of it, so that queries do not fail. */
-static const char *write_all(struct export *e)
+static int export_sqlite(struct export *e)
 {
     static const struct mpr_database_kind exported = { .version = 1, .page_bytes = 4096 };
     const struct mpr_database_place place = { e->path, AT_FDCWD, 0666 };
     const char *why;
-    struct mpr_database *db = e->database = mpr_database_open(&place, &exported, &why);
-    if (!db) return why;
-    for (int i = 0; i < MPR_EXPORT_COUNT; i++)
-        mpr_database_put(db, &mpr_export_table[i], NULL, 0, 0, NULL);
-    mpr_logs_each(&e->common.logs, add_log, e);
-    mpr_database_run(db, "CREATE INDEX blocks_by_heap ON blocks (process_id, heap, made_ns)");
-    mpr_database_run(db, "CREATE INDEX instances_by_range ON instances (process_id, range_id)");
-    return mpr_database_close(db, e->logs != 0);
-}
-
-static int export_sqlite(struct export *e)
-{
     if (!mpr_database_available()) {
         mpr_cmd_say(MPR_NO_SQLITE);
         return -1;
@@ -206,16 +191,24 @@ static int export_sqlite(struct export *e)
     e->contents = (struct mpr_contents_options){ .min_bytes = e->min_bytes,
                                                  .user_frames = e->naming.user_frames };
     mpr_logs_choose(&e->common.logs);
-    const char *why = write_all(e);
+    struct mpr_database *db = e->database = mpr_database_open(&place, &exported, &why);
+    if (db) {
+        for (int i = 0; i < MPR_EXPORT_COUNT; i++)
+            mpr_database_put(db, &mpr_export_table[i], NULL, 0, 0, NULL);
+        mpr_logs_each(&e->common.logs, add_log, e);
+        mpr_database_run(db, "CREATE INDEX blocks_by_heap ON blocks (process_id, heap, made_ns)");
+        mpr_database_run(db, "CREATE INDEX instances_by_range ON instances (process_id, range_id)");
+        why = mpr_database_close(db, e->logs != 0);
+    }
     if (why) mpr_cmd_say("%s: cannot write: %s", e->path, why);
     return why ? -1 : 0;
 }
 
 /* ---- torch-snapshot */
 
-/* A program that ran out of device memory frees all of it before it ends, so without --until the
- * snapshot is of the failed allocation, unless the program held more afterwards.  Returns false if
- * *until_ns stays. */
+/* A program that ran out of device memory frees all of it before it ends.  So without --until the
+ * snapshot shows the failed allocation, unless the program held more afterwards.  Returns false if
+ * *until_ns was not changed. */
 static bool end_at_oom(const char *log, const struct mpr_progress *progress, uint64_t from_ns,
                        uint64_t *until_ns)
 {
@@ -350,10 +343,10 @@ static int export_perfetto(struct export *e)
 
 /* In the order of the words of --to. */
 static const struct format formats[] = {
-    { "sqlite", "memprof.sqlite", OPTION_MIN, false, export_sqlite },
-    { "torch-snapshot", "memprof.pickle", OPTION_MIN, true, export_torch_snapshot },
-    { "pprof", "memprof.pb.gz", OPTION_HEAP, true, export_pprof },
-    { "perfetto", "memprof.pftrace", OPTION_HEAP, true, export_perfetto },
+    { "sqlite", "memprof.sqlite", false, false, export_sqlite },
+    { "torch-snapshot", "memprof.pickle", false, true, export_torch_snapshot },
+    { "pprof", "memprof.pb.gz", true, true, export_pprof },
+    { "perfetto", "memprof.pftrace", true, true, export_perfetto },
 };
 
 static void set_format(void *value, const struct mpr_given *given)
@@ -367,14 +360,7 @@ static void set_min(void *value, const struct mpr_given *given)
     struct export *e = value;
     if (!mpr_budget_size(given->text, &e->min_bytes))
         mpr_option_invalid(given, "a size, such as 4096, 4KiB or 1MiB");
-    e->given |= OPTION_MIN;
-}
-
-static void set_heap(void *value, const struct mpr_given *given)
-{
-    struct export *e = value;
-    mpr_set_heap(&e->heap, given);
-    e->given |= OPTION_HEAP;
+    e->has_min = true;
 }
 
 static void check(void *args, struct argp_state *state)
@@ -385,9 +371,8 @@ static void check(void *args, struct argp_state *state)
     if (!e->path) e->path = f->path;
     if (strcmp(e->path, "-") == 0 && !f->streams)
         argp_error(state, "--output=- is not available with --to=sqlite: a database needs a file");
-    const unsigned other = e->given & ~f->options;
-    if (other)
-        argp_error(state, "--%s is not available with --to=%s", other & OPTION_MIN ? "min" : "heap",
+    if (f->takes_heap ? e->has_min : e->heap)
+        argp_error(state, "--%s is not available with --to=%s", f->takes_heap ? "min" : "heap",
                    f->name);
 }
 
@@ -407,7 +392,7 @@ static const struct mpr_option options[] = {
       MPR_TO_INSTANT(struct export, from) },
     { "until", 0, "TIME", "only up to TIME; step:12.end is the end of that range",
       MPR_TO_INSTANT(struct export, until) },
-    { "heap", 0, "NAME", "only this heap (pprof and perfetto)", .set = set_heap },
+    { "heap", 0, "NAME", "only this heap (pprof and perfetto)", MPR_TO_HEAP(struct export, heap) },
     { 0 },
 };
 

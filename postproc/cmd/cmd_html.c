@@ -5,14 +5,13 @@
 #include "diff.h"
 #include "html.h"
 #include "insights.h"
-#include "job.h"
 #include "ooms.h"
 #include "page_runs.h"
 #include "process_tree.h"
 #include "timeline.h"
 #include "verdict.h"
 
-/* How much a page has of each heap: pages of one or two logs, and of more. */
+/* The amount of data for each heap: on a page of one or two logs, and on a page of more. */
 static const struct mpr_timeline_options detailed = { .by = MPR_GROUP_ALL,
                                                       .to = UINT64_MAX,
                                                       .buckets = 8192,
@@ -64,9 +63,10 @@ struct runs {
     struct mpr_timeline *at;
     size_t count;
     bool incomplete;
-    bool with_findings;                    /* they come from the same replay as the timelines */
+    bool with_findings;                    /* each log is read once, for timeline and findings */
     struct mpr_insights **insights;        /* by run, or NULL without findings */
-    struct mpr_insights_reading **reading; /* by run: begun with the timeline; or NULL */
+    struct mpr_insights_reading **reading; /* by run, if the insights are not finished yet, or NULL
+                                            */
     struct mpr_processes processes;
     struct mpr_timeline_options options;
 };
@@ -92,24 +92,17 @@ static int add(void *to, const char *path, const struct mpr_progress *progress,
 
 /* ---- two runs */
 
-/* Returns true if one of two processes started or became the other one: then they are not compared.
- */
-static bool is_one_run(const struct mpr_process_tree *tree)
-{
-    for (size_t i = 0; i < 2; i++)
-        if (tree[i].parent != MPR_NO_PROCESS || tree[i].image_of != MPR_NO_PROCESS) return true;
-    return false;
-}
-
-/* Compares two runs: of more than two the outlier and the median.  Returns false if the logs have
- * no such pair, or if one of its logs cannot be read again. */
+/* Compares two runs, or of more the outlier and the median.  Returns false if two processes belong
+ * together because one started or became the other, if there is no outlier, or if a log cannot be
+ * read again. */
 static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_diff *diff)
 {
     const struct mpr_progress progress = mpr_bar();
     struct mpr_error error;
     struct mpr_outlier found = { .outlier = 1 };
-    bool good = runs->count == 2 ? !is_one_run(page->tree)
-                                 : mpr_page_runs_outlier(runs->at, runs->count, &found);
+    bool good = runs->count == 2 || mpr_page_runs_outlier(runs->at, runs->count, &found);
+    for (size_t i = 0; runs->count == 2 && i < 2; i++)
+        good &= page->tree[i].parent == MPR_NO_PROCESS && page->tree[i].image_of == MPR_NO_PROCESS;
     if (good) {
         page->base = found.median;
         page->now = found.outlier;
@@ -136,8 +129,8 @@ static bool has_failed(const struct mpr_insights *in)
     return in && (in->oom.told || in->refused.count || in->died);
 }
 
-/* Returns the run that the page opens with: one whose process was killed when memory ran out, else
- * one that ran out of device memory; of several the one with the largest peak. */
+/* Returns the run that the page shows first: one whose process was killed when memory ran out, else
+ * one that ran out of device memory.  Of several it is the one with the largest peak. */
 static size_t find_opened(const struct runs *runs)
 {
     enum { FINE, REFUSED, KILLED };
@@ -156,9 +149,8 @@ static size_t find_opened(const struct runs *runs)
     return opened;
 }
 
-/* The timelines have all that the relations between the processes are found from.  If
- * there are few logs, which are then read once more, findings also name the processes that share a
- * GPU. */
+/* Finds the relations between the processes from the timelines.  If there are few logs, findings
+ * also name the processes that share a GPU, for which the logs are read once more. */
 static void read_processes(const struct runs *runs, struct mpr_processes *processes)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -179,7 +171,7 @@ static void read_processes(const struct runs *runs, struct mpr_processes *proces
     mpr_processes_finish(processes);
 }
 
-/* Of many logs only those are read for findings that the page opens with. */
+/* If there are many logs, reads only those that the page shows first. */
 static void read_findings(struct runs *runs, const struct mpr_page *page)
 {
     const struct mpr_progress progress = mpr_bar();
@@ -200,8 +192,8 @@ static void read_findings(struct runs *runs, const struct mpr_page *page)
     mpr_bar_clear();
 }
 
-/* Reads the out-of-memory events for the cards, of the run's other logs too, which `oom` compares.
- */
+/* Reads the out-of-memory events for the cards.  If any process failed, reads all logs of a small
+ * run, because `oom` compares them. */
 static void read_ooms(const struct runs *runs, struct mpr_ooms *ooms)
 {
     const struct mpr_progress progress = mpr_bar();
@@ -215,7 +207,8 @@ static void read_ooms(const struct runs *runs, struct mpr_ooms *ooms)
     mpr_bar_clear();
 }
 
-/* Compares the ranks, unless that would take long, and adds the findings about them to each. */
+/* Compares the ranks, unless that would take long, and adds the findings about them to each rank's.
+ */
 static void read_job(const struct runs *runs, struct mpr_page *page,
                      const struct mpr_output *output, struct mpr_job *job)
 {

@@ -40,22 +40,13 @@ static const struct mpr_cmdline cmdline = {
     .options = options,
 };
 
-/* ---- --tables: a directory of CSV files, which engines for many files read as one table */
+/* ---- --tables: a directory of CSV files, which data tools read as one table */
 
 static int make_directory(const char *path, struct mpr_error *error)
 {
     return mkdir(path, 0777) == 0 || errno == EEXIST
                ? 0
                : mpr_fail_errno(error, path, "create the directory");
-}
-
-static bool is_empty(const char *directory)
-{
-    DIR *dir = opendir(directory);
-    size_t entries = 0;
-    while (dir && readdir(dir)) entries++;
-    if (dir) closedir(dir);
-    return entries == 2; /* "." and ".." */
 }
 
 static int write_rows(const struct mpr_digest_table *t, const struct mpr_digest *d,
@@ -81,7 +72,11 @@ static int write_rows(const struct mpr_digest_table *t, const struct mpr_digest 
 static int write_tables(const struct mpr_ranks *r, const char *directory, struct mpr_error *error)
 {
     int status = make_directory(directory, error);
-    if (status == 0 && !is_empty(directory))
+    DIR *dir = status == 0 ? opendir(directory) : NULL;
+    size_t entries = 0;
+    while (dir && readdir(dir)) entries++;
+    if (dir) closedir(dir);
+    if (status == 0 && entries != 2) /* "." and ".." */
         return mpr_fail(error, "%s: not an empty directory; give an empty or a new one", directory);
     for (size_t i = 0; status == 0 && i < mpr_digest_tables; i++) {
         const struct mpr_digest_table *t = &mpr_digest_table[i];

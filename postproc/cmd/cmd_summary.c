@@ -1,7 +1,7 @@
 /* summary: what happened, on one screen; with --all every finding. */
 #include "cmd.h"
 #include "insights.h"
-#include "job.h"
+#include "processes.h"
 #include "reports.h"
 
 struct args {

@@ -11,12 +11,6 @@ struct args {
     const char *from, *to;
 };
 
-static void set_buckets(void *value, const struct mpr_given *given)
-{
-    struct args *a = value;
-    a->timeline.buckets = mpr_option_number(given, 2, 1000000);
-}
-
 static const struct mpr_option options[] = {
     { "by", 'b', MPR_BY_WORDS, "group the bands by " MPR_BY_HELP,
       MPR_TO_BY(struct args, timeline.by) },
@@ -29,7 +23,7 @@ static const struct mpr_option options[] = {
     { "to", 0, "TIME", "up to TIME; step:12.end is the end of that range",
       MPR_TO_INSTANT(struct args, to) },
     { "buckets", 0, "N", "at most N spans of time for each heap (default: 2048)",
-      .set = set_buckets },
+      MPR_TO_NUMBER(struct args, timeline.buckets, 2, 1000000) },
     { 0 },
 };
 

@@ -16,16 +16,10 @@ enum { INTERVAL_MS = 2000, MIN_MS = 100, MAX_MS = 3600000, NICENESS = 5 };
 
 struct args {
     struct mpr_args common;
-    uint64_t count; /* of looks, or 0 */
+    uint64_t count; /* number of reports, or 0 */
     long interval_ms;
     struct mpr_live_options live;
 };
-
-static void set_count(void *value, const struct mpr_given *given)
-{
-    struct args *a = value;
-    a->count = mpr_option_number(given, 1, UINT64_MAX - 1);
-}
 
 static void set_interval(void *value, const struct mpr_given *given)
 {
@@ -40,7 +34,7 @@ static const struct mpr_option options[] = {
       .set = set_interval },
     { "count", 'n', "N",
       "print N reports, one below the other (default: one; in a terminal, redraw until q is pressed)",
-      .set = set_count },
+      MPR_TO_NUMBER(struct args, count, 1, UINT64_MAX - 1) },
     { "by", 0, MPR_BY_WORDS, "group the owners by " MPR_BY_HELP, MPR_TO_BY(struct args, live.by) },
     { "heap", 0, "NAME",
       "show the owners of this heap, for example host/heap (default: the largest heap)",
@@ -66,22 +60,22 @@ static const struct mpr_cmdline cmdline = {
     .has_stacks = true,
 };
 
-/* ---- looks */
+/* ---- readings */
 
-/* While the screen is open, errors wait until it is closed. */
+/* While the screen is open, errors are stored, and the newest is printed when it is closed. */
 static struct {
     bool any, on_screen;
     struct mpr_error newest;
 } errors;
 
-static void failed(const struct mpr_error *error)
+static void on_error(const struct mpr_error *error)
 {
     errors.any = true;
     errors.newest = *error;
     if (!errors.on_screen) mpr_cmd_error(error);
 }
 
-/* Adds the logs that the operands lead to now.  Returns false if there is nothing to look at. */
+/* Adds the logs that exist now.  Returns false if there are none. */
 static bool find_logs(struct args *a, struct mpr_top *top, bool first)
 {
     struct mpr_logs *logs = &a->common.logs;
@@ -94,18 +88,18 @@ static bool find_logs(struct args *a, struct mpr_top *top, bool first)
     if ((logs->pid || logs->rank) && !mpr_logs_choose(logs)) return false;
     for (size_t i = 0; i < logs->paths.count; i++) {
         if (mpr_top_add(top, logs->paths.at[i], logs->paths.count == 1, &error) == 0) continue;
-        if (first) failed(&error);
+        if (first) on_error(&error);
         good = false;
     }
     if (first) logs->failed |= !good;
     return !first || top->logs;
 }
 
-static void look(struct args *a, struct mpr_top *top)
+static void read_logs(struct args *a, struct mpr_top *top)
 {
     const struct mpr_progress progress = mpr_bar();
     find_logs(a, top, false);
-    mpr_top_look(top, &progress, failed);
+    mpr_top_look(top, &progress, on_error);
     mpr_bar_clear();
 }
 
@@ -127,7 +121,7 @@ static int list(struct args *a, struct mpr_top *top)
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
     for (uint64_t i = 0; i < (a->count ? a->count : 1); i++) {
         if (i) nanosleep(&interval, NULL);
-        look(a, top);
+        read_logs(a, top);
         char *text = describe(a, top);
         fprintf(output->to.file, "%s%s", i && output->renderer == &mpr_render_text ? "\n" : "",
                 text);
@@ -137,7 +131,7 @@ static int list(struct args *a, struct mpr_top *top)
     return mpr_output_close(output) == 0 ? MPR_EXIT_FINE : MPR_EXIT_FAILURE;
 }
 
-/* ---- the screen: a terminal that shows one report after the other in place */
+/* ---- the screen: a terminal that shows each report in the place of the previous one */
 
 #define ENTER "\033[?1049h\033[?25l" /* the alternate screen, without a cursor */
 #define LEAVE "\033[?25h\033[?1049l"
@@ -215,8 +209,8 @@ static void screen_draw(const char *text)
     fflush(stdout);
 }
 
-/* Waits for a key.  Returns it, 'q' after a signal that ends the process, or 0 after that time or
- * when the terminal's size changed. */
+/* Waits for a key.  Returns the key, 'q' after a signal that ends the process, or 0 after @ms or a
+ * change of the terminal's size. */
 static int screen_wait(long ms)
 {
     struct pollfd keys = { .fd = screen.keys ? STDIN_FILENO : -1, .events = POLLIN };
@@ -232,7 +226,7 @@ static int show(struct args *a, struct mpr_top *top)
 {
     struct mpr_output *output = &a->common.output;
     if (mpr_output_open(output) != 0) return MPR_EXIT_FAILURE;
-    look(a, top);
+    read_logs(a, top);
     screen_open();
     errors.on_screen = true;
     for (;;) {
@@ -243,7 +237,7 @@ static int show(struct args *a, struct mpr_top *top)
         const int key = screen_wait(a->interval_ms);
         if (key == 'q') break;
         top->next = key == 'n';
-        look(a, top);
+        read_logs(a, top);
     }
     screen_close();
     if (errors.any) mpr_cmd_error(&errors.newest);

@@ -1,4 +1,3 @@
-
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +17,8 @@
 
 /* ---- paths */
 
-/* The identity of a file, to list it once.  A file that does not exist has none; reading it will
- * fail with a message. */
+/* The identity of a file, so that it is listed only once.  A missing file has none, and reading it
+ * will fail with a message. */
 struct mpr_file {
     bool known;
     dev_t dev;
@@ -120,21 +119,16 @@ static void set_pid(void *value, const struct mpr_given *given)
     mpr_set_text(value, given);
 }
 
-// clang-format off
-#define PROCESS_OPTIONS                                                                            \
-    { "pid", 0, "N", "use only the logs of process N", .set = set_pid,                             \
-      .at = offsetof(struct mpr_logs, pid) },                                                      \
-    { "rank", 0, "N", "use only the logs of rank N", MPR_TO_TEXT(struct mpr_logs, rank) }
-
-const struct mpr_option mpr_logs_process_options[] = { PROCESS_OPTIONS, { 0 } };
 const struct mpr_option mpr_logs_options[] = {
-    PROCESS_OPTIONS,
-    { "run", 0, "ID", "use only the logs of the run with this id", MPR_TO_TEXT(struct mpr_logs, run) },
+    { "run", 0, "ID", "use only the logs of the run with this id",
+      MPR_TO_TEXT(struct mpr_logs, run) },
+    { "pid", 0, "N", "use only the logs of process N",
+      MPR_TO(set_pid, const char *, struct mpr_logs, pid) },
+    { "rank", 0, "N", "use only the logs of rank N", MPR_TO_TEXT(struct mpr_logs, rank) },
     { 0 },
 };
-// clang-format on
 
-/* ---- messages about processes */
+/* ---- messages */
 
 /* Prints the error of a log that cannot be read. */
 static void fail(struct mpr_logs *logs, const struct mpr_error *error)
@@ -154,7 +148,7 @@ static const char *number_of(struct mpr_arena *arena, const struct mpr_process_i
 
 enum { MAX_LISTED = 8 };
 
-/* The different processes of logs, as a list for a message. */
+/* The processes of some logs, as a list for a message. */
 struct process_list {
     struct mpr_arena arena;
     const char *text, *host[MAX_LISTED];
@@ -210,8 +204,8 @@ static void select_processes(struct mpr_logs *logs)
 
 /* ---- --heap */
 
-/* Removes logs that cannot be read, and all logs if none has the heap.  Reads no
- * further log once one has it. */
+/* Removes logs that cannot be read, and all logs if none has the heap.  Stops reading at the first
+ * log that has it. */
 static void check_heap(struct mpr_logs *logs)
 {
     const struct mpr_progress progress = mpr_bar();
@@ -291,7 +285,8 @@ static uint64_t start_of(const struct candidate *log, size_t count, const char *
     return start;
 }
 
-/* If memory ran out, the log is one of the newest run that failed, as oom chooses it. */
+/* Chooses a log of the newest run that ran out of memory, as the command oom does, or of any run if
+ * none did. */
 static const struct candidate *choose_one(const struct candidate *log, size_t count)
 {
     const char *newest = NULL;
@@ -328,7 +323,7 @@ const char *mpr_logs_one(struct mpr_logs *logs)
     mpr_bar_clear();
     const struct candidate *chosen = choose_one(log, count);
     const char *path = chosen ? chosen->path : NULL;
-    /* No option chooses between the logs of one process, which executed several programs. */
+    /* No option selects among the logs of one process that executed several programs. */
     bool one = true;
     for (size_t i = 0; i < count; i++)
         one &= log[i].process.pid == log->process.pid &&

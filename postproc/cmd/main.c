@@ -104,7 +104,7 @@ static const struct command *find(const struct command *list, const char *name)
     return NULL;
 }
 
-/* Returns what the command of that old name is called now, or NULL. */
+/* Returns the present name of a command that was renamed, or NULL. */
 static const char *renamed(const char *name)
 {
     for (size_t i = 0; i < OTHER_NAMES; i++)
@@ -224,8 +224,8 @@ static int run_log(int argc, char **argv)
     return command->run(argc - a.command, argv + a.command);
 }
 
-/* argp prints unknown options as they are.  An option that a shell made of a file's name may have
- * any characters, so those that a terminal would act on are refused here. */
+/* Refuses unprintable characters in options, because argp prints unknown options unchanged.  A
+ * shell may have made an option of a file's name, which can have any characters. */
 static void check_options(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -239,7 +239,7 @@ static void check_options(int argc, char **argv)
     }
 }
 
-/* ---- the summary, whose name may be left out */
+/* ---- the summary, whose name may be omitted */
 
 /* Returns the index of the summary's first option in a command line such as "--width 80 LOG", or 0
  * if a command is named, or no file follows. */
@@ -249,7 +249,8 @@ static int summary_options_at(int argc, char **argv)
                                         "--version" };
     int at = 1;
     while (at < argc && argv[at][0] == '-') {
-        /* An own option may be a prefix, and its value the next word: "-m 100", "--max-m 100". */
+        /* An option may be shortened, and its value may be the next word: "-m 100", "--max-m 100".
+         */
         const char *arg = argv[at];
         const size_t length = strcspn(arg, "=");
         bool own = arg[1] != '-' && strchr("mv?V", arg[1]);
@@ -266,7 +267,8 @@ static int summary_options_at(int argc, char **argv)
     return 0;
 }
 
-/* @at: the first argument of the summary, whose name takes the place of the word before it */
+/* @at: the first argument of the summary; the word before it is overwritten by the command's name
+ */
 static int run_summary(int argc, char **argv, int at)
 {
     static char name[] = "summary";

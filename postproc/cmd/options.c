@@ -37,17 +37,6 @@ int mpr_option_word(const struct mpr_given *given)
     return 0;
 }
 
-uint64_t mpr_option_number(const struct mpr_given *given, uint64_t min, uint64_t max)
-{
-    char expected[64];
-    uint64_t number;
-    if (mpr_parse_number(given->text, min, max, &number)) return number;
-    if (max > UINT32_MAX) snprintf(expected, sizeof expected, "a number of at least %" PRIu64, min);
-    else snprintf(expected, sizeof expected, "a number from %" PRIu64 " to %" PRIu64, min, max);
-    mpr_option_invalid(given, expected);
-    return min;
-}
-
 void mpr_set_text(void *value, const struct mpr_given *given)
 {
     *(const char **)value = given->text;
@@ -62,6 +51,16 @@ void mpr_set_flag(void *value, const struct mpr_given *given)
 void mpr_set_word(void *value, const struct mpr_given *given)
 {
     *(int *)value = mpr_option_word(given);
+}
+
+void mpr_set_number(void *value, const struct mpr_given *given)
+{
+    const uint64_t min = given->option->min, max = given->option->max;
+    char expected[64];
+    if (mpr_parse_number(given->text, min, max, value)) return;
+    if (max > UINT32_MAX) snprintf(expected, sizeof expected, "a number of at least %" PRIu64, min);
+    else snprintf(expected, sizeof expected, "a number from %" PRIu64 " to %" PRIu64, min, max);
+    mpr_option_invalid(given, expected);
 }
 
 /* The words are auto and then the groups in their order. */
@@ -118,8 +117,8 @@ bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *nu
 
 /* ---- instants of a log */
 
-/* Returns true for a time of day.  With --clock=wall reports print times without a day, so these
- * are also times of day then. */
+/* Returns true for a time of day.  With --clock=wall a time without a day is one too, because
+ * reports print times of day in that form. */
 static bool is_time_of_day(const char *text)
 {
     const enum mpr_wall wall = mpr_instant_wall_kind(text);

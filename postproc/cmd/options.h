@@ -32,13 +32,14 @@ struct mpr_option {
     const char *help;
     size_t at; /* offset of the member in its struct */
     mpr_set_option *set;
-    bool optional; /* the argument may be missing */
+    bool optional;     /* the argument may be missing */
+    uint64_t min, max; /* of a number */
 };
 
-mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_instant,
-    mpr_set_instant_or_peak, /* leaves the member as it is for "peak" */
-    mpr_set_length,          /* in ns, from a text such as 50us */
-    mpr_set_word;            /* in an enum, the index of the word in "one|two" */
+mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_number,
+    mpr_set_instant, mpr_set_instant_or_peak, /* does not change the member for "peak" */
+    mpr_set_length,                           /* in ns, from a text such as 50us */
+    mpr_set_word;                             /* in an enum, the index of the word in "one|two" */
 
 /* The member that receives the value.  The compiler checks its type. */
 #define MPR_TO(set_, type, arguments, member)                                                      \
@@ -51,6 +52,8 @@ mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_ins
 #define MPR_TO_INSTANT(arguments, member)    MPR_TO(mpr_set_instant, const char *, arguments, member)
 #define MPR_TO_LENGTH(arguments, member)     MPR_TO(mpr_set_length, uint64_t, arguments, member)
 #define MPR_TO_WORD(type, arguments, member) MPR_TO(mpr_set_word, type, arguments, member)
+#define MPR_TO_NUMBER(arguments, member, min_, max_)                                               \
+    MPR_TO(mpr_set_number, uint64_t, arguments, member), .min = (min_), .max = (max_)
 
 /* ---- texts of --help that several commands have */
 
@@ -79,24 +82,23 @@ mpr_set_option mpr_set_text, mpr_set_flag, mpr_set_by, mpr_set_heap, mpr_set_ins
  * @expected: the valid arguments */
 void mpr_option_invalid(const struct mpr_given *given, const char *expected);
 /* Each returns the value of the argument.  An invalid one is a usage error. */
-int mpr_option_word(const struct mpr_given *given); /* index of the word in "one|two" */
-uint64_t mpr_option_number(const struct mpr_given *given, uint64_t min, uint64_t max);
+int mpr_option_word(const struct mpr_given *given);        /* index of the word in "one|two" */
 uint64_t mpr_option_length(const struct mpr_given *given); /* of time, such as 50us, in ns */
 
 /* Parses a number from min to max.  Returns false for any other text. */
 bool mpr_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 
-/* Returns true if the instant is found by its name (peak, step:12) and so differs from log to log.
+/* Returns true for the name of an instant (peak, step:12), whose time differs from log to log.
  * @text: may be NULL */
 bool mpr_instant_is_named(const char *text);
 /* Finds the instant in one log.  Returns 0, or -1 with *error filled.
  * @text: of the option, or NULL for the time `otherwise`
- * @heap: the heap whose peak "peak" is, or MPF_HEAP_NONE for the largest heap's */
+ * @heap: "peak" is the peak of this heap, or of the largest heap for MPF_HEAP_NONE */
 int mpr_instant_find(const char *text, uint64_t otherwise, const char *log, uint8_t heap,
                      const struct mpr_progress *progress, struct mpr_instant *at,
                      struct mpr_error *error);
-/* Finds the span from the beginning of one instant to the end of another one in one log, in ns.
- * Returns 0, or -1 with *error filled.  *begin may be later than *end.
+/* Finds the span between two instants of a log, both included, in ns.  Returns 0, or -1 with *error
+ * filled.  *begin may be later than *end.
  * @from: NULL for the log's beginning
  * @to: NULL for its end */
 int mpr_instant_span(const char *from, const char *to, const char *log, uint8_t heap,

@@ -1,4 +1,3 @@
-
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,12 +78,6 @@ static void set_format(void *value, const struct mpr_given *given)
                    given->option->name);
 }
 
-static void set_top(void *value, const struct mpr_given *given)
-{
-    struct mpr_output *output = value;
-    output->style.top = mpr_option_number(given, 1, SIZE_MAX);
-}
-
 void mpr_set_output_path(void *value, const struct mpr_given *given)
 {
     *(const char **)value = mpr_output_path(given->text);
@@ -101,7 +94,7 @@ const struct mpr_option mpr_output_options[] = {
       MPR_TO_WORD(enum mpr_output_color, struct mpr_output, color) },
     { "top", 't', "N",
       "at most N lines of each table (default: text 20, timeline 12, summary 5; json and csv all)",
-      .set = set_top },
+      MPR_TO_NUMBER(struct mpr_output, style.top, 1, SIZE_MAX) },
     { "width", 0, "N",
       "columns of a line, to which paths are shortened, or full (default: COLUMNS, else the terminal's "
       "width, else full)",
@@ -122,13 +115,13 @@ const struct mpr_option mpr_output_options[] = {
     { 0 },
 };
 
-struct mpr_output mpr_output_default(void)
+struct mpr_args mpr_args_default(void)
 {
     struct mpr_user_frames *user_frames = mpr_user_frames_new();
-    return (struct mpr_output){ .renderer = &mpr_render_text,
-                                .width = MPR_WIDTH_AUTO,
-                                .user_frames = user_frames,
-                                .naming = { .user_frames = user_frames } };
+    return (struct mpr_args){ .output = { .renderer = &mpr_render_text,
+                                          .width = MPR_WIDTH_AUTO,
+                                          .user_frames = user_frames,
+                                          .naming = { .user_frames = user_frames } } };
 }
 
 void mpr_output_free(struct mpr_output *output)
@@ -148,7 +141,7 @@ static int fail(const struct mpr_destination *d, int error)
     return -1;
 }
 
-/* The stream has its own descriptor, because the atomic file closes the other one. */
+/* The stream gets its own descriptor, because the atomic file closes its own. */
 static FILE *open_atomic(struct mpr_destination *d)
 {
     if (mpr_atomic_open_path(&d->atomic, d->path) != 0) return NULL;
@@ -208,7 +201,7 @@ int mpr_output_close(struct mpr_output *output) { return mpr_destination_close(&
 
 /* ---- rendering */
 
-/* Text for people has the characters of their locale, wherever it goes; data for tools is UTF-8. */
+/* Text for people has the characters of their locale, also in a file; data for tools is UTF-8. */
 static bool is_ascii(const struct mpr_output *output)
 {
     return output->renderer == &mpr_render_text && !output->for_tools &&
