@@ -107,6 +107,7 @@ const SITUATIONS = [
     logs: ['host-run.zst'],
     state: 'fine',
     what: /host\/heap: peak 16\.25 KiB at 00:00:00\.000/,
+    who: /host\/heap by size, at the peak: 16\.25 KiBover 1 KiB to 2 KiB4\.86 KiB/,
     command: 'memprof-report peaks host-run.zst',
   },
 ];
@@ -190,4 +191,32 @@ test('a command is copied without the folders of the machine that made the page'
   assert.doesNotMatch(await page.content(), /\/golden\//);
   await page.locator('.command .copy').click();
   await page.locator('.command .copy', { hasText: 'copied' }).waitFor();
+});
+
+test('without names the card and the table have the size classes of peaks, and no flame graph', async () => {
+  const log = `${FOLDER}host-run.zst`,
+    [heap] = shop.report('peaks', '--by', 'size', log).logs[0].heaps,
+    held = heap.ranges
+      .filter((/** @type {any} */ row) => row.bytes_at_peak)
+      .map((/** @type {any} */ row) => row.bytes_at_peak),
+    page = await shop.show(shop.html('unnamed.html', log)),
+    bytes = (/** @type {string} */ cells) =>
+      page
+        .locator(cells)
+        .evaluateAll((all) => all.map((cell) => Number(cell.getAttribute('title')?.replace(/\D/g, ''))));
+  assert.deepEqual(await bytes('[data-panel="card"] tbody td[title$="bytes"]'), held.slice(0, 5));
+  assert.deepEqual(await bytes('[data-panel="peak"] tbody td [title$="bytes"]'), held);
+  assert.equal(await page.locator('[data-panel="flame"]').isVisible(), false);
+});
+
+test('the first screen says that host blocks were not recorded', async () => {
+  const file = shop.html('off.html', `${FOLDER}host-off.zst`);
+  for (const viewport of SCREENS) {
+    const page = await shop.show(file, { viewport }),
+      note = page.locator('[data-panel="card"] .notes'),
+      box = await note.boundingBox();
+    assert.equal(plain(await note.textContent()), 'host blocks were not recorded (MEMPROF_HOST=off)');
+    assert.ok(box && box.y + box.height < viewport.height);
+    await page.context().close();
+  }
 });

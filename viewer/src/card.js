@@ -2,6 +2,8 @@
 import { copied } from './copy.js';
 import { element, isNarrow, nameText } from './dom.js';
 import { amount, count, exactly, share, size, time } from './format.js';
+import { lines } from './lines.js';
+import { isNobody, sizesAtPeak } from './model.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -92,8 +94,31 @@ function accountTable({ headline, account, parts }) {
   );
 }
 
-/** Returns the largest owners of the heap. @param {Card} card */
-function ownerTable({ ownersTitle, ownersAt, owned, owners, moreOwners }) {
+const OWNERS = 5,
+  AT_PEAK = 'at the peak';
+
+/** Returns the owners of the card. If no block has a name, these are the size classes. @param {Log} log
+ *  @param {Card} card @returns {Pick<Card, 'ownersTitle' | 'ownersAt' | 'owned' | 'owners' | 'moreOwners'>} */
+function ownersOf(log, card) {
+  const heap = log.heaps.find(({ name }) => name === card.ownersOf);
+  if (!heap || card.ownersAt !== AT_PEAK || !isNobody(card.owners.map(({ name }) => name))) return card;
+  const classes = lines([sizesAtPeak(log, heap)]).map(({ name, values, about }) => ({
+    name,
+    bytes: values[0] ?? 0,
+    blocks: 0,
+    estimated: about[0],
+  }));
+  return {
+    ...card,
+    ownersTitle: `${heap.name} by size`,
+    owners: classes.slice(0, OWNERS),
+    moreOwners: Math.max(0, classes.length - OWNERS),
+  };
+}
+
+/** Returns the largest owners of the heap. @param {Log} log @param {Card} card */
+function ownerTable(log, card) {
+  const { ownersTitle, ownersAt, owned, owners, moreOwners } = ownersOf(log, card);
   const rest = owned - owners.reduce((sum, { bytes }) => sum + bytes, 0),
     names = owners.map(({ name }) => name);
   return list(`${ownersTitle}, ${ownersAt}: ${size(owned)}`, [
@@ -244,7 +269,10 @@ export const nextCommand = ({ next: [command] }) =>
  *  @param {Card} card */
 export function numbers(app, log, card) {
   const told = facts(log, card),
-    tables = [...(card.parts.length ? [accountTable(card)] : []), ...(card.owners.length ? [ownerTable(card)] : [])],
+    tables = [
+      ...(card.parts.length ? [accountTable(card)] : []),
+      ...(card.owners.length ? [ownerTable(log, card)] : []),
+    ],
     enough = [...(card.fits.length ? [fitTable(card)] : []), ...(card.since ? [grownTable(card)] : [])],
     peaks = card.peaks.flatMap(({ text }) => text).map((text) => element('p', { class: 'open' }, text)),
     columns = [[...(told ? [told] : []), ...peaks], ...(told ? [tables] : tables.map((one) => [one])), enough];

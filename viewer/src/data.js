@@ -244,9 +244,17 @@ function readPaths(nodes) {
 /** @param {string} path */
 const lastPart = (path) => path.slice(path.lastIndexOf('/') + 1) || path;
 
+const ARGUMENT = 40; // characters
+
+/** Returns a word of a command: the last part of a path, or the beginning of a long text. @param {string} word */
+function shortWord(word) {
+  const short = /\s/.test(word) ? word : lastPart(word);
+  return short.length > ARGUMENT ? `${short.slice(0, ARGUMENT - 1)}…` : short;
+}
+
 /** @param {any} process @param {string} path */
 function labels(process, path) {
-  const program = process.command.length ? process.command.slice(0, 4).map(lastPart).join(' ') : path;
+  const program = process.command.length ? process.command.slice(0, 4).map(shortWord).join(' ') : path;
   const where = [process.rank !== null && `rank ${process.rank}`, process.host, process.pid && `pid ${process.pid}`];
   const file = lastPart(path).replace(/\.zst$/, '');
   return {

@@ -142,6 +142,13 @@ function worth(app, log) {
   );
 }
 
+/** Returns a command of the notes with a button that copies it, without the words before it. @param {string} text */
+function noteCommand(text) {
+  const AGAIN = 'run again: ',
+    label = text.startsWith(AGAIN) ? AGAIN : '';
+  return [label, copied(text.slice(label.length))];
+}
+
 /** Returns what was not recorded, and the commands that record it. @param {Log} log */
 const notes = (log) =>
   log.notes.length
@@ -149,7 +156,7 @@ const notes = (log) =>
         'div',
         { class: 'notes', 'data-log': log.index },
         ...log.notes.map(([text, command]) =>
-          element('p', { class: 'open' }, command ? element('code', {}, text) : text),
+          element('p', { class: 'open' }, ...(command ? noteCommand(text) : [text])),
         ),
       )
     : null;
@@ -172,8 +179,8 @@ const cardOf = (app, log) =>
       worth(app, log),
       log.card && familyLines(log.card),
       element('div', { class: 'events' }, strip(app, log), log.card && nextCommand(log.card)),
-      log.card && numbers(app, log, log.card),
       notes(log),
+      log.card && numbers(app, log, log.card),
     ].filter((part) => part !== null),
   );
 

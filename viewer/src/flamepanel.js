@@ -5,7 +5,7 @@ import { ARROWS, button, element, nameText } from './dom.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { layout, outermost, pathTo, piecesAt, piecesOf, places, side, tree } from './icicle.js';
 import { DEEDS, flowed, isKnown, slicesOf } from './flows.js';
-import { WHOLE, isEstimated, peakSpan } from './model.js';
+import { NOBODY, WHOLE, isEstimated, peakSpan } from './model.js';
 import { join } from './names.js';
 import { pairs } from './pairs.js';
 
@@ -25,6 +25,9 @@ const TITLES = {
   TOLD = { allocated: 'allocated', freed: 'freed', kept: 'allocated and kept' };
 
 const LEAST = 0.0015; // as a share of the panel's width
+
+/** Returns true if the tree names no holder. @param {Box} root */
+const isBare = ({ children }) => children.every((box) => !box.children.length && NOBODY.includes(box.name));
 
 /** Returns the pinned instants. @param {App} app @returns {Instant[]} */
 function pinned(app) {
@@ -171,6 +174,7 @@ export class FlamePanel {
       [now] = modes; // nothing was allocated in the span
       this.shown = now.shown();
     }
+    if (this.shown && now.mode === 'live' && isBare(this.shown.root)) this.root.hidden = true;
     this.tools.replaceChildren(
       ...modes.map(({ mode, text, title }) => button(text, title, () => this.choose(mode), mode === now.mode)),
     );

@@ -35,6 +35,9 @@ export const WHOLE = 999;
 /** The names for bytes without a known holder. */
 export const NOBODY = [OUTSIDE, UNKNOWN, NO_STACK, NO_PYTHON, NOT_SAMPLED];
 
+/** Returns true if none of the names is that of a holder. @param {Iterable<string>} names */
+export const isNobody = (names) => [...names].every((name) => NOBODY.includes(name));
+
 /** @param {string[]} path @param {number} [depth] @param {string} [none] */
 export function pathName(path, depth = 0, none = OUTSIDE) {
   const shown = depth ? path.slice(0, depth) : path;
@@ -305,6 +308,10 @@ export function composition(log, heap, grouping, span) {
   );
   return { held, more };
 }
+
+/** Returns the bytes of each size class at the heap's peak, as `peaks --by size` has them. @param {Log} log
+ *  @param {Heap} heap */
+export const sizesAtPeak = (log, heap) => composition(log, heap, { by: 'size', depth: 0 }, peakSpan(heap));
 
 /** Returns the last span that begins at or before the time, or -1. @param {Float64Array} start @param {number} time */
 export function spanAt(start, time) {

@@ -1,11 +1,11 @@
 /** One heap of one run: its stacked bands, and a table next to them that follows the cursor. */
 import { limitOf, seenOf, trackOf } from './context.js';
 import { button, element } from './dom.js';
-import { amount, exactly, size, time } from './format.js';
+import { amount, exactly, share, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
-import { hasAboutPeak, isAbout, isEstimated, isLeast, peakSpan, spanAt } from './model.js';
+import { NOBODY, hasAboutPeak, isAbout, isEstimated, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
@@ -78,6 +78,7 @@ export class StackChart {
       heap.sampleMean > 0 &&
         !isEstimated(heap) &&
         element('span', { class: 'sub', title: SAMPLED }, 'call stacks are a sample: ~ marks estimates'),
+      this.unnamed(),
       this.hidden,
     );
     return element(
@@ -86,6 +87,22 @@ export class StackChart {
       blocks,
       head,
       element('div', { class: 'pair' }, this.canvas, this.legend.root),
+    );
+  }
+
+  /** Returns the share of the peak that has no name, with a button that stacks by size class, or null if most of it has
+   *  one. */
+  unnamed() {
+    const MOST = 0.5,
+      { app } = this,
+      { heap, groups } = this.stack,
+      bytes = groups.reduce((sum, { name, atPeak }) => sum + (NOBODY.includes(name) ? atPeak : 0), 0);
+    if (bytes < MOST * heap.peakBytes || !bytes) return null;
+    return element(
+      'span',
+      { class: 'sub unnamed' },
+      `${share(bytes, heap.peakBytes)} of the peak without a name: `,
+      button('size classes', 'stack by size class', () => app.change({ by: 'size', hidden: [], only: '' })),
     );
   }
 

@@ -5,7 +5,7 @@ import { folder } from './folder.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { holders } from './holders.js';
 import { csvOf, lines } from './lines.js';
-import { ELSE, composition, hasAboutPeak, isExact, isEstimated, pathName } from './model.js';
+import { ELSE, composition, hasAboutPeak, isExact, isEstimated, isNobody, pathName, sizesAtPeak } from './model.js';
 import { panel } from './panel.js';
 
 /**
@@ -117,7 +117,9 @@ export function peakPanel(app, name) {
     .map((log) => ({ log, heap: log.heaps.find((heap) => heap.name === name) }))
     .filter((pair) => pair.heap);
   const heaps = pairs.map((pair) => /** @type {Heap} */ (pair.heap));
-  const all = lines(pairs.map((pair, i) => holders(pair.log, heaps[i], app.grouping())));
+  const owners = pairs.map((pair, i) => holders(pair.log, heaps[i], app.grouping())),
+    bySize = owners.every(({ held }) => isNobody(held.keys())),
+    all = lines(bySize ? pairs.map(({ log }, i) => sizesAtPeak(log, heaps[i])) : owners);
   const heads = pairs.length === 2 ? ['A', 'B'] : ['at the peak'];
   const caption = heaps
     .map(
@@ -129,8 +131,17 @@ export function peakPanel(app, name) {
   return panel(
     { 'data-panel': 'peak', 'data-heap': name },
     { name: `peak-${name}`, text: () => csvOf(heads, all) },
-    `Peak of ${name}`,
-    panelTable(app, caption, heads, all, heaps, totals, true, Math.max(...heaps.map((heap) => heap.linesAtPeak))),
+    bySize ? `Peak of ${name} by size` : `Peak of ${name}`,
+    panelTable(
+      app,
+      caption,
+      heads,
+      all,
+      heaps,
+      totals,
+      !bySize,
+      bySize ? all.length : Math.max(...heaps.map((heap) => heap.linesAtPeak)),
+    ),
   );
 }
 
