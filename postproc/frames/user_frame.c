@@ -460,6 +460,12 @@ bool mpr_user_frames_is_own(struct mpr_user_frames *t, struct mpr_arena *arena,
     return mpr_user_frames_summary(t, arena, path, true).path.depth == 1;
 }
 
+bool mpr_user_frames_is_foreign(struct mpr_user_frames *t, const struct mpr_frame *frame)
+{
+    const enum kind kind = kind_of(t, frame);
+    return kind != KIND_OWN && kind != KIND_NAMELESS;
+}
+
 const char *mpr_user_frames_places(struct mpr_user_frames *t, struct mpr_arena *arena,
                                    struct mpr_path path, size_t max)
 {

@@ -38,6 +38,10 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *user_fr
 bool mpr_user_frames_is_own(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
                             struct mpr_path path);
 
+/* Returns true if the frame is not the program's own: it is in an installed package, or a pattern
+ * matches it.  A call without a name counts as the program's. */
+bool mpr_user_frames_is_foreign(struct mpr_user_frames *user_frames, const struct mpr_frame *frame);
+
 /* Returns the outermost call of an allocator that the program has linked under names with a prefix
  * (je_malloc), or NULL if the stack has none. */
 const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *user_frames,

@@ -10,6 +10,7 @@
 #include "basename.h"
 #include "insights.h"
 #include "mpf/sample.h"
+#include "naming.h"
 #include "page.def"
 #include "page_runs.h"
 #include "process_tree.h"
@@ -83,10 +84,16 @@ static void nodes(struct mpr_json *j, const struct mpr_timeline *t)
     mpr_json_close(j, ']');
 }
 
-static void names(struct mpr_json *j, const struct mpr_timeline *t)
+/* @naming: tells which frames are not the program's own; the page can hide these. */
+static void names(struct mpr_json *j, const struct mpr_timeline *t, const struct mpr_naming *naming)
 {
     frames(j, "libraries", (struct mpr_path){ t->library, t->libraries });
     frames(j, "frames", (struct mpr_path){ t->frame, t->frames });
+    mpr_json_open(j, "foreign_frames", '[');
+    for (size_t i = 0; naming->user_frames && i < t->frames; i++)
+        if (mpr_user_frames_is_foreign(naming->user_frames, t->frame[i]))
+            mpr_json_number(j, NULL, i);
+    mpr_json_close(j, ']');
 }
 
 static void graph(struct mpr_json *j, const struct mpr_mark *m)
@@ -383,7 +390,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     threads(j, t);
     mpr_json_texts(j, "sizes", t->size_name, t->sizes);
     nodes(j, t);
-    names(j, t);
+    names(j, t, page->naming);
     marks(j, t);
     tracks(j, t);
     segment_instants(j, segments);

@@ -75,7 +75,10 @@ test('the chart opens with the account of the device at its peak, and says what 
   assert.match(caption, /^at the peak of the device/);
   const { instants } = shop.report('timeline', log).devices[0],
     count = instants.filter(({ kind }) => kind === 'spread').length;
-  assert.match(await chart.locator('h2').textContent(), new RegExp(`${count} instants, exact at each`));
+  assert.match(
+    await chart.locator('h2').textContent(),
+    new RegExp(`exact at ${count} instants; values between them are not known`),
+  );
   assert.ok(await chart.locator('.plot').getAttribute('aria-label'));
 });
 
@@ -113,7 +116,7 @@ test('at the peak of the heap that P pins, microseconds before that of the devic
   await page.keyboard.press('p');
   await drawn(page);
   const { parts, total, caption, exact } = await told(page, 'gpu0');
-  assert.match(caption, /^nothing is told pinned; at /);
+  assert.match(caption, /^no values pinned; nearest: /);
   assert.ok(!exact);
   assert.deepEqual({ parts, total }, expected(log, 0, shop.report('peaks', log).logs[0].devices[0].time_ns));
 });

@@ -72,8 +72,8 @@ test('refusals come first, with request, free bytes and range; a graph with its 
   assert.deepEqual(
     rows.map((row) => row.slice(0, 3)),
     [
-      ['the driver had no memory', 'asked 200.00 MiB, 100.00 MiB free', 'step > loss'],
-      ['the driver had no memory', 'asked 200.00 MiB, 130.00 MiB free', 'step > loss'],
+      ['driver allocation failed', 'asked 200.00 MiB, 100.00 MiB free', 'step > loss'],
+      ['driver allocation failed', 'asked 200.00 MiB, 130.00 MiB free', 'step > loss'],
       ['out of memory', 'asked 199.00 MiB', 'step > loss'],
       ['CUDA graph', '1,001 nodes, 45.00 MiB: segments 40.00 MiB, executable 4.00 MiB, first launch 1.00 MiB', 'step'],
     ],
@@ -364,10 +364,10 @@ test('words in a chart lie beside each other, and no line is drawn over them', a
   const log = (name) => fileURLToPath(new URL(`../golden/${name}`, import.meta.url)),
     both = [log('h200-graphs-eager.zst'), log('h200-graphs-oom.zst')];
   for (const [logs, width, expected] of /** @type {[string[], number, RegExp][]} */ ([
-    [both, 1440, /memory of the GPU.*used, as the driver says/],
+    [both, 1440, /memory of the GPU.*used \(driver\)/],
     [both, 1024, /memory of the GPU/],
     [both, 390, /139.80 GiB/],
-    [[log('h200-walk.zst')], 1440, /↑ used, as the driver says 540.81 MiB/],
+    [[log('h200-walk.zst')], 1440, /↑ used \(driver\) 540.81 MiB/],
     [[log('python-leak.zst')], 1440, /RSS/],
   ])) {
     const page = await shop.show(shop.html('words.html', ...logs), { viewport: { width, height: 900 } }),

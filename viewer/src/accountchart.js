@@ -3,7 +3,7 @@
 import { begins, fills, instantAt, isTold, nearestTo, peakOf, spread } from './accounts.js';
 import { colour, element, swatch } from './dom.js';
 import { edges } from './edges.js';
-import { count, share, size, time } from './format.js';
+import { count, several, share, size, time } from './format.js';
 import { isBad, marksOf } from './marks.js';
 import * as paint from './paint.js';
 import { spanAt } from './model.js';
@@ -54,8 +54,8 @@ export class AccountChart {
       'h2',
       {},
       role && element('b', { class: `role role-${role}` }, role),
-      `${this.gpu}: what its bytes were`,
-      element('span', { class: 'sub' }, `${count(number)} instants, exact at each; between two nobody says`),
+      `${this.gpu}: memory by kind`,
+      element('span', { class: 'sub' }, `exact at ${several(number, 'instant')}; values between them are not known`),
     );
     const legend = element(
       'div',
@@ -85,7 +85,7 @@ export class AccountChart {
     const { account, peak } = this,
       largest = [...account.parts].sort((a, b) => b.bytes[peak] - a.bytes[peak]).slice(0, 3);
     const parts = peak < 0 ? [] : largest.map((part) => `${part.name} ${size(part.bytes[peak])}`);
-    return `what the bytes of ${this.gpu} were over time; at the peak: ${parts.join(', ')}`;
+    return `memory of ${this.gpu} by kind, over time; at the peak: ${parts.join(', ')}`;
   }
 
   /** Returns the lowest and the highest edge of the parts at the instants in view. */
@@ -197,15 +197,15 @@ export class AccountChart {
         ? 'before the first instant'
         : told
           ? `${label}, ${time(ns, 1)}`
-          : `nothing is told ${label}; at ${time(account.time[i], 1)}`;
+          : `no values ${label}; nearest: ${time(account.time[i], 1)}`;
     badge.className = `badge ${told ? 'exact' : 'bucket'}`;
-    badge.textContent = i < 0 ? '' : told ? 'exact' : 'an instant beside it';
+    badge.textContent = i < 0 ? '' : told ? 'exact' : 'nearest instant';
     badge.title =
       i < 0
         ? ''
         : told
-          ? 'what each byte was then, as peaks --at says'
-          : 'of the time itself nothing is told; this is exact at the time that is named';
+          ? 'the memory by kind then, as in peaks --at'
+          : 'these values are exact at the time that is shown';
     this.rows.replaceChildren(...this.partsAt(i).map((part) => this.row(part, i)));
     const sum = i < 0 ? 0 : account.used[i];
     this.sum.textContent = size(sum);

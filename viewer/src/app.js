@@ -7,6 +7,7 @@ import { commPanel } from './comms.js';
 import { openLogs } from './data.js';
 import { differencesPanel, verdictCard } from './differences.js';
 import { element, isNarrow, keepingFocus, setTheme } from './dom.js';
+import { explainPanel } from './explain.js';
 import { cards } from './findings.js';
 import { FlamePanel } from './flamepanel.js';
 import { DEEDS } from './flows.js';
@@ -64,6 +65,8 @@ export class App extends View {
     /** @type {FlamePanel | null} */
     this.flame = null;
     this.pinned = element('div', {});
+    /** Below the chart of the newest pin. */
+    this.explained = element('div', {});
     this.kept = element('div', {});
     this.status = element('div', { class: 'status', role: 'status', hidden: true });
     this.side = element('div', {});
@@ -76,6 +79,7 @@ export class App extends View {
     /** The cell that the picture of ranks described last. @type {{ row: number, column: number } | null} */
     this.cell = null;
     this.frame = 0;
+    this.isStepping = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.saving = undefined;
     addEventListener('pagehide', () => this.save());
@@ -152,8 +156,21 @@ export class App extends View {
   }
 
   fillPins() {
-    keepingFocus(() => this.fillPinned(), [this.pinned]);
+    keepingFocus(() => {
+      this.fillExplained();
+      this.fillPinned();
+    }, [this.explained, this.pinned]);
     this.fillSpan();
+  }
+
+  fillExplained() {
+    const pin = this.pins.at(-1),
+      explained = explainPanel(this),
+      chart = this.charts.find(
+        (one) => one instanceof StackChart && one.stack.heap.name === pin?.heap && one.stack.log.index === pin.log,
+      );
+    this.explained.replaceChildren(...(explained ? [explained] : []));
+    chart?.root.after(this.explained);
   }
 
   fillPinned() {
@@ -205,20 +222,36 @@ export class App extends View {
     this.saving = setTimeout(() => this.save(), STILL);
   }
 
-  /** Writes the state into the link. */
-  save() {
+  /** Writes the state into the link. @param {boolean} [isStep] whether the browser's back button returns to the state
+   *  before it */
+  save(isStep = false) {
     clearTimeout(this.saving);
+    if (this.isStepping) return;
     const hash = toHash(this.state, this.first);
-    if (hash !== location.hash) history.replaceState(null, '', hash || location.pathname + location.search);
+    if (hash === location.hash) return;
+    const link = hash || location.pathname + location.search;
+    if (isStep) history.pushState(null, '', link);
+    else history.replaceState(null, '', link);
+  }
+
+  /** Runs an action, after which the browser's back button returns to the state before it. @param {() => void} action */
+  step(action) {
+    if (this.isStepping) return action();
+    this.save(); // the view may have moved since the last step
+    this.isStepping = true;
+    action();
+    this.isStepping = false;
+    this.save(true);
   }
 
   // ---- user actions
 
   /** @param {Partial<import('./state.js').State>} change */
   change(change) {
-    Object.assign(this.state, change);
-    this.build();
-    this.save();
+    this.step(() => {
+      Object.assign(this.state, change);
+      this.build();
+    });
   }
 
   /** Shows the page in a given state. @param {import('./state.js').State} state */
@@ -314,9 +347,30 @@ export class App extends View {
 
   /** Pins instants, which charts and tables show. @param {import('./state.js').State['pins']} pins */
   pin(pins) {
-    this.state.pins = pins;
+    this.step(() => {
+      this.state.pins = pins;
+      this.fillPins();
+      this.redraw();
+    });
+  }
+
+  /** Names a pin. @param {App['pins'][0]} pin @param {string} name */
+  namePin(pin, name) {
+    this.state.pins = this.pins.map((one) => (one === pin ? { ...pin, name: name || undefined } : one));
     this.fillPins();
     this.update();
+  }
+
+  /** Zooms to the selected span. */
+  zoomToSelection() {
+    if (!this.selection) return;
+    const { from, to } = this.selection;
+    this.step(() => {
+      this.state.span = [];
+      this.fillStatus();
+      this.fillSpan();
+      this.setView(from, to);
+    });
   }
 
   /** Adds a second pin to a single one. Otherwise the new pin replaces all others. @param {App['pins'][0]} pin */

@@ -1,5 +1,6 @@
 /** The controls at the top. */
 import { commonRanges } from './align.js';
+import { copyButton } from './copy.js';
 import { button, choice, element, isNarrow } from './dom.js';
 import { savePng, saveTimelines } from './exports.js';
 import { WHOLE } from './model.js';
@@ -140,6 +141,10 @@ const controls = (app) => [
   button('events', 'x axis by events, not by time (X)', () => app.turnAxis(), app.state.axis === 'events'),
   button('fit', 'show everything (0)', () => app.fit()),
   button('peak', 'go to the peak (P)', () => toPeak(app)),
+  copyButton('link', 'copy link: it keeps the view, the pins and the filters', () => {
+    app.save();
+    return location.href;
+  }),
   button('PNG', 'download the charts as a picture', () => savePng(app)),
   button('CSV', 'download what the charts show as CSV; more of it by zooming in', () => saveTimelines(app)),
   button(app.dark ? '☀' : '☾', 'dark (T)', () => app.turn(), app.dark),

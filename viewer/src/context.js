@@ -82,7 +82,7 @@ export function drawContext(chart, s) {
     const seen = seenOf(chart);
     paint.samples(s, seen, colour('--faint'));
     const taken = [flag, ...words.map(({ left, right }) => /** @type {[number, number]} */ ([left, right]))],
-      said = nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used, as the driver says', taken);
+      said = nameTrack(chart, s, seen, track.name === 'RSS' ? 'RSS' : 'used (driver)', taken);
     if (said) words.push(said);
   }
   return words;

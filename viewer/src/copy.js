@@ -1,4 +1,4 @@
-/** A command with a button that copies it. */
+/** Buttons that copy a text, and a command with such a button. */
 import { button, element } from './dom.js';
 
 const SHOWN = 1500; // ms
@@ -13,18 +13,24 @@ function copyBySelection(text) {
   area.remove();
 }
 
-/** @param {string} command */
-export function copied(command) {
-  const made = button('copy', `copy: ${command}`, async () => {
+/** Returns a button that copies a text. @param {string} label @param {string} title @param {() => string} text */
+export function copyButton(label, title, text) {
+  const made = button(label, title, async () => {
     try {
-      await navigator.clipboard.writeText(command);
+      await navigator.clipboard.writeText(text());
     } catch {
-      copyBySelection(command);
+      copyBySelection(text());
       made.focus();
     }
     made.textContent = 'copied';
-    setTimeout(() => (made.textContent = 'copy'), SHOWN);
+    setTimeout(() => (made.textContent = label), SHOWN);
   });
+  return made;
+}
+
+/** @param {string} command */
+export function copied(command) {
+  const made = copyButton('copy', `copy: ${command}`, () => command);
   made.className = 'copy';
   return element('span', { class: 'copied' }, element('code', {}, command), made);
 }

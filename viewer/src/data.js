@@ -50,11 +50,11 @@
  *   and its peak; shortest: ranges shorter than this, in ns, may share a box
  * @typedef {{ signal?: number, exit_status?: number, oom: string | null }} Death from the record of the run
  * @typedef {import('./columns.js').Points & { name: string, limit: number }} Track
- * @typedef {{ index: number, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
+ * @typedef {{ index: number, file: string, label: string, short: string, rank: string, duration: number, incomplete: boolean, best:
  *   string, hostSampled: boolean, notes: [string, boolean][], foldedUntil: number, matching: Map<string, string>, functions:
  *   Map<string, string>, renamed: Map<string, string>, differences: import('./differences.js').Account[], verdict:
  *   import('./differences.js').Verdict | null, differsFrom: number, differsIn: string, alike: boolean, opened: boolean, parent: number, imageOf: number, outlierPlaces: Map<string, number>, source: string,
- *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], paths:
+ *   events: number, lost: number, threads: string[], sizes: string[], libraries: string[], stacks: string[][], foreign: Set<string>, paths:
  *   string[][], marks: Mark[], marksLeftOut: number, instances: Instances, lanes: Lanes, tracks: Track[], accounts:
  *   import('./accounts.js').Account[], devices: import('./devices.js').Device[], alikeAs: string, segments:
  *   SegmentsThen[], pinNames: string[], heldUntil: number[], oom: Oom | null, repeat: Repeat | null, steps: Steps |
@@ -66,7 +66,7 @@
  *   two logs differ most; alike: one of the logs that are compared if there are more than two; opened: the page opens with it; parent, imageOf: index of the log of the process that started it, and of the program that executed it, or -1; outlierPlaces: by heap, its place among the logs whose peaks differ, 1 for the farthest; alikeAs: a text that
  *   lists the devices shown under other numbers; card, findings: null if not computed, because there are many logs;
  *   heldUntil: by capture - 1, when the last graph released the memory of this capture; lanes and the points of tracks
- *   exist once the log is opened; stacks: frames, outermost first, and an empty stack at index 0; best: the grouping
+ *   exist once the log is opened; stacks: frames, outermost first, and an empty stack at index 0; foreign: frames that are not the program's own; best: the grouping
  *   that names most bytes; source: where its names come from
  */
 import { readCard } from './card.js';
@@ -420,6 +420,7 @@ async function readLog(index, page, levels) {
     stacks = readStacks(c, frames);
   return {
     index,
+    file: raw.path,
     ...labels(raw.process, raw.path),
     rank: raw.process.rank ?? '',
     duration: raw.duration_ns,
@@ -449,6 +450,7 @@ async function readLog(index, page, levels) {
     sizes: raw.sizes,
     libraries: raw.libraries.map(readFrame),
     stacks,
+    foreign: new Set((raw.foreign_frames ?? []).map((/** @type {number} */ frame) => frames[frame])),
     paths: readPaths(raw.nodes),
     marks: raw.marks.map((/** @type {any} */ m) => ({
       ...m,

@@ -1,6 +1,6 @@
 /** The card of each run: the sentence on what happened, a strip of events, the findings, the numbers, and what was not
  *  recorded. Events and findings are links to their places, and their numbers are those of the reports. */
-import { copied } from './copy.js';
+import { copied, copyButton } from './copy.js';
 import { familyLines, headline, nextCommand, numbers } from './card.js';
 import { element, folded, isNarrow } from './dom.js';
 import { ending } from './endings.js';
@@ -70,7 +70,7 @@ const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app,
 
 /** @param {Log} log */
 function headingOf({ findings }) {
-  if (!findings) return 'nobody asked for its findings: memprof-report summary --all LOG tells them';
+  if (!findings) return 'findings were not computed for this run: memprof-report summary --all LOG prints them';
   return findings.length ? 'findings (at most this much less at the peak)' : 'no findings';
 }
 
@@ -100,6 +100,21 @@ function goToWorth(app, log, { heap, time: at, see, key }) {
   panel?.scrollIntoView({ block: 'start' });
 }
 
+/** Returns a button that copies a finding as text. @param {Log} log @param {Worth} of */
+function copyFinding(log, of) {
+  const made = copyButton('copy finding', `copy finding: ${of.what}`, () =>
+    [
+      log.label,
+      `${amount(of.bytes, false, of.about)}  ${of.where}  ${of.what}`,
+      `try: ${of.change}`,
+      `see: ${of.see}`,
+      '',
+    ].join('\n'),
+  );
+  made.className = 'copy';
+  return made;
+}
+
 const COVERS = 'at most these bytes would be free, and fewer were missing';
 
 /** @param {App} app @param {Log} log @param {Worth} of */
@@ -124,6 +139,7 @@ const worthLine = (app, log, of) =>
       { class: 'open' },
       element('span', { class: 'do' }, `try: ${of.change}`),
       element('span', { class: 'see' }, 'see: ', copied(of.see)),
+      copyFinding(log, of),
     ),
   );
 

@@ -1,9 +1,9 @@
 /** A flame graph with its root at the top: the holders of memory at an instant, the blocks of a span of time, or the
  *  difference of two instants. */
 import { solid } from './colours.js';
-import { ARROWS, button, element, nameText } from './dom.js';
+import { ARROWS, button, element, keepingFocus, nameText } from './dom.js';
 import { amount, count, exactly, share, size, time } from './format.js';
-import { layout, outermost, pathTo, piecesAt, piecesOf, places, side, tree } from './icicle.js';
+import { layout, outermost, ownCalls, pathTo, piecesAt, piecesOf, places, side, tree } from './icicle.js';
 import { DEEDS, flowed, isKnown, slicesOf } from './flows.js';
 import { NOBODY, WHOLE, isEstimated, peakSpan } from './model.js';
 import { join } from './names.js';
@@ -63,17 +63,20 @@ export class FlamePanel {
     this.shown = null;
     this.tools = element('div', { class: 'tools segmented', role: 'group', 'aria-label': 'what the boxes are' });
     this.sub = element('span', { class: 'sub' });
+    this.matched = element('span', { class: 'matched', role: 'status' });
+    this.order = element('div', { class: 'tools segmented', role: 'group', 'aria-label': 'order and choice of calls' });
     this.path = element('p', { class: 'open path' });
     this.graph = element('div', {
       class: 'icicle',
       role: 'group',
-      'aria-label': 'who holds memory: ranges, below them calls',
+      'aria-label': 'holders of memory: ranges, below them calls',
     });
     this.root = element(
       'section',
       { class: 'panel', 'data-panel': 'flame' },
       this.tools,
-      element('h2', {}, 'Flame graph', this.sub),
+      this.order,
+      element('h2', {}, 'Flame graph', this.sub, this.matched),
       this.path,
       this.graph,
     );
@@ -91,7 +94,13 @@ export class FlamePanel {
       two = pins.length === 2 ? pins : peaks(app);
     /** @type {Mode[]} */
     const all = [];
-    if (first) all.push({ mode: 'live', text: 'live', title: 'who holds memory then', shown: () => this.live(first) });
+    if (first)
+      all.push({
+        mode: 'live',
+        text: 'live',
+        title: 'holders of memory at that instant',
+        shown: () => this.live(first),
+      });
     if (two.length === 2)
       all.push({
         mode: 'difference',
@@ -111,7 +120,7 @@ export class FlamePanel {
   /** @param {Instant} of @returns {Shown} */
   live({ log, heap, span, what }) {
     const pieces = piecesAt(log, heap, span, this.unfolded(), log.renamed);
-    return { root: tree([side(pieces)]), what, about: isEstimated(heap) };
+    return { root: this.treeOf([side(this.calls(pieces, log))]), what, about: isEstimated(heap) };
   }
 
   /** Returns the modes for the selected span. @param {Instant} of @returns {Mode[]} */
@@ -136,7 +145,7 @@ export class FlamePanel {
       where = places(log, heap, this.unfolded(), log.renamed).map((place) => ({ ...place, least: () => true })),
       changes = heap.flows.changes > 1 ? `, to ${count(heap.flows.changes)} changes at its ends` : '',
       what = `${roleOf(app, log)}${heap.name}, ${TOLD[deed]} from ${time(slices.from, 1e3)} to ${time(slices.to, 1e3)}${changes}`;
-    return { root: tree([side(piecesOf(where, bytes))]), what, about: false };
+    return { root: this.treeOf([side(this.calls(piecesOf(where, bytes), log))]), what, about: false };
   }
 
   /** @param {Instant[]} two @returns {Shown} */
@@ -149,15 +158,52 @@ export class FlamePanel {
         : undefined;
     const sides = two.map(({ log, heap, span }) =>
       side(
-        piecesAt(log, heap, span, unfolded, log === a.log ? undefined : renamed),
+        this.calls(piecesAt(log, heap, span, unfolded, log === a.log ? undefined : renamed), log),
         apart ? (frame) => log.matching.get(frame) ?? frame : undefined,
       ),
     );
     return {
-      root: tree(sides),
+      root: this.treeOf(sides),
       what: two.map(({ what }) => what).join('   →   '),
       about: two.some(({ heap }) => isEstimated(heap)),
     };
+  }
+
+  /** Returns the pieces with the calls that the user wants to see. @param {import('./icicle.js').Piece[]} pieces
+   *  @param {import('./data.js').Log} log */
+  calls(pieces, log) {
+    return this.app.state.flameOwn ? ownCalls(pieces, log.foreign) : pieces;
+  }
+
+  /** @param {import('./icicle.js').Side[]} sides */
+  treeOf(sides) {
+    return tree(sides, this.app.state.flameUp);
+  }
+
+  /** Returns the buttons that turn the graph around and hide calls of libraries, if there are calls. */
+  orders() {
+    const { app } = this,
+      { flameUp, flameOwn } = app.state,
+      logs = app.runs();
+    if (logs.every(({ stacks }) => stacks.length < 2)) return [];
+    const turn = (/** @type {Partial<import('./state.js').State>} */ change) => {
+      Object.assign(app.state, change, { flameAt: '' });
+      this.fill();
+      app.save();
+    };
+    return [
+      button('bottom-up', 'begin with the innermost calls', () => turn({ flameUp: !flameUp }), flameUp),
+      ...(logs.some(({ foreign }) => foreign.size)
+        ? [
+            button(
+              'own code',
+              "hide calls that are not the program's own",
+              () => turn({ flameOwn: !flameOwn }),
+              flameOwn,
+            ),
+          ]
+        : []),
+    ];
   }
 
   // ---- drawing
@@ -178,6 +224,7 @@ export class FlamePanel {
     this.tools.replaceChildren(
       ...modes.map(({ mode, text, title }) => button(text, title, () => this.choose(mode), mode === now.mode)),
     );
+    keepingFocus(() => this.order.replaceChildren(...this.orders()), [this.order]);
     this.draw();
   }
 
@@ -279,6 +326,16 @@ export class FlamePanel {
     const found = wanted ? outermost(shown.root, is) : [],
       sums = shown.root.bytes.map((_, s) => found.reduce((sum, box) => sum + box.bytes[s], 0));
     this.graph.dataset.found = wanted ? sums.join() : '';
+    this.matched.textContent = wanted ? this.matchText(found, sums) : '';
+  }
+
+  /** Returns the bytes of the boxes that match the search. @param {Box[]} found @param {number[]} sums */
+  matchText(found, sums) {
+    const { root, about } = /** @type {Shown} */ (this.shown),
+      isAbout = about || found.some((box) => box.about),
+      least = found.some((box) => box.least.some(Boolean));
+    if (sums.length > 1) return `matched: ${isAbout || least ? '≈ ' : ''}${size(sums[1] - sums[0], true)}`;
+    return `matched: ${amount(sums[0], least, isAbout)}, ${share(sums[0], root.bytes[0])}`;
   }
 
   // ---- user actions
@@ -290,6 +347,17 @@ export class FlamePanel {
       range = path.filter((one) => one.range !== null).at(-1)?.range ?? '';
     this.app.showUnder(range);
     this.app.flame?.draw();
+  }
+
+  /** Zooms into the outermost box of a name, otherwise searches for it. @param {string} name */
+  goTo(name) {
+    const { app, shown } = this,
+      is = (/** @type {Box} */ box) => box.range === name || join(box.frames) === name,
+      [box] = shown ? outermost(shown.root, is) : [];
+    if (!box) return app.find(name);
+    app.state.flameAt = box.key;
+    this.draw();
+    app.save();
   }
 
   /** @param {KeyboardEvent} event */

@@ -51,3 +51,23 @@ export function flowed({ rows }, { first, last }, deed, bands) {
   }
   return { bytes, blocks };
 }
+
+/** Returns how many blocks a group has at a span, or null if that is unknown: the slices have several changes, or the
+ *  group's bytes are estimates. @param {import('./model.js').Heap} heap
+ *  @param {{ groups: import('./model.js').Group[], groupOfBand: Int32Array }} stack @param {import('./model.js').Group} group
+ *  @param {number} span */
+export function liveCount(heap, { groups, groupOfBand }, group, span) {
+  const { flows, spans } = heap;
+  if (!flows || flows.changes !== 1 || !isKnown(heap)) return null;
+  const { born, life, band, bytes, blocks } = flows.rows,
+    slice = spanAt(flows.time, spans.time[span]),
+    wanted = groups.indexOf(group);
+  let found = 0,
+    held = 0;
+  for (let i = 0; i < born.length && born[i] <= slice; i++) {
+    if (groupOfBand[band[i]] !== wanted || (life[i] && born[i] + life[i] - 1 <= slice)) continue;
+    found += blocks[i];
+    held += bytes[i];
+  }
+  return held === group.bytes[span] ? found : null;
+}

@@ -53,6 +53,9 @@ export function time(ns, step = 1e6) {
   return `${sign}${two(all / 3.6e12)}:${two((all / 6e10) % 60)}:${two((all / 1e9) % 60)}.${fraction}`;
 }
 
+/** Returns a time as a command takes it: "5.193247875s". @param {number} ns */
+export const clock = (ns) => `${Math.floor(ns / 1e9)}.${String(Math.round(ns) % 1e9).padStart(9, '0')}s`;
+
 /** A length of time, such as "16.8 ms". @param {number} ns */
 export function duration(ns) {
   for (const [unit, scale] of /** @type {[string, number][]} */ ([

@@ -20,7 +20,7 @@ import { FOLD, ONE, OTHER } from './columns.js';
 import { Walk, estimate, hasSampledBlocks, isRest, partsOf, rolesOf, sumsOf } from './estimates.js';
 import { isFold, partOf } from './folds.js';
 import { ELSE, OUTSIDE, SEVERAL, SEVERAL_OF, peakSpan } from './model.js';
-import { calledPath, joinedOf } from './names.js';
+import { calledPath, join, joinedOf } from './names.js';
 
 /** @param {Heap} heap @param {import('./data.js').Band} band @param {string[] | null} unfolded null if all lines are
  *  expanded */
@@ -173,8 +173,19 @@ const boxOf = (name, range, within, key, depth, sides) => ({
   children: [],
 });
 
-/** @param {Side[]} sides @returns {Box} */
-export function tree(sides) {
+/** Removes the calls that are not the program's own. If no call is left, the
+ *  innermost one stays. @param {Piece[]} pieces
+ *  @param {Set<string>} foreign @returns {Piece[]} */
+export const ownCalls = (pieces, foreign) =>
+  pieces.map((piece) => {
+    const { stack } = piece.place,
+      own = stack.filter((frame) => !foreign.has(frame));
+    return { ...piece, place: { ...piece.place, stack: own.length ? own : stack.slice(-1) } };
+  });
+
+/** @param {Side[]} sides @param {boolean} [isUp] whether the innermost calls come first, and their ranges last
+ *  @returns {Box} */
+export function tree(sides, isUp = false) {
   const root = boxOf('all', '', '', '', 0, sides.length),
     /** @type {Map<string, Box>} */
     made = new Map();
@@ -202,6 +213,12 @@ export function tree(sides) {
         at = box;
       };
       add(root, false);
+      if (isUp && place.stack.length) {
+        const isLeast = place.whole && (open || several.size > 0);
+        for (const frame of [...place.stack].reverse()) add(child(at, frame, false, match?.(frame)), isLeast);
+        add(child(at, join(place.range), false), isLeast);
+        continue;
+      }
       place.range.forEach((name, i) => add(child(at, name, true), open && place.least(i + 1)));
       const least = place.whole && ((open && place.least(place.range.length)) || several.has(place.range.join('\n')));
       for (const frame of place.stack) add(child(at, frame, false, match?.(frame)), least);

@@ -14,6 +14,7 @@ const KEYS = [
   [['a'], 'to earlier times', (app) => app.pan(-0.15)],
   [['d'], 'to later times', (app) => app.pan(0.15)],
   [['0'], 'everything', (app) => app.fit()],
+  [['z'], 'zoom to the selected span; the browser goes back', (app) => app.zoomToSelection()],
   [['h'], 'hide what never changes in view, or show it', (app) => app.change({ steady: !app.state.steady })],
   [['x'], 'x axis by events, or by time', (app) => app.turnAxis()],
   [['1'], 'what the page opened on', (app) => app.reopen()],
@@ -49,11 +50,11 @@ const MOUSE = [
   ['drag', 'choose a span: its numbers are below'],
   ['shift, drag', 'move'],
   ['one finger, two', 'move, zoom'],
-  ['click', 'pin an instant; a second one shows the difference'],
+  ['click', 'pin an instant and explain the band; a second click shows the difference'],
   ["click on a band's name", 'hide it'],
   ['double click', 'only this band'],
   ['click on a box of the flame graph', 'look into it; charts show its range alone, where they have a band of it'],
-  ['arrow keys in the flame graph', 'to the box above, below or beside'],
+  ['arrow keys in the flame graph', 'to the next box in that direction'],
   ['filter beside a chart', 'only names with that text, and their sum'],
 ];
 

@@ -13,6 +13,16 @@ import { sparkline } from './sparkline.js';
 
 const FEW = 8; // up to this many rows need no filter
 
+/** Scrolls a box so far that a row is in it, without scrolling the page. @param {HTMLElement} box
+ *  @param {HTMLElement} row */
+function scrollWithin(box, row) {
+  const FOOT = 26, // CSS pixels: the sum below the rows
+    outer = box.getBoundingClientRect(),
+    inner = row.getBoundingClientRect();
+  if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom - FOOT) box.scrollTop += inner.bottom - outer.bottom + FOOT;
+}
+
 export class Legend {
   /** @param {App} app @param {Stack} stack */
   constructor(app, stack) {
@@ -25,6 +35,8 @@ export class Legend {
     /** A key of the table's content: the table is written only if the key changes, because every write costs a
      *  layout. */
     this.filled = '';
+    /** The band under the mouse. @type {string | null} */
+    this.pointed = null;
     this.total = element('td', { class: 'total' });
     this.when = element('span', {});
     this.badge = element('span', { class: 'badge' });
@@ -68,6 +80,17 @@ export class Legend {
       part = element('td', {}),
       shape = /** @type {HTMLCanvasElement} */ (element('canvas', { class: 'shape', 'aria-hidden': 'true' }));
     return { group, bytes, part, shape, ...bandRow(this.app, group.name, this.names, [shape], [bytes, part]) };
+  }
+
+  /** Marks the row of a band that is under the mouse, and scrolls the legend to it. @param {string | null} name */
+  point(name) {
+    if (name === this.pointed) return;
+    this.pointed = name;
+    for (const { group, row } of this.rows) {
+      const isIt = group.name === name;
+      row.classList.toggle('pointed', isIt);
+      if (isIt) scrollWithin(this.root, row);
+    }
   }
 
   /** @param {number[]} spans that the chart shows */

@@ -13,7 +13,7 @@ import { pathName } from './model.js';
 const KIND = {
   nvtx: 'mark',
   failed: 'failed allocation',
-  refused: 'the driver had no memory',
+  refused: 'driver allocation failed',
   oom: 'out of memory',
   graph: 'CUDA graph',
 };
@@ -53,9 +53,11 @@ export function marksOf(log, heap) {
  *  @param {Log} log @param {{ heap: string, time: number }} mark */
 export function show(app, log, { heap, time: ns }) {
   const at = ns - app.origin(log);
-  app.centre(at, (app.whole[1] - app.whole[0]) / 20);
-  if (log.heaps.some(({ name }) => name === heap)) app.pin([{ heap, log: log.index, at }]);
-  else app.update();
+  app.step(() => {
+    app.centre(at, (app.whole[1] - app.whole[0]) / 20);
+    if (log.heaps.some(({ name }) => name === heap)) app.pin([{ heap, log: log.index, at }]);
+    else app.update();
+  });
 }
 
 /** Returns the panel of marks, failures first, or null without marks. @param {App} app */

@@ -98,8 +98,21 @@ export class Plot {
       [this.places(), [0, 0]],
       parent,
     );
+    /** The mouse's position in the window, while it is over the chart. @type {import('./tooltip.js').Point | null} */
+    this.mouse = null;
+    this.follow(this.u.over);
     this.listen(this.u.over);
     listenToTouch(this.u.over, options.app);
+  }
+
+  /** Keeps the position of the mouse, before uPlot moves its cursor. @param {HTMLElement} over */
+  follow(over) {
+    const move = (/** @type {MouseEvent} */ event) => {
+      this.mouse = { x: event.clientX, y: event.clientY };
+    };
+    over.addEventListener('mouseenter', move, { capture: true });
+    over.addEventListener('mousemove', move, { capture: true });
+    over.addEventListener('mouseleave', () => (this.mouse = null), { capture: true });
   }
 
   /** @param {HTMLElement} over */

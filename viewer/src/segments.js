@@ -272,7 +272,7 @@ function sums(then) {
     element('span', { title: `${count(held)} bytes`, class: 'held' }, `${whole ? '' : '≥ '}${size(held)}`),
     ` free${whole ? `, ${share(held - used, held)}:` : ': of the blocks then, the page keeps the largest'}`,
     ...freeByState(then),
-    elsewhere ? `; ${size(elsewhere)} lie in no segment that is kept` : '',
+    elsewhere ? `; ${size(elsewhere)} are outside these segments` : '',
   );
 }
 
@@ -283,9 +283,14 @@ function sums(then) {
  * @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
  * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} told
  */
-function thenOf(app, log, device, torch, told) {
-  const at = app.pins.length ? app.pins[0].at + app.origin(log) : told[0].time,
-    peak = at === device.peakTime ? told.find((then) => !then.atOom) : undefined,
+const thenOf = (app, log, device, torch, told) =>
+  thenAt(log, device, torch, told, app.pins.length ? app.pins[0].at + app.origin(log) : told[0].time);
+
+/** Returns the segments at a time, those of the report if it has them. @param {import('./data.js').Log} log
+ *  @param {import('./data.js').Heap} device @param {import('./data.js').Heap} torch
+ *  @param {import('./data.js').SegmentsThen[]} told @param {number} at */
+function thenAt(log, device, torch, told, at) {
+  const peak = at === device.peakTime ? told.find((then) => !then.atOom) : undefined,
     isSame = (/** @type {number} */ of) => [device, torch].every((heap) => isSameState(heap, of, at)),
     within = told.find(({ since, time: of }) => at > since && at < of),
     then = within ? { ...within, time: at } : (told.find(({ time: of }) => isSame(of)) ?? peak);
@@ -306,6 +311,22 @@ function nearest(app, log, torch, told, { at, whole }) {
   return button(text, `${text}: the nearest instant that the page has them of`, () =>
     app.pin([{ heap: torch.name, log: log.index, at: to - app.origin(log) }]),
   );
+}
+
+/** Returns a function that describes the segment of a block at a time: its size, and its free bytes if the page knows
+ *  all of its blocks. @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch @param {number} at */
+export function segmentOf(log, torch, at) {
+  const gpu = torch.name.split('/')[0],
+    device = log.heaps.find(({ name }) => name === `${gpu}/device`),
+    told = log.segments.filter((s) => `gpu${s.device}` === gpu),
+    then = device && thenAt(log, device, torch, told, at);
+  return (/** @type {Blocks} */ blocks, /** @type {number} */ i) => {
+    const from = start(blocks, i),
+      found = then?.segments.find((segment) => from >= segment.start && from < segment.start + segment.size);
+    if (!then || !found) return '';
+    const free = isKnown(then, found) || then.whole ? `, ${size(found.size - found.used)} free` : '';
+    return `${size(found.size)}${free}`;
+  };
 }
 
 const SHOWN = 24;
@@ -335,7 +356,7 @@ function listed(app, log, torch, then) {
     element(
       'table',
       { class: 'listed' },
-      element('caption', {}, `each segment with ${blocks}, as long as the root of its size; most free first`),
+      element('caption', {}, `each segment with ${blocks}, most free bytes first; bar length: square root of size`),
       element('thead', {}, element('tr', {}, ...head)),
       element('tbody', {}, ...rows),
     ),

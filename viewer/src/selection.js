@@ -1,5 +1,5 @@
 /** Describes the selected span of time in the line at the bottom. */
-import { element } from './dom.js';
+import { button, element } from './dom.js';
 import { amount, count, duration, size } from './format.js';
 import { StackChart } from './stackchart.js';
 import { statistics } from './statistics.js';
@@ -45,7 +45,7 @@ function statisticsLine(name, s) {
 export function selectionLines(app) {
   const { selection } = app;
   if (!selection) return [];
-  return app.charts
+  const lines = app.charts
     .flatMap((chart) => (chart instanceof StackChart ? [chart] : []))
     .slice(0, 4)
     .map(({ role, origin, stack: { heap } }) =>
@@ -54,4 +54,12 @@ export function selectionLines(app) {
         statistics(heap, selection.from + origin, selection.to + origin),
       ),
     );
+  return [
+    ...lines,
+    element(
+      'div',
+      {},
+      button('zoom', 'zoom to the selected span (Z)', () => app.zoomToSelection()),
+    ),
+  ];
 }

@@ -1,7 +1,9 @@
 /** One heap of one run: its stacked bands, and a table next to them that follows the cursor. */
+import { fill } from './colours.js';
 import { limitOf, seenOf, trackOf } from './context.js';
-import { button, element } from './dom.js';
-import { amount, exactly, share, size, time } from './format.js';
+import { button, element, swatch } from './dom.js';
+import { liveCount } from './flows.js';
+import { amount, exactly, several, share, size, time } from './format.js';
 import { Legend } from './legend.js';
 import { shown } from './lod.js';
 import { marksOf } from './marks.js';
@@ -9,6 +11,7 @@ import { NOBODY, hasAboutPeak, isAbout, isEstimated, isLeast, peakSpan, spanAt }
 import { Plot } from './plot.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
+import { hideTooltip, showTooltip } from './tooltip.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -41,6 +44,7 @@ export class StackChart {
     this.legend = new Legend(app, stack);
     /** @type {number | null} where the cursor is */
     this.cursor = null;
+    this.isPointed = false; // the tooltip describes one of its bands
     this.canvas = element('div', { class: 'plot', role: 'img', tabindex: 0, 'aria-label': this.describe() });
     this.root = this.build();
   }
@@ -102,7 +106,7 @@ export class StackChart {
       'span',
       { class: 'sub unnamed' },
       `${share(bytes, heap.peakBytes)} of the peak without a name: `,
-      button('size classes', 'stack by size class', () => app.change({ by: 'size', hidden: [], only: '' })),
+      button('size classes', 'one band per size class', () => app.change({ by: 'size', hidden: [], only: '' })),
     );
   }
 
@@ -234,11 +238,12 @@ export class StackChart {
     return found < 0 ? -1 : span[found];
   }
 
-  /** Pins the state that is drawn at a time. @param {number} ns */
+  /** Pins the state that is drawn at a time, and the band under the mouse. @param {number} ns */
   pin(ns) {
     const { log, heap } = this.stack,
-      at = this.app.instantOf(log, heap, this.drawnAt(ns), ns);
-    this.app.addPin({ heap: heap.name, log: log.index, at });
+      at = this.app.instantOf(log, heap, this.drawnAt(ns), ns),
+      band = this.groupUnder(ns)?.group.name;
+    this.app.addPin({ heap: heap.name, log: log.index, at, ...(band === undefined ? {} : { band }) });
   }
 
   /** @param {number | null} ns */
@@ -250,6 +255,48 @@ export class StackChart {
       this.redraw();
     }
     this.fillLegend();
+    this.fillTooltip(ns);
+  }
+
+  /** Returns the group that is drawn under the mouse, or null. @param {number | null} ns */
+  groupUnder(ns) {
+    const { plot, app } = this,
+      span = ns === null || !plot?.mouse ? -1 : this.drawnAt(ns);
+    if (!plot || span < 0) return null;
+    const bytes = plot.u.posToVal(plot.u.cursor.top ?? -1, 'y');
+    let from = this.base;
+    for (const [i, group] of this.stack.groups.entries()) {
+      if (!app.visible(group.name)) continue;
+      const to = from + group.bytes[span] - this.steady[i];
+      if (bytes >= from && bytes < to) return { group, span };
+      from = to;
+    }
+    return null;
+  }
+
+  /** Shows the group under the mouse in the tooltip, and marks it in the legend. @param {number | null} ns */
+  fillTooltip(ns) {
+    const under = this.groupUnder(ns),
+      { mouse } = this.plot ?? {};
+    this.legend.point(under?.group.name ?? null);
+    if (under && mouse) showTooltip(mouse, ...this.tooltip(under));
+    else if (this.isPointed) hideTooltip();
+    this.isPointed = under !== null;
+  }
+
+  /** Describes a group at a span: its name, bytes, share and blocks. @param {{ group: import('./model.js').Group, span:
+   *  number }} under */
+  tooltip({ group, span }) {
+    const { app, stack } = this,
+      { heap } = stack,
+      blocks = liveCount(heap, stack, group, span),
+      bytes = amount(group.bytes[span], isLeast(stack, group, span), isAbout(group, span)),
+      parts = [share(group.bytes[span], heap.spans.max[span]), ...(blocks === null ? [] : [several(blocks, 'block')])];
+    return [
+      element('div', { class: 'called' }, swatch(fill(app.slot(group), app.dark)), group.name),
+      element('div', {}, element('b', {}, bytes), ` ${parts.join(', ')}`),
+      element('div', { class: 'when' }, `${time(heap.spans.time[span])}, a click explains it`),
+    ];
   }
 
   fillLegend() {
@@ -264,6 +311,7 @@ export class StackChart {
   }
 
   destroy() {
+    if (this.isPointed) hideTooltip();
     this.plot?.destroy();
   }
 }

@@ -46,7 +46,25 @@ export function drawStack(chart, s) {
         words,
       );
   }
-  for (const pin of app.pins) paint.upright(s, s.x(pin.at), colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
+  for (const pin of app.pins) drawPin(chart, s, pin);
+}
+
+/** Draws a pin, with its name if it has one. @param {StackChart} chart @param {paint.Surface} s
+ *  @param {import('./state.js').Pin} pin */
+function drawPin({ app }, s, pin) {
+  const x = s.x(pin.at),
+    isRight = x < (s.left + s.right) / 2;
+  paint.upright(s, x, colour('--accent'), pin === app.pins[0] ? [] : [4, 3]);
+  if (pin.name && x >= s.left && x <= s.right)
+    paint.text(
+      s,
+      x + (isRight ? 5 : -5) * s.ratio,
+      s.bottom - 30 * s.ratio,
+      pin.name,
+      colour('--accent'),
+      isRight ? 'left' : 'right',
+      colour('--ground'),
+    );
 }
 
 /** Fades all bands. @param {paint.Surface} s */

@@ -1,11 +1,14 @@
 /**
+ * A pinned instant. band: the band that was clicked; name: what the user calls the pin.
+ * @typedef {{ heap: string, log: number, at: number, band?: string, name?: string }} Pin
+ *
  * The state that the URL's hash keeps, so that a reload or a mailed link shows the same picture. only: a name, or a
  * range and everything in it if followed by " > ". span: the begin and end of the selection, or empty.
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both' | 'overlay' |
- *   'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: { heap: string,
- *   log: number, at: number }[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string,
- *   search: string, filter: string, flame: string, flameAt: string, blocks: string, steady: boolean, heat: '' | 'time',
- *   theme: 'light' | 'dark' | '' }} State heat: the columns in the picture of ranks: ranges, or slices of time
+ *   'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: Pin[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string,
+ *   search: string, filter: string, flame: string, flameAt: string, flameUp: boolean, flameOwn: boolean, blocks: string, steady: boolean, heat: '' | 'time',
+ *   theme: 'light' | 'dark' | '' }} State flameUp: the flame graph begins with the innermost calls; flameOwn: it has
+ *   only the program's own calls; heat: the columns in the picture of ranks: ranges, or slices of time
  */
 
 import { VIEWS } from './columns.js';
@@ -36,6 +39,8 @@ export const initial = () => ({
   filter: '',
   flame: '',
   flameAt: '',
+  flameUp: false,
+  flameOwn: false,
   blocks: '',
   steady: false,
   heat: '',
@@ -84,7 +89,10 @@ export function repaired(state, logs) {
   const a = logs[state.a] ? state.a : 0,
     b = logs[state.b] && state.b !== a ? state.b : -1,
     there = (/** @type {any} */ pin) =>
-      Number.isFinite(pin?.at) && logs[pin.log] && [a, b].includes(pin.log) && typeof pin.heap === 'string';
+      Number.isFinite(pin?.at) &&
+      logs[pin.log] &&
+      [a, b].includes(pin.log) &&
+      [pin.heap, pin.band ?? '', pin.name ?? ''].every((text) => typeof text === 'string');
   return {
     ...state,
     a,

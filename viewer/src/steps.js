@@ -8,8 +8,10 @@ export function toPeak(app) {
     heap = log.heaps.find((h) => h.name === app.shownHeaps()[0]);
   if (!heap) return;
   const at = heap.peakTime - app.origin(log);
-  app.centre(at, Math.min(app.view[1] - app.view[0], (app.whole[1] - app.whole[0]) / 4));
-  app.pin([{ heap: heap.name, log: log.index, at }]);
+  app.step(() => {
+    app.centre(at, Math.min(app.view[1] - app.view[0], (app.whole[1] - app.whole[0]) / 4));
+    app.pin([{ heap: heap.name, log: log.index, at }]);
+  });
 }
 
 /** Goes to the next marker before or after the middle of the view. @param {App} app @param {number} by 1 or -1 */

@@ -166,13 +166,29 @@ function openText(log, at) {
   return all.length ? `open then: ${all.slice(0, SHOWN).join('; ')}${more}` : '';
 }
 
+/** Returns the box with the name of a pin, which the charts show. @param {App} app @param {App['pins'][0]} pin
+ *  @param {string} which */
+function nameBox(app, pin, which) {
+  const box = /** @type {HTMLInputElement} */ (
+    element('input', {
+      class: 'pin-name',
+      placeholder: 'name this pin',
+      'aria-label': `name of the ${which}`,
+      maxlength: 40,
+      value: pin.name ?? '',
+      onchange: () => app.namePin(pin, box.value.trim()),
+    })
+  );
+  return box;
+}
+
 /** Returns the panel of the pins: the composition of one instant, or of two and their difference. @param {App} app */
 export function pinPanel(app) {
   const pins = app.pins
     .map((pin) => {
       const log = app.logs[pin.log],
         heap = log?.heaps.find((h) => h.name === pin.heap);
-      return heap ? { log, heap, span: app.pinSpan(log, heap, pin.at), at: pin.at + app.origin(log) } : null;
+      return heap ? { log, heap, pin, span: app.pinSpan(log, heap, pin.at), at: pin.at + app.origin(log) } : null;
     })
     .filter((pin) => pin !== null);
   if (!pins.length) return null;
@@ -184,9 +200,10 @@ export function pinPanel(app) {
       (a, b) => Math.abs((b.values[1] ?? 0) - (b.values[0] ?? 0)) - Math.abs((a.values[1] ?? 0) - (a.values[0] ?? 0)),
     );
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
-  const place = (/** @type {typeof pins[0]} */ { log, heap, span }) => {
-    const at = span < 0 ? time(0) : time(heap.spans.time[span], 1);
-    return `${app.runs().length > 1 ? `${app.roleOf(log)} ` : ''}${heap.name} at ${at}`;
+  const place = (/** @type {typeof pins[0]} */ { log, heap, span, pin }) => {
+    const at = span < 0 ? time(0) : time(heap.spans.time[span], 1),
+      role = app.runs().length > 1 ? `${app.roleOf(log)} ` : '';
+    return `${pin.name ? `${pin.name}: ` : ''}${role}${heap.name} at ${at}`;
   };
   const caption = pins.map(place).join('   →   ');
   return panel(
@@ -200,6 +217,7 @@ export function pinPanel(app) {
       pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
       element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
     ],
+    element('p', { class: 'open' }, ...pins.map(({ pin }, i) => nameBox(app, pin, pins.length > 1 ? heads[i] : 'pin'))),
     ...pins.map(({ log, heap, span, at }) =>
       element('p', { class: 'open' }, openText(log, span < 0 || isExact(heap, span) ? at : heap.spans.time[span])),
     ),
