@@ -54,8 +54,8 @@ static const struct {
     [MPR_CHANGE_CACHE] = { "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()", "segments",
                            "memory that PyTorch keeps free" },
     [MPR_CHANGE_DEVICE] = { "versions and settings of the libraries that use the device", "peaks" },
-    [MPR_CHANGE_ELEMENT_SIZE] = { "element types (dtype): parameters, and what is computed with "
-                                  "them, have another size",
+    [MPR_CHANGE_ELEMENT_SIZE] = { "element types (dtype): where these tensors are made, or what "
+                                  "they are made from",
                                   "breakdown" },
     [MPR_CHANGE_GRAPH_POOLS] = { "which graphs are captured, and whether they share a memory pool: "
                                  "torch.cuda.graph(g, pool=first.pool())",
@@ -63,6 +63,11 @@ static const struct {
     [MPR_CHANGE_GROWTH] = { "the owners of these blocks: a list, a cache without a bound, a "
                             "missing free or .detach(). They keep more with each call",
                             "leaks" },
+    [MPR_CHANGE_KEPT] = { "malloc's settings (MALLOC_ARENA_MAX, mallopt), malloc_trim(0) after many "
+                          "frees, and the order of allocations: a block that stays at the top of "
+                          "the heap, or between freed blocks, keeps their pages",
+                          "timeline --heap host/heap",
+                          "anonymous memory in no live block, which malloc may keep" },
     [MPR_CHANGE_RETENTION] = { "malloc's settings (MALLOC_ARENA_MAX, mallopt), malloc_trim(0) and "
                                "the number of threads, because malloc may keep freed blocks; or "
                                "memory that memprof does not record",
@@ -101,7 +106,13 @@ const char *mpr_report_change_advice(const struct mpr_change *c)
         return "the other processes that use this GPU";
     if (c->kind == MPR_CHANGE_DEVICE && c->use == MPR_USE_NCCL)
         return "process groups and NCCL's settings";
+    if (c->kind == MPR_CHANGE_ELEMENT_SIZE && c->role == MPR_ROLE_PARAMETERS)
+        return "element types (dtype): parameters, and what is computed with them, have another "
+               "size";
     if (c->kind != MPR_CHANGE_ROLE) return kinds[c->kind].advice;
+    if (c->without_backward)
+        return "torch.no_grad() or torch.inference_mode() around this pass: autograd keeps its "
+               "tensors, and no backward pass needs them";
     if (c->role == MPR_ROLE_ACTIVATIONS && same_blocks)
         return "the batch, the sequence length and the element type: the number of blocks is the "
                "same, their sizes differ";
@@ -118,9 +129,9 @@ static const char *what(struct mpr_document *doc, const struct mpr_change *c)
     const char *name = kinds[c->kind].name, *sides = sides_words(doc, c->bytes, c->estimated);
     if (c->kind == MPR_CHANGE_GROWTH) return growth_words(doc, c);
     if (c->kind == MPR_CHANGE_ELEMENT_SIZE)
-        return mpr_arena_format(&doc->arena, "the same %s blocks of parameters: %s",
-                                mpr_doc_count(doc, c->blocks.base),
-                                sides_words(doc, c->parameters, false));
+        return mpr_arena_format(&doc->arena, "another element size: the same %s of %s, %s",
+                                mpr_doc_counted(doc, c->blocks.base, "block", "blocks"),
+                                mpr_role_name(c->role), sides_words(doc, c->resized, false));
     if (c->kind == MPR_CHANGE_DEVICE) name = c->part;
     if (c->kind == MPR_CHANGE_ROLE) name = mpr_role_name(c->role);
     if (c->kind == MPR_CHANGE_BLOCKS)
@@ -130,7 +141,12 @@ static const char *what(struct mpr_document *doc, const struct mpr_change *c)
             mpr_arena_format(&doc->arena, "%s in %s -> %s in %s", mpr_doc_size(doc, c->bytes.base),
                              mpr_doc_counted(doc, c->blocks.base, "block", "blocks"),
                              mpr_doc_size(doc, c->bytes.now), mpr_doc_count(doc, c->blocks.now));
-    return mpr_arena_format(&doc->arena, "%s: %s", name, sides);
+    return mpr_arena_format(
+        &doc->arena, "%s: %s%s", name, sides,
+        !c->without_backward ? ""
+        : c->bytes.now > c->bytes.base
+            ? " of a forward pass that no backward pass follows"
+            : "; the base's are of a forward pass that no backward pass follows");
 }
 
 /* ---- the line about the peaks */
@@ -181,6 +197,11 @@ const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_
     if (v->outcome == MPR_OUTCOME_SAME)
         return mpr_arena_format(&doc->arena, "no difference worth a change: %s, %s%s%s", v->of,
                                 sides, share, spread_words(doc, v));
+    if (v->change[0].kind == MPR_CHANGE_KEPT)
+        return mpr_arena_format(&doc->arena,
+                                "after the peak of host/heap, %s %s stays resident without a live "
+                                "block: %s%s",
+                                apart, change > 0 ? "more" : "less", sides, share);
     if (!change)
         return mpr_arena_format(&doc->arena, "%s %s the same, %s", v->of,
                                 at_peak ? "peaks at" : "holds", mpr_doc_size(doc, v->peak.now));
@@ -248,7 +269,9 @@ const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_c
     const int64_t whole = mpr_sides_change(c->bytes), place = mpr_sides_change(c->place);
     const bool is_most = whole > 0 ? place >= whole / 2 : place <= whole / 2;
     const char *text = what(doc, c),
-               *owner = c->kind == MPR_CHANGE_RETENTION      ? "the largest owner of live blocks is"
+               *owner = c->without_backward                  ? "in"
+                        : c->kind == MPR_CHANGE_KEPT         ? "most freed blocks came from"
+                        : c->kind == MPR_CHANGE_RETENTION    ? "the largest owner of live blocks is"
                         : c->kind == MPR_CHANGE_ELEMENT_SIZE ? "the largest difference is in"
                         : c->kind == MPR_CHANGE_GRAPH_POOLS
                             ? "the largest difference of live blocks is in"

@@ -212,8 +212,8 @@ static void leftover(struct mpr_pairs *pairs, size_t run, const char *call, cons
     add(pairs, run, (const char *const[]){ call, caller }, 2, bytes);
 }
 
-static const struct mpr_pair *pair_with(const struct mpr_pairs *pairs, const char *call,
-                                        const char *caller)
+static const struct mpr_call_pair *pair_with(const struct mpr_pairs *pairs, const char *call,
+                                             const char *caller)
 {
     for (size_t i = 0; i < pairs->pairs; i++)
         if (strcmp(pairs->pair[i].path.frame[0]->text, call) == 0 &&
@@ -225,7 +225,7 @@ static const struct mpr_pair *pair_with(const struct mpr_pairs *pairs, const cha
 static void has(const struct mpr_pairs *pairs, const char *call, const char *caller, int64_t base,
                 int64_t now)
 {
-    const struct mpr_pair *pair = pair_with(pairs, call, caller);
+    const struct mpr_call_pair *pair = pair_with(pairs, call, caller);
     assert_non_null(pair);
     assert_int_equal(pair->bytes[0], base);
     assert_int_equal(pair->bytes[1], now);

@@ -151,6 +151,7 @@ static const struct mpr_change *compare(struct fixture *f)
     mpr_diff_init(d, &(struct mpr_peaks_options){ .at = MPR_INSTANT_PEAK });
     d->peaks.log = mpr_alloc(runs, sizeof *d->peaks.log);
     d->graphs = mpr_alloc(runs, sizeof *d->graphs);
+    d->retained = mpr_alloc(runs, sizeof *d->retained);
     d->peaks.logs = runs;
     d->base = 1 + more;
     for (size_t i = 0; i < SIDES; i++)
@@ -272,6 +273,110 @@ static void half_the_bytes_of_as_many_parameters_are_another_type(void **state)
     const struct mpr_change *change = compare(f);
     assert_int_equal(f->verdict.changes, 1);
     assert_string_equal(change->key, "element_size");
+}
+
+static void gradients_of_half_the_size_are_another_type_if_parameters_are_equal(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 1600 * MIB);
+    set_role(f, MPR_ROLE_PARAMETERS, (struct mpr_sides){ 800 * MIB, 800 * MIB },
+             (struct mpr_sides){ 16, 16 });
+    set_role(f, MPR_ROLE_GRADIENTS, (struct mpr_sides){ 800 * MIB, 400 * MIB },
+             (struct mpr_sides){ 16, 16 });
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "element_size");
+    assert_string_equal(mpr_report_change_words(&f->doc, change),
+                        "another element size: the same 16 blocks of gradients, 800.00 MiB -> "
+                        "400.00 MiB, the largest difference is in Block.forward (net.py:12): "
+                        "800.00 MiB -> 400.00 MiB");
+}
+
+static void gradients_of_half_the_parameters_are_no_other_type(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_TORCH, 2000 * MIB, 1300 * MIB);
+    set_role(f, MPR_ROLE_PARAMETERS, (struct mpr_sides){ 800 * MIB, 500 * MIB },
+             (struct mpr_sides){ 16, 16 });
+    set_role(f, MPR_ROLE_GRADIENTS, (struct mpr_sides){ 800 * MIB, 400 * MIB },
+             (struct mpr_sides){ 16, 16 });
+    assert_string_equal(compare(f)->key, "gradients");
+}
+
+/* A cache of 32 blocks, whose call site allocates twice as much in the new run.  @also: another
+ * call site of the cache that the new run has, or NULL.  @base_runs_also: the base runs that call
+ * site as well, but has no block of it at its peak. */
+static const struct mpr_change *compare_caches(struct fixture *f, const char *also,
+                                               bool base_runs_also)
+{
+    static struct mpr_row row[SIDES][2];
+    const char *name[2] = { "Cache.__init__ (net.py:3)", also };
+    set_heap(f, MPF_HEAP_TORCH, 1000 * MIB, (also ? 1610 : 1600) * MIB);
+    set_role(f, MPR_ROLE_CACHE, (struct mpr_sides){ 600 * MIB, (also ? 1210 : 1200) * MIB },
+             (struct mpr_sides){ 32, also ? 34 : 32 });
+    for (size_t i = 0; i < SIDES; i++) {
+        for (size_t k = 0; k < 2 && name[k]; k++)
+            row[i][k] = (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, &name[k], 1),
+                                          .bytes = k ? i * 10 * MIB : (i + 1) * 600 * MIB,
+                                          .blocks = k ? i * 2 : 32 };
+        const size_t rows = also && (i || base_runs_also) ? 2 : 1;
+        f->heap[i][0].row = row[i];
+        f->heap[i][0].rows = f->roles[i][0].role[MPR_ROLE_CACHE].rows = rows;
+        f->roles[i][0].role[MPR_ROLE_CACHE].row = row[i];
+    }
+    return compare(f);
+}
+
+static void a_cache_that_is_converted_has_another_type(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_change *change = compare_caches(f, "Cache.update (net.py:9)", false);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "element_size");
+    assert_int_equal(change->blocks.now, 32);
+    assert_int_equal(change->resized.now, 1200 * MIB);
+}
+
+static void a_cache_of_twice_the_size_may_be_longer(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(compare_caches(f, NULL, false)->key, "kv_cache");
+}
+
+static void a_call_site_that_both_runs_have_converts_nothing(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(compare_caches(f, "Cache.update (net.py:9)", true)->key, "kv_cache");
+}
+
+/* The new run peaks in a forward pass that recorded a graph, and that no backward pass follows. */
+static void tensors_of_a_pass_without_a_backward_pass_are_activations(void **state)
+{
+    struct fixture *f = *state;
+    static struct mpr_row row[2];
+    const char *const name[2][2] = { { "evaluate (net.py:40)", "Block.forward (net.py:12)" },
+                                     { "evaluate (net.py:40)", "Block.forward (net.py:13)" } };
+    set_heap(f, MPF_HEAP_TORCH, 1000 * MIB, 3000 * MIB);
+    set_role(f, MPR_ROLE_TEMPORARIES, (struct mpr_sides){ 50 * MIB, 2800 * MIB },
+             (struct mpr_sides){ 4, 60 });
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 600 * MIB, 0 },
+             (struct mpr_sides){ 40, 0 });
+    for (size_t i = 0; i < 2; i++)
+        row[i] = (struct mpr_row){ .path = mpr_frame_labels(&f->doc.arena, name[i], 2),
+                                   .bytes = 1400 * MIB,
+                                   .blocks = 30 };
+    f->roles[1][0].role[MPR_ROLE_TEMPORARIES].row = row;
+    f->roles[1][0].role[MPR_ROLE_TEMPORARIES].rows = 2;
+    f->roles[1][0].bytes = 3000 * MIB;
+    f->roles[1][0].phase = MPR_PHASE_FORWARD;
+    f->roles[1][0].recorded = true;
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "activations");
+    assert_string_equal(mpr_report_change_words(&f->doc, change),
+                        "activations: 600.00 MiB in 40 blocks -> 2.73 GiB in 60 of a forward pass "
+                        "that no backward pass follows, in evaluate (net.py:40)");
+    assert_non_null(strstr(mpr_report_change_advice(change), "torch.no_grad()"));
 }
 
 static void fewer_parameters_are_no_other_type(void **state)
@@ -584,6 +689,51 @@ static void the_spread_of_anonymous_memory_is_not_stated(void **state)
                                   "450.00 MiB (+800.0 %)");
 }
 
+/* Sets the sample of a run after its heap fell by @fallen.  @kept: anonymous bytes in no live block
+ */
+static void set_retained(struct fixture *f, size_t side, uint64_t kept, uint64_t fallen)
+{
+    f->diff.retained[side].lowest = (struct mpr_retained){ .time = 1,
+                                                           .anonymous = 10 * MIB + kept,
+                                                           .live = 10 * MIB,
+                                                           .fallen = fallen,
+                                                           .kept_at_most = fallen };
+    f->heap[side][0].allocations = 1;
+    f->diff.peaks.log[side].summary.unseen_malloc = "";
+    f->diff.peaks.log[side].summary.anonymous = 320 * MIB;
+}
+
+/* Both runs peak at the same bytes, and the new one keeps more.  Returns the number of changes.
+ * @fallen: bytes that the base's heap fell by */
+static size_t compare_kept(struct fixture *f, uint64_t fallen)
+{
+    set_heap(f, MPF_HEAP_HOST, 310 * MIB, 310 * MIB);
+    compare(f);
+    assert_int_equal(f->verdict.changes, 0);
+    set_retained(f, 0, 5 * MIB, fallen);
+    set_retained(f, 1, 280 * MIB, 300 * MIB);
+    mpr_verdict_find(&f->verdict, &f->diff, &naming, &f->insights[0], &f->insights[1]);
+    return f->verdict.changes;
+}
+
+static void freed_memory_that_malloc_keeps_after_equal_peaks_is_named(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(compare_kept(f, 300 * MIB), 1);
+    assert_string_equal(f->verdict.change[0].key, "retention");
+    assert_string_equal(words(f),
+                        "after the peak of host/heap, 275.00 MiB more stays resident without a "
+                        "live block: 5.00 MiB -> 280.00 MiB (x56.0)");
+    assert_string_equal(mpr_report_change_words(&f->doc, f->verdict.change),
+                        "anonymous memory in no live block, which malloc may keep: ~5.00 MiB -> "
+                        "~280.00 MiB, most freed blocks came from train > step");
+}
+
+static void a_run_that_freed_less_is_not_compared(void **state)
+{
+    assert_int_equal(compare_kept(*state, 200 * MIB), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,6 +747,12 @@ int main(void)
         TEST(blocks_of_another_size_come_from_the_batch),
         TEST(more_blocks_come_from_a_lost_checkpoint),
         TEST(half_the_bytes_of_as_many_parameters_are_another_type),
+        TEST(gradients_of_half_the_size_are_another_type_if_parameters_are_equal),
+        TEST(gradients_of_half_the_parameters_are_no_other_type),
+        TEST(a_cache_that_is_converted_has_another_type),
+        TEST(a_cache_of_twice_the_size_may_be_longer),
+        TEST(a_call_site_that_both_runs_have_converts_nothing),
+        TEST(tensors_of_a_pass_without_a_backward_pass_are_activations),
         TEST(fewer_parameters_are_no_other_type),
         TEST(without_the_roles_of_a_side_call_sites_are_compared),
         TEST(a_small_change_in_the_other_direction_is_left_out),
@@ -620,6 +776,8 @@ int main(void)
         TEST(the_owner_of_pools_is_that_of_the_blocks_of_graphs),
         TEST(anonymous_memory_without_live_blocks_is_named),
         TEST(the_spread_of_anonymous_memory_is_not_stated),
+        TEST(freed_memory_that_malloc_keeps_after_equal_peaks_is_named),
+        TEST(a_run_that_freed_less_is_not_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The input of the rules of insights, and the functions with which they add findings.  Private to
- * this layer and ranks_findings.c.
+ * this layer, ranks_findings.c and verdict_torch.c.
  *
  * A rule is a function of the evidence.  It adds a finding only if the numbers show one. */
 #ifndef MPR_EVIDENCE_H
@@ -11,6 +11,7 @@
 #include "insights.h"
 #include "leaks.h"
 #include "mpf/event.h"
+#include "retained.h"
 #include "segments.h"
 #include "steps.h"
 
@@ -52,60 +53,6 @@ void mpr_device_evidence_fill(struct mpr_device_evidence *out, struct mpr_arena 
                               const struct mpr_reader *reader,
                               const struct mpr_device_snapshot *snapshot,
                               const struct mpr_oom *oom);
-
-/* ---- freed blocks whose pages malloc may have kept (rules_host.c) */
-
-/* A sample of the process's anonymous memory after the peak of host/heap, in bytes. */
-struct mpr_retained {
-    uint64_t time; /* ns */
-    uint64_t anonymous, memprof;
-    uint64_t live;         /* blocks and mappings: host/heap and host/mmap */
-    uint64_t others;       /* beyond these near the peak, when malloc kept least: data of libraries,
-                              stacks */
-    uint64_t fallen;       /* bytes of host/heap that were freed since its peak */
-    uint64_t kept_at_most; /* see mpr_kept_at_most */
-};
-/* Returns how many bytes of freed blocks malloc can have kept at a sample, if it kept at most
- * @before at the previous one and the heap fell by @freed since.  It cannot keep more than belongs
- * to no live block.  So memory that appears later, while no block is freed, is not malloc's. */
-static inline uint64_t mpr_kept_at_most(uint64_t before, uint64_t freed, uint64_t beyond)
-{
-    return before + freed < beyond ? before + freed : beyond;
-}
-/* Returns the bytes that belong to no block, mapping or library. */
-static inline uint64_t mpr_retained_unowned(const struct mpr_retained *r)
-{
-    return mpr_saturating_sub(r->anonymous, r->live + r->memprof + r->others);
-}
-/* Returns the part of it that can be freed blocks, which malloc may have kept. */
-static inline uint64_t mpr_retained_bytes(const struct mpr_retained *r)
-{
-    const uint64_t beyond = mpr_retained_unowned(r),
-                   freed = r->fallen < r->kept_at_most ? r->fallen : r->kept_at_most;
-    return beyond < freed ? beyond : freed;
-}
-
-/* MPR_RETAINED_NEWEST samples, one each tick, cover more than a second. */
-enum { MPR_RETAINED_NEWEST = 12, MPR_RETAINED_TICK_NS = 100000000 };
-
-/* The samples of a reading.  Zeros begin it. */
-struct mpr_retained_samples {
-    struct mpr_retained largest;                     /* of those that lasted for a second */
-    struct mpr_retained newest[MPR_RETAINED_NEWEST]; /* since the heap's peak; time 0: none */
-    uint64_t taken, peak, others;
-    struct {
-        uint64_t kept_at_most, heap; /* bytes; heap: live in host/heap */
-    } newest_sample;                 /* of RSS, since the peak of host/heap; or that peak */
-};
-
-/* To be called at each MPR_RETAINED_TICK_NS of the log. */
-void mpr_retained_tick(struct mpr_retained_samples *samples, const struct mpr_replay *replay,
-                       uint64_t time);
-/* To be called at each sample of RSS. */
-void mpr_retained_sample(struct mpr_retained_samples *samples, const struct mpr_replay *replay);
-/* To be called after the last event.  The last second counts if the process was killed: a normal
- * exit frees all blocks. */
-void mpr_retained_end(struct mpr_retained_samples *samples, uint64_t end, bool was_killed);
 
 /* ---- all evidence */
 
@@ -175,6 +122,13 @@ void mpr_finding_detail_text(struct mpr_finding *f, const char *key, const char 
 uint64_t mpr_insights_missing(const struct mpr_insights *insights);
 /* Returns the largest row of the module or of one inside of it, or NULL. */
 const struct mpr_row *mpr_row_inside(const struct mpr_row *row, size_t rows, const char *module);
+
+/* Returns true if the heap is at the end of a forward pass that recorded a graph, and that no
+ * backward pass follows: many call sites of the pass have live blocks, which the breakdown calls
+ * temporaries, because the pass frees them. */
+bool mpr_is_kept_by_graph(const struct mpr_breakdown_heap *heap);
+/* Returns the outer calls that all large rows of the role share, or an empty path. */
+struct mpr_path mpr_role_common_path(const struct mpr_role_share *share);
 
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);

@@ -195,17 +195,10 @@ struct mpr_insights_reading {
     struct mpr_survivors survivors;
 };
 
-static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
-{
-    mpr_retained_tick(&((struct mpr_insights_reading *)arg)->retained, r, time);
-}
-
 static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
-    struct mpr_insights_reading *g = arg;
-    mpr_refusals_see(&g->refusals, r, t, e);
-    if (e->op == MPF_OP_SAMPLE_RSS) mpr_retained_sample(&g->retained, r);
+    mpr_refusals_see(&((struct mpr_insights_reading *)arg)->refusals, r, t, e);
 }
 
 struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct mpr_reader *reader,
@@ -215,8 +208,7 @@ struct mpr_insights_reading *mpr_insights_watch(struct mpr_insights *out, struct
     *out = (struct mpr_insights){ .family = NULL };
     *g = (struct mpr_insights_reading){ .out = out, .path = path, .alone = alone };
     mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, g });
-    mpr_clock_begin(&reader->replay,
-                    &(struct mpr_clock){ .tick = tick, .arg = g, .every = MPR_RETAINED_TICK_NS });
+    mpr_retained_watch(&g->retained, &reader->replay);
     if (!alone) {
         mpr_own_peaks_begin(&g->by_best, &reader->replay, MPR_GROUP_AUTO);
         mpr_own_peaks_begin(&g->by_python, &reader->replay, MPR_GROUP_PYTHON);
@@ -446,9 +438,7 @@ void mpr_insights_take(struct mpr_insights_reading *g, struct mpr_reader *reader
     free_observers(g);
 }
 
-/* Returns true if memory ran out, or may have run out.  A program ends without an END in its log if
- * it is killed, but also if it can no longer reach its log (chroot). */
-static bool died(const struct mpr_summary *s)
+bool mpr_insights_died(const struct mpr_summary *s)
 {
     if (s->oom != MPR_FATE_NO_OOM) return true;
     if (s->complete || s->life != MPR_ENDED) return false;
@@ -463,7 +453,7 @@ void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_proces
     out->family = family;
     mpr_peaks_finish(&out->peaks);
     e->log = &out->peaks.log[0];
-    out->died = died(&e->log->summary);
+    out->died = mpr_insights_died(&e->log->summary);
     if (out->died) mpr_retained_end(&g->retained, e->log->summary.duration_ns, true);
     e->retained = g->retained.largest;
     e->segments = &g->segments;

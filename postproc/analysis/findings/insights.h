@@ -228,6 +228,9 @@ void mpr_insights_take(struct mpr_insights_reading *reading, struct mpr_reader *
 void mpr_insights_finish(struct mpr_insights_reading *reading, const struct mpr_processes *family,
                          const struct mpr_progress *progress);
 void mpr_insights_end(struct mpr_insights_reading *reading);
+/* Returns true if memory ran out, or may have run out.  A program ends without an END in its log if
+ * it is killed, but also if it can no longer reach its log (chroot). */
+bool mpr_insights_died(const struct mpr_summary *summary);
 /* Returns the first finding of that kind for the heap, or NULL. */
 const struct mpr_finding *mpr_finding_of(const struct mpr_insights *insights,
                                          enum mpr_finding_kind kind, uint8_t heap);

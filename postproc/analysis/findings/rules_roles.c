@@ -97,10 +97,10 @@ static void flattened_gradients(struct mpr_insights *out, const struct mpr_evide
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
-/* Returns the outer calls that all large rows of the role share. */
-static struct mpr_path path_of_role(const struct mpr_role_share *share)
+struct mpr_path mpr_role_common_path(const struct mpr_role_share *share)
 {
     const struct mpr_row *row = share->row;
+    if (!share->rows) return (struct mpr_path){ NULL, 0 };
     struct mpr_path path = row[0].path;
     for (size_t i = 1; i < share->rows; i++) {
         size_t depth = 0;
@@ -124,7 +124,7 @@ static void idle_gradients(struct mpr_insights *out, const struct mpr_breakdown_
         mpr_finding_add(out, MPR_FINDING_IDLE_GRADIENTS, h->heap, h->time, h->idle_bytes);
     mpr_finding_bytes(f, "idle_bytes", h->idle_bytes);
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
-    if (gradients->rows && h->idle_bytes >= gradients->bytes / 2) f->path = path_of_role(gradients);
+    if (h->idle_bytes >= gradients->bytes / 2) f->path = mpr_role_common_path(gradients);
 }
 
 /* The gradient of an embedding has all rows of its table, also those that the batch did not use.
@@ -197,11 +197,9 @@ static void add_activations(struct mpr_insights *out, const struct mpr_breakdown
     mpr_finding_bytes(f, "heap_bytes", h->bytes);
 }
 
-/* A forward pass recorded a graph, and no backward pass followed.  Many call sites of it had live
- * blocks at its end.  Returns true if there is a finding. */
-static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+bool mpr_is_kept_by_graph(const struct mpr_breakdown_heap *h)
 {
-    enum { LEAST_BLOCKS = 8, OF_ONE_PLACE = 4 };
+    enum { LEAST_BLOCKS = 8 };
     const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
     uint64_t largest = 0;
     size_t places = 0;
@@ -211,10 +209,16 @@ static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap
         if (share->row[i].bytes > largest) largest = share->row[i].bytes;
         places += share->row[i].bytes >= share->bytes / 64;
     }
-    if (share->blocks < LEAST_BLOCKS || places < 2 || largest > share->bytes / 4 * 3 ||
-        !share->row[0].path.depth)
-        return false;
-    const struct mpr_path path = path_of_role(share);
+    return share->blocks >= LEAST_BLOCKS && places >= 2 && largest <= share->bytes / 4 * 3 &&
+           share->row[0].path.depth;
+}
+
+/* Returns true if there is a finding on a forward pass without a backward pass. */
+static bool evaluation(struct mpr_insights *out, const struct mpr_breakdown_heap *h)
+{
+    const struct mpr_role_share *share = &h->role[MPR_ROLE_TEMPORARIES];
+    if (!mpr_is_kept_by_graph(h)) return false;
+    const struct mpr_path path = mpr_role_common_path(share);
     add_activations(out, h, MPR_VARIANT_EVALUATION, share->bytes, share->bytes,
                     path.depth ? path : share->row->path);
     return true;

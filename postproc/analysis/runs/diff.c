@@ -8,8 +8,10 @@
 #include "amount.h"
 #include "breakdown.h"
 #include "graphs.h"
+#include "insights.h"
 #include "mpf/event.h"
 #include "mpf/sample.h"
+#include "reader.h"
 
 /* ---- runs */
 
@@ -23,8 +25,15 @@ void mpr_diff_free(struct mpr_diff *diff)
 {
     for (size_t i = 0; i < diff->peaks.logs; i++) mpr_graphs_free(&diff->graphs[i]);
     free(diff->graphs);
+    free(diff->retained);
     free(diff->account);
     mpr_peaks_free(&diff->peaks);
+}
+
+static void watch_retained(void *arg, struct mpr_reader *reader)
+{
+    struct mpr_diff *diff = arg;
+    mpr_retained_watch(&diff->retained[diff->peaks.logs], &reader->replay);
 }
 
 /* Without a heap that was asked for, a diff also has the graphs of each run. */
@@ -42,13 +51,18 @@ static void fill_graphs(void *arg, const struct mpr_reader *reader,
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error)
 {
-    const struct mpr_peaks_observer observer = { .end = fill_graphs, .arg = diff };
+    const struct mpr_peaks_observer observer = { watch_retained, fill_graphs, diff };
+    const size_t run = diff->peaks.logs;
     diff->peaks.options.at = at;
+    MPR_REACH(diff->retained, run, diff->retained_room);
+    diff->retained[run] = (struct mpr_retained_samples){ .taken = 0 };
     if (mpr_peaks_add_observed(&diff->peaks, path, &observer, progress, error) != 0) return -1;
+    const struct mpr_log_peaks *log = &diff->peaks.log[run];
+    mpr_retained_end(&diff->retained[run], log->summary.duration_ns,
+                     mpr_insights_died(&log->summary));
     diff->base += base;
-    const enum mpr_group first = diff->peaks.log[0].choice.by;
-    diff->names_differ |= diff->peaks.log[diff->peaks.logs - 1].choice.by != first;
-    diff->peaks.options.by = first;
+    diff->names_differ |= log->choice.by != diff->peaks.log[0].choice.by;
+    diff->peaks.options.by = diff->peaks.log[0].choice.by;
     return 0;
 }
 
@@ -307,7 +321,8 @@ static void pair_runs(struct mpr_arena *arena, const struct mpr_diff *diff,
     mpr_pairs_free(&pairs);
 }
 
-static struct mpr_line line_of(struct mpr_arena *arena, const struct mpr_pair *pair, size_t runs)
+static struct mpr_line line_of(struct mpr_arena *arena, const struct mpr_call_pair *pair,
+                               size_t runs)
 {
     const struct mpr_path path = { pair->path.frame, pair->path.depth - 1 };
     struct mpr_line line = mpr_line_of(&(struct mpr_row){

@@ -17,6 +17,7 @@
 #include "index.h"
 #include "naming.h"
 #include "peaks.h"
+#include "retained.h"
 
 struct mpr_error;
 struct mpr_role_share;
@@ -65,9 +66,10 @@ struct mpr_diff_account {
     enum mpr_group by;        /* of its rows */
     struct mpr_diff_row *row; /* changes, shortened but not folded: by kind, the largest first */
     size_t rows;
-    struct mpr_diff_run *run; /* by run */
-    size_t base_run, now_run; /* the median runs of the sides */
-    struct mpr_pair *pair; /* rows of all runs that are the same call; the input of mpr_diff_rows */
+    struct mpr_diff_run *run;   /* by run */
+    size_t base_run, now_run;   /* the median runs of the sides */
+    struct mpr_call_pair *pair; /* rows of all runs that are the same call; the input of
+                                   mpr_diff_rows */
     size_t pairs;
 };
 
@@ -75,8 +77,9 @@ struct mpr_diff {
     struct mpr_peaks peaks; /* one log for each run, the base first; mpr_peaks_finish is not called
                              */
     size_t base;            /* number of runs of the base */
-    struct mpr_graphs *graphs; /* by run */
-    size_t graph_room;
+    struct mpr_graphs *graphs;             /* by run */
+    struct mpr_retained_samples *retained; /* by run */
+    size_t graph_room, retained_room;
     struct mpr_diff_account *account; /* by kind, the largest first */
     size_t accounts, cap;
     struct mpr_diff_devices *devices; /* by run */
@@ -120,7 +123,7 @@ uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
  * first without and then with the caller, which is the last frame of a path ("" if it is unknown).
  * They are joined only if each side has exactly one such pair. */
 
-struct mpr_pair {
+struct mpr_call_pair {
     struct mpr_path path; /* the newer side's, or else the older one's; the common part of frames
                              that vary between its runs */
     int64_t *bytes;       /* by run */
@@ -131,7 +134,7 @@ struct mpr_pair {
 };
 
 struct mpr_pairs {
-    struct mpr_pair *pair;
+    struct mpr_call_pair *pair;
     uint32_t pairs;
     /* private */
     uint32_t cap;

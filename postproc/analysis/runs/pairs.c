@@ -51,7 +51,7 @@ static bool is_same(const char *const *a, const char *const *b, size_t depth)
     return true;
 }
 
-static struct mpr_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
+static struct mpr_call_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
 {
     const char **key = mpr_arena_alloc(p->arena, path.depth * sizeof *key),
                **function = mpr_arena_alloc(p->arena, path.depth * sizeof *function);
@@ -63,28 +63,28 @@ static struct mpr_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
         hash = mpr_hash(hash + name.hash);
     }
     MPR_INDEX_EACH(number, &p->by_key, hash) {
-        struct mpr_pair *pair = &p->pair[number - 1];
+        struct mpr_call_pair *pair = &p->pair[number - 1];
         if (pair->path.depth == path.depth && is_same(pair->key, key, path.depth)) return pair;
     }
     MPR_GROW(p->pair, p->pairs, p->cap);
     p->pair[p->pairs++] =
-        (struct mpr_pair){ .path = { .depth = path.depth },
-                           .bytes = mpr_arena_alloc(p->arena, p->runs * sizeof(int64_t)),
-                           .key = key,
-                           .function = function };
+        (struct mpr_call_pair){ .path = { .depth = path.depth },
+                                .bytes = mpr_arena_alloc(p->arena, p->runs * sizeof(int64_t)),
+                                .key = key,
+                                .function = function };
     mpr_index_add(&p->by_key, hash, p->pairs);
     return &p->pair[p->pairs - 1];
 }
 
 /* Returns true if frame i of the pair's path is that frame, or the part that stays the same. */
-static bool shows(const struct mpr_pair *pair, size_t i, const struct mpr_frame *frame)
+static bool shows(const struct mpr_call_pair *pair, size_t i, const struct mpr_frame *frame)
 {
     const struct mpr_frame *shown = pair->path.frame[i];
     return strcmp(shown->text, pair->key[i]) == 0 || mpr_frame_compare(shown, frame) == 0;
 }
 
 /* Sets the pair's path: the newer side's, or the common part of several. */
-static void show(struct mpr_pairs *p, struct mpr_pair *pair, struct mpr_path path, bool newer)
+static void show(struct mpr_pairs *p, struct mpr_call_pair *pair, struct mpr_path path, bool newer)
 {
     size_t same = 0;
     if (!pair->path.frame || newer > pair->newer) {
@@ -104,7 +104,7 @@ static void show(struct mpr_pairs *p, struct mpr_pair *pair, struct mpr_path pat
 void mpr_pairs_add(struct mpr_pairs *p, struct mpr_path path, int64_t bytes, bool estimated,
                    double variance)
 {
-    struct mpr_pair *pair = pair_of(p, path);
+    struct mpr_call_pair *pair = pair_of(p, path);
     show(p, pair, path, p->run >= p->older);
     pair->bytes[p->run] = mpr_signed_add(pair->bytes[p->run], bytes);
     pair->estimated |= estimated;
@@ -116,12 +116,13 @@ void mpr_pairs_add(struct mpr_pairs *p, struct mpr_path path, int64_t bytes, boo
 
 /* Pairs of the same functions, and their number on each side. */
 struct alike {
-    struct mpr_pair *first, *older, *newer;
+    struct mpr_call_pair *first, *older, *newer;
     uint32_t olders, newers;
 };
 
 /* Adds the older pair's bytes to the newer one, and drops the older one. */
-static void join(const struct mpr_pairs *p, struct mpr_pair *older, struct mpr_pair *newer)
+static void join(const struct mpr_pairs *p, struct mpr_call_pair *older,
+                 struct mpr_call_pair *newer)
 {
     for (size_t i = 0; i < p->runs; i++)
         newer->bytes[i] = mpr_signed_add(newer->bytes[i], older->bytes[i]);
@@ -137,7 +138,7 @@ static void join_alike(struct mpr_pairs *p, bool callers)
     struct mpr_index by_functions = { 0 };
     struct alike *alike = mpr_alloc(p->pairs, sizeof *alike);
     uint32_t count = 0, kept = 0;
-    for (struct mpr_pair *pair = p->pair; pair < p->pair + p->pairs; pair++) {
+    for (struct mpr_call_pair *pair = p->pair; pair < p->pair + p->pairs; pair++) {
         const size_t depth = pair->path.depth - !callers;
         struct alike *a = NULL;
         uint64_t hash = 0;

@@ -16,9 +16,11 @@ enum mpr_change_kind {
     MPR_CHANGE_BLOCKS,       /* blocks of one call site */
     MPR_CHANGE_CACHE,        /* memory that PyTorch's allocator keeps free */
     MPR_CHANGE_DEVICE,       /* a part of a device's account outside of all heaps */
-    MPR_CHANGE_ELEMENT_SIZE, /* parameters have another element type */
+    MPR_CHANGE_ELEMENT_SIZE, /* parameters, or what has their shapes, or a cache, have another
+                                element type */
     MPR_CHANGE_GRAPH_POOLS,
     MPR_CHANGE_GROWTH,
+    MPR_CHANGE_KEPT,      /* freed blocks that malloc may keep, after the heap's peak */
     MPR_CHANGE_RETENTION, /* anonymous memory that is in no live block */
     MPR_CHANGE_ROLE       /* of PyTorch's blocks */
 };
@@ -30,20 +32,22 @@ struct mpr_sides {
 
 struct mpr_change {
     enum mpr_change_kind kind;
-    const char *key;         /* key of the finding in JSON: "growth", or the role's */
-    uint8_t heap;            /* as the base numbers devices */
-    struct mpr_sides bytes;  /* that changed */
-    struct mpr_sides peak;   /* the whole: the heap, the device or resident memory */
-    struct mpr_sides blocks; /* the role's, or those of the parameters.  Other kinds have none. */
-    struct mpr_sides parameters; /* ELEMENT_SIZE: their bytes */
-    enum mpr_role role;          /* ROLE */
-    bool in_optimizer;           /* ROLE: the larger side peaks in a step of the optimizer */
-    enum mpr_use use;            /* DEVICE */
-    const char *part;            /* DEVICE: its name */
-    struct mpr_path path;        /* the call site or range that changed most; depth 0: unknown */
-    const char *caller;          /* as in struct mpr_line, or "" */
-    bool shortened;              /* the path is a line's, not a whole one */
-    struct mpr_sides place;      /* bytes of `path` */
+    const char *key;          /* key of the finding in JSON: "growth", or the role's */
+    uint8_t heap;             /* as the base numbers devices */
+    struct mpr_sides bytes;   /* that changed */
+    struct mpr_sides peak;    /* the whole: the heap, the device or resident memory */
+    struct mpr_sides blocks;  /* the role's.  Other kinds than ROLE and ELEMENT_SIZE have none. */
+    struct mpr_sides resized; /* ELEMENT_SIZE: bytes of `blocks` */
+    enum mpr_role role;       /* ROLE, ELEMENT_SIZE */
+    bool in_optimizer;        /* ROLE: the larger side peaks in a step of the optimizer */
+    bool without_backward;  /* ROLE: the larger side's activations are those of a forward pass that
+                               no backward pass follows; `path` has the calls of that pass */
+    enum mpr_use use;       /* DEVICE */
+    const char *part;       /* DEVICE: its name */
+    struct mpr_path path;   /* the call site or range that changed most; depth 0: unknown */
+    const char *caller;     /* as in struct mpr_line, or "" */
+    bool shortened;         /* the path is a line's, not a whole one */
+    struct mpr_sides place; /* bytes of `path` */
     bool estimated;
 };
 
