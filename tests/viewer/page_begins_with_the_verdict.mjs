@@ -11,6 +11,7 @@ before(() => shop.open());
 after(() => shop.close());
 
 const FOLDER = fileURLToPath(new URL('../golden/', import.meta.url));
+const JOBS = fileURLToPath(new URL('../causes/logs/', import.meta.url));
 const SCREENS = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },
@@ -166,6 +167,33 @@ test('two runs: the card has the verdict of diff', async () => {
     assert.equal(lines.length, Math.min(3, findings.length));
     lines.forEach((line, i) => assert.ok(line.startsWith(findings[i].what), line));
     assert.ok(box && box.y < viewport.height / 4);
+    await page.context().close();
+  }
+});
+
+for (const job of ['checkpoint_on_gpu0', 'one_rank_out_of_memory', 'healthy_late_reduce'])
+  test(`${job}: the card of the job comes first, with the lines that summary begins with`, async () => {
+    const [about] = report('summary', JOBS + job).split(' look at '),
+      file = shop.html('job.html', JOBS + job);
+    for (const viewport of SCREENS) {
+      const page = await shop.show(file, { viewport }),
+        card = page.locator('[data-panel="job"]'),
+        lines = (await card.locator('.headline, p').allTextContents()).map(plain),
+        box = await card.boundingBox(),
+        next = await page.locator('[data-panel="card"]').first().boundingBox();
+      assert.equal(lines.filter((line) => !line.startsWith('look at ')).join(' '), plain(about));
+      assert.match(lines[0], /^\d+ ranks on 1 node/);
+      assert.ok(box && next && box.y < next.y && box.y < viewport.height / 4);
+      assert.deepEqual(page.trouble, []);
+      await page.context().close();
+    }
+  });
+
+test('a run without ranks has no card of a job', async () => {
+  for (const log of [`${FOLDER}h100-spike.zst`, `${JOBS}three_workers`]) {
+    const page = await shop.show(shop.html('single.html', log));
+    assert.equal(await page.locator('[data-panel="card"]').count(), 1);
+    assert.equal(await page.locator('[data-panel="job"]').count(), 0);
     await page.context().close();
   }
 });

@@ -82,6 +82,64 @@ test('the chart opens with the account of the device at its peak, and says what 
   assert.ok(await chart.locator('.plot').getAttribute('aria-label'));
 });
 
+/** Returns name and bytes of the account's rows. */
+const named = (page, gpu) =>
+  page.evaluate(
+    (name) =>
+      /** @type {HTMLElement[]} */ ([...document.querySelectorAll(`.chart[data-account="${name}"] tbody tr`)]).map(
+        (row) => [
+          row.querySelector('.name').textContent,
+          Number(row.querySelector('td').title.replace(/ bytes|,/g, '')),
+        ],
+      ),
+    gpu,
+  );
+
+test('at the peak of a shared device each process with a log has its name and its bytes', async () => {
+  for (const [job, words] of /** @type {const} */ ([
+    ['three_workers', ({ pid }) => `pid ${pid}, python3`],
+    ['checkpoint_on_gpu0', ({ pid }) => `rank 1, pid ${pid}`],
+  ])) {
+    const folder = fileURLToPath(new URL(`../causes/logs/${job}`, import.meta.url)),
+      [{ processes, time_ns: time, used_bytes: used }] = shop.report('peaks', folder).logs[0].devices,
+      page = await shop.show(shop.html('shared.html', folder));
+    await page.evaluate((at) => {
+      const log = memprof.logs.findIndex(({ card }) => card?.shared.some((of) => of.time === at));
+      memprof.pin([{ heap: memprof.logs[log].heaps[0].name, log, at }]);
+    }, time);
+    await drawn(page);
+    const rows = await named(page, 'gpu0');
+    for (const process of processes) {
+      const row = rows.find(([name]) => name === words(process));
+      assert.ok(row, `${words(process)} is not among ${rows.map(([name]) => name).join('; ')}`);
+      assert.equal(row[1], process.bytes);
+    }
+    assert.ok(processes.length > 0);
+    assert.equal(
+      rows.reduce((sum, [, bytes]) => sum + bytes, 0),
+      used,
+    );
+    await page.context().close();
+  }
+});
+
+test('at other instants of a shared device the processes have one part', async () => {
+  const folder = fileURLToPath(new URL('../causes/logs/checkpoint_on_gpu0', import.meta.url)),
+    page = await shop.show(shop.html('others.html', folder));
+  const at = await page.evaluate(() => {
+    const log = memprof.logs.findIndex(({ card }) => card?.shared.length),
+      { accounts, card, heaps } = memprof.logs[log],
+      [account] = accounts;
+    const i = [...account.time.keys()].findLast((k) => !card.shared.some(({ time }) => time === account.time[k]));
+    memprof.pin([{ heap: heaps[0].name, log, at: account.time[i] }]);
+    return account.time[i];
+  });
+  await drawn(page);
+  const names = (await named(page, 'gpu0')).map(([name]) => name);
+  assert.ok(at > 0 && names.length > 0);
+  assert.ok(!names.some((name) => / pid /.test(name)), names.join('; '));
+});
+
 test('under the cursor the account of an instant beside it is not called exact, and a click pins that instant', async () => {
   const log = golden('h200-graphs-oom'),
     page = await shop.show(shop.html('cursor.html', log));
