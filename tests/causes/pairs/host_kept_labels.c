@@ -1,4 +1,4 @@
-// changed: labels of elements are interned while the document is parsed, so they lie between its nodes
+// changed: labels are interned while the document is parsed, so they lie between its nodes
 // cause: retention
 // owner: parse_node
 // change: malloc_trim|arena|order
