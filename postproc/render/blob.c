@@ -89,6 +89,25 @@ void mpr_blob_free(struct mpr_blob *blob)
     *blob = (struct mpr_blob){ 0 };
 }
 
+/* ---- numbered texts */
+
+uint32_t mpr_strings_number(struct mpr_strings *s, const char *text)
+{
+    const uint64_t hash = mpr_hash_text(text);
+    MPR_INDEX_EACH(number, &s->number, hash)
+        if (strcmp(s->at[number - 1], text) == 0) return number;
+    *MPR_ADD(s->at, s->count, s->cap) = mpr_arena_text(&s->arena, text);
+    mpr_index_add(&s->number, hash, s->count);
+    return s->count;
+}
+
+void mpr_strings_free(struct mpr_strings *s)
+{
+    mpr_arena_free(&s->arena);
+    mpr_index_free(&s->number);
+    free(s->at);
+}
+
 /* ---- protobuf */
 
 enum { VARINT = 0, LENGTH = 2 }; /* wire types */

@@ -122,8 +122,8 @@ MPR_COMPARE(by_whole, struct path,
 
 typedef void distinguish(struct mpr_arena *arena, struct path *path, size_t paths);
 
-/* Adds the call in which each path differs from another one.  If it is in the function at the end
- * of the shown path, it replaces that function; otherwise it becomes the caller. */
+/* Adds to each path the call in which it differs from another one.  If the call is in the function
+ * at the end of the shown path, it replaces that function.  Otherwise it becomes the caller. */
 static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
 {
     for (size_t i = paths; i-- > 0;) {
@@ -143,7 +143,7 @@ static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
     }
 }
 
-/* The last resort: "caller #2". */
+/* Numbers paths that no call distinguishes: "caller #2". */
 static void by_numbers(struct mpr_arena *arena, struct path *path, size_t paths)
 {
     for (size_t i = 0, number = 1; i < paths; i++) {
@@ -153,7 +153,7 @@ static void by_numbers(struct mpr_arena *arena, struct path *path, size_t paths)
     }
 }
 
-/* Rows with the same whole path may look the same. */
+/* Calls @by for each group of paths that look the same but differ. */
 static void distinguish_equal(struct mpr_arena *arena, struct path *path, size_t paths,
                               distinguish *by)
 {

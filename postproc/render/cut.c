@@ -8,14 +8,19 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "user_frame.h"
 #include "utf8.h"
 
-/* How much of a path is shown.  LINE: only the module and the line of the last call, or its
- * function without classes.  SITE: without a last call into a library.  PATH: without the object
- * file of the last frame.  ALONE: whole frames.  CALLED: PATH with the caller.  WHOLE: everything.
- */
-enum amount { LINE, SITE, PATH, ALONE, CALLED, WHOLE, AMOUNTS };
+enum amount {
+    LINE,   /* of the last call only the module and the line, or the function without classes */
+    SITE,   /* without a last call into a library */
+    PATH,   /* without the object file of the last frame */
+    ALONE,  /* whole frames */
+    CALLED, /* PATH with the caller */
+    WHOLE,
+    AMOUNTS
+};
 
 struct shown {
     char *text;
@@ -24,9 +29,9 @@ struct shown {
 
 struct cell {
     struct shown source[AMOUNTS];
-    char *text; /* the cut source of this amount */
+    char *text; /* source[amount], cut */
     int amount;
-    unsigned char *marked; /* by byte of the source: it must be visible */
+    unsigned char *marked; /* by byte of the source: not 0 if it must be visible */
     size_t lead, index;
 };
 
@@ -59,7 +64,7 @@ struct part {
     const struct mpr_frame *frame;
     bool last;    /* the last shown frame */
     bool end;     /* the last frame of the whole path */
-    bool no_name; /* it is the innermost "<module> (t.py:3)", which is shown as its line only */
+    bool no_name; /* the innermost "<module> (t.py:3)", of which only the line is shown */
     enum amount amount;
 };
 
@@ -140,7 +145,7 @@ static struct shown show(const struct mpr_value *v, enum amount amount)
     return shown;
 }
 
-size_t mpr_cut_columns(const struct mpr_value *v)
+size_t mpr_full_width(const struct mpr_value *v)
 {
     if (!is_path(v) && !v->text) return 0;
     struct shown whole = show(v, WHOLE);
@@ -176,13 +181,9 @@ struct folders {
     bool out;
 };
 
-/* The longest first; of equal ones the first. */
-static int by_length(const void *left, const void *right)
-{
-    const struct folders *a = *(struct folders *const *)left, *b = *(struct folders *const *)right;
-    if (a->to - a->from != b->to - b->from) return a->to - a->from > b->to - b->from ? -1 : 1;
-    return a->from < b->from ? -1 : 1;
-}
+MPR_COMPARE(longest_first, struct folders *,
+            mpr_compare((size_t)((*b)->to - (*b)->from), (size_t)((*a)->to - (*a)->from))
+                ?: mpr_compare((uintptr_t)(*a)->from, (uintptr_t)(*b)->from))
 
 static size_t find_folders(const char *command, struct folders **folders)
 {
@@ -200,8 +201,8 @@ static size_t find_folders(const char *command, struct folders **folders)
     return count;
 }
 
-/* Replaces folders by "…", the longest ones first, until the command fits: names of files and
- * options say more. */
+/* Replaces folders by "…", the longest ones first, until the command fits, because names of files
+ * and options are more useful. */
 static char *without_folders(const char *command, size_t width)
 {
     char *text = mpr_alloc(strlen(command) + 1, 1), *out = text;
@@ -211,7 +212,7 @@ static char *without_folders(const char *command, size_t width)
     const size_t count = find_folders(command, &folders);
     struct folders **by = mpr_alloc(count, sizeof *by);
     for (size_t i = 0; i < count; i++) by[i] = &folders[i];
-    if (count) qsort(by, count, sizeof *by, by_length);
+    if (count) qsort(by, count, sizeof *by, longest_first);
     for (size_t i = 0; i < count && columns > width; i++) {
         char *part = mpr_text_copy_part(by[i]->from, (size_t)(by[i]->to - by[i]->from));
         columns -= mpr_utf8_columns(part) - mpr_utf8_columns("…");
@@ -229,37 +230,27 @@ static char *without_folders(const char *command, size_t width)
     return text;
 }
 
-/* Returns the length of the file that a command runs, "train.py" of "/x/train.py", or 0. */
-static size_t script_of(const char *command, size_t lead, const char **script)
-{
-    const char *word = command + lead;
-    while (*(word += strspn(word, " "))) {
-        const size_t bytes = strcspn(word, " ");
-        const char *slash = memrchr(word, '/', bytes), *name = slash ? slash + 1 : word;
-        if (*word != '-' && (slash || memchr(word, '.', bytes))) {
-            *script = name;
-            return (size_t)(word + bytes - name);
-        }
-        word += bytes;
-    }
-    return 0;
-}
-
-/* Marks the lead, and the file that the command runs unless its name is long.  Returns NULL if
- * there is no lead. */
+/* Marks the lead, and the file that the command runs ("train.py" of "/x/train.py") unless its name
+ * is long.  Returns NULL if there is no lead. */
 static unsigned char *marks_of(const struct cell *c)
 {
     enum { LONG = 24 };
-    const char *script;
     if (!c->lead) return NULL;
     unsigned char *marked = mpr_alloc(strlen(source(c)) + 1, 1);
     memset(marked, 1, c->lead);
-    const size_t bytes = script_of(source(c), c->lead, &script);
-    if (bytes && bytes <= LONG) memset(marked + (script - source(c)), 1, bytes);
+    for (const char *word = source(c) + c->lead; *(word += strspn(word, " "));) {
+        const size_t bytes = strcspn(word, " ");
+        const char *slash = memrchr(word, '/', bytes), *name = slash ? slash + 1 : word;
+        word += bytes;
+        if (word[-(ptrdiff_t)bytes] == '-' || !(slash || memchr(name, '.', (size_t)(word - name))))
+            continue;
+        if (word - name <= LONG) memset(marked + (name - source(c)), 1, (size_t)(word - name));
+        break;
+    }
     return marked;
 }
 
-/* The lead stays only if there is some room after it. */
+/* Shortens the sources of a command.  The lead stays only if there is some room after it. */
 static void begin_command(struct cell *c, size_t lead, size_t width)
 {
     enum { ROOM = 10 };
@@ -277,7 +268,7 @@ static void begin_command(struct cell *c, size_t lead, size_t width)
 
 /* ---- modules */
 
-/* Puts the innermost module, "[h.0.mlp] ", before a text that was cut and does not show it. */
+/* Adds the innermost module, "[h.0.mlp] ", before a text that was cut and does not show it. */
 static void add_module(struct cell *c, struct mpr_path path, size_t width)
 {
     const struct mpr_frame *frame = mpr_frame_module(path);
@@ -306,7 +297,7 @@ static void add_module(struct cell *c, struct mpr_path path, size_t width)
     free(front);
 }
 
-/* Shows the largest amount that fits, or a part of the smallest one. */
+/* Returns a cell with the largest amount that fits, or a part of the smallest one. */
 static struct cell cell_of(const struct mpr_value *v, size_t index, size_t width)
 {
     struct cell c = { .amount = WHOLE, .index = index };
@@ -323,7 +314,7 @@ static struct cell cell_of(const struct mpr_value *v, size_t index, size_t width
 
 /* ---- cells that look the same */
 
-enum { ROUNDS = 8 }; /* in the last one they get numbers */
+enum { ROUNDS = 8 }; /* in the last one such cells get numbers */
 
 static int by_text(const void *left, const void *right)
 {
@@ -333,8 +324,7 @@ static int by_text(const void *left, const void *right)
     return order ? order : strcmp(a->source[WHOLE].text, b->source[WHOLE].text);
 }
 
-/* Marks where two sources differ: the first difference, or the last one.  A few bytes before it are
- * also marked. */
+/* Marks the first or the last difference of two sources, and a few bytes before it. */
 static void mark_difference(struct cell *a, const struct cell *b, bool last)
 {
     enum { BEFORE = 3 };
@@ -352,7 +342,7 @@ static void mark_difference(struct cell *a, const struct cell *b, bool last)
     for (size_t i = at < BEFORE ? 0 : at - BEFORE; i <= at && i < m; i++) a->marked[i] = 1;
 }
 
-/* The last resort: "text #2". */
+/* Numbers a cell that cannot be distinguished otherwise: "text #2". */
 static void number(struct cell *c, size_t width)
 {
     enum { MIN_TEXT = 4 };
@@ -375,8 +365,8 @@ static bool any_equal(const struct cell *cell, size_t cells)
     return false;
 }
 
-/* Shows more of cells that look the same, until their sources differ, and then where each differs
- * from its neighbours, with which it has most in common because the cells are sorted. */
+/* Shows more of cells that look the same until their sources differ.  Then marks the differences
+ * from the neighbours, which are the most similar cells, because all are sorted. */
 static void distinguish(struct cell *cell, size_t cells, size_t width, int round)
 {
     const bool last = round >= ROUNDS / 2;
@@ -399,7 +389,7 @@ static void distinguish(struct cell *cell, size_t cells, size_t width, int round
     }
 }
 
-/* Returns false if no two looked the same. */
+/* Changes cells that look the same.  Returns false if there were none. */
 static bool distinguish_equal(struct cell *cell, size_t cells, size_t width, int round)
 {
     bool any = false;

@@ -57,8 +57,8 @@ void mpr_database_run(struct mpr_database *db, const char *sql)
 
 static int given_fd = -1;
 
-/* SQLite opens files through this function, also those that it finds by itself: a new file, or
- * /dev/urandom, without which it also works. */
+/* SQLite opens all files through this function, also new ones, and /dev/urandom, which it does not
+ * need. */
 static int open_file(const char *path, int flags, int mode)
 {
     struct stat st;
@@ -67,7 +67,7 @@ static int open_file(const char *path, int flags, int mode)
     return mpr_file_open(AT_FDCWD, path, flags, &st);
 }
 
-/* "unix-none": the caller's flock would keep SQLite's own locks out over NFS. */
+/* "unix-none" does not lock, because over NFS the caller's flock would block SQLite's own locks. */
 int mpr_database_file_open(const char *name, int fd, sqlite3 **db, int flags)
 {
     static bool replaced;
@@ -114,7 +114,8 @@ static void set(struct mpr_database *db, const char *name, unsigned value)
     free(sql);
 }
 
-/* The file has its name only when it is complete, so SQLite need not make it survive a crash. */
+/* SQLite need not make the file survive a crash, because it gets its name only when it is complete.
+ */
 struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why)
 {
@@ -151,15 +152,16 @@ void mpr_database_process(struct mpr_database *db, uint64_t process) { db->proce
 
 /* ---- tables */
 
-/* The table of processes has these columns, which are the same in all rows of a process. */
-static bool is_left_out(const struct mpr_column *c)
+/* Returns true for columns that the table of processes has, because they are the same in all rows
+ * of a process. */
+static bool is_omitted(const struct mpr_column *c)
 {
     return !mpr_column_in(c, MPR_IN_CSV) || strcmp(c->key, "log") == 0 ||
            strcmp(c->key, "pid") == 0;
 }
 
-/* Creates the table, and prepares the statement that adds a row to it.  The table is not WITHOUT
- * ROWID, which would be smaller, because DuckDB counts rows by their rowids. */
+/* Creates the table, and prepares the statement that adds a row to it.  WITHOUT ROWID would be
+ * smaller, but DuckDB needs rowids to count rows. */
 static sqlite3_stmt *add_table(struct mpr_database *db, const struct mpr_export_table *t)
 {
     sqlite3_stmt *statement = NULL;
@@ -169,7 +171,7 @@ static sqlite3_stmt *add_table(struct mpr_database *db, const struct mpr_export_
     fprintf(columns, "CREATE TABLE %s (process_id INTEGER NOT NULL", t->name);
     fprintf(values, "INSERT INTO %s VALUES (?", t->name);
     for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++) {
-        if (is_left_out(c)) continue;
+        if (is_omitted(c)) continue;
         const bool text = c->type == MPR_WORD || c->type == MPR_TEXT || c->type == MPR_PATH ||
                           c->type == MPR_NUMBERS;
         fprintf(columns, ", %s %s", c->key,
@@ -248,7 +250,7 @@ static void put_row(struct mpr_database *db, sqlite3_stmt *s, const struct mpr_t
     int at = 1;
     check(db, bind_number(s, at++, db->process), SQLITE_OK);
     for (size_t i = 0; i < t->columns; i++) {
-        if (is_left_out(&t->column[i])) continue;
+        if (is_omitted(&t->column[i])) continue;
         const struct mpr_value v = mpr_table_cell(t, &t->column[i], row);
         check(db, bind(s, at++, &v), SQLITE_OK);
     }

@@ -1,4 +1,4 @@
-/* Reading and writing share one description of the tables (digest.def). */
+/* Reads and writes digests.  digest.def describes their tables. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -14,7 +14,7 @@
 /* Any change of a table makes a new version, because the reader expects all columns. */
 enum { VERSION = 2, APPLICATION = 0x6d706467 /* "mpdg" */ };
 
-/* Small pages because most tables have few rows. */
+/* Small pages, because most tables have few rows. */
 static const struct mpr_database_kind kind = { APPLICATION, VERSION, 1024 };
 
 const char *mpr_digest_write(const struct mpr_digest *d, const struct mpr_database_place *place)
@@ -65,7 +65,7 @@ static enum mpr_digest_found refused(struct reading *r)
     return damaged(r, sqlite3_errmsg(r->sqlite));
 }
 
-/* Returning true ends the statement, because a hostile file may need any number of steps. */
+/* Returns true to end the statement, because a hostile file may need any number of steps. */
 static int count_steps(void *arg)
 {
     struct reading *r = arg;
@@ -98,8 +98,8 @@ static void harden_sqlite(struct reading *r)
     sqlite3_db_config(r->sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 }
 
-/* Returns the path as a "file:" URI.  immutable: the file does not change, so it is neither locked
- * nor does it have a journal. */
+/* Returns the path as a "file:" URI.  With "immutable" SQLite neither locks the file nor looks for
+ * its journal. */
 static char *uri_of(const char *path)
 {
     char *text;

@@ -1,4 +1,4 @@
-/* The formats that `memprof-report export` writes itself, without a document.  Each has a file. */
+/* The formats of `memprof-report export` that are not made from a document.  Each has a file. */
 #ifndef MPR_EXPORTS_H
 #define MPR_EXPORTS_H
 
@@ -16,15 +16,14 @@
 
 /* ---- SQLite
  *
- * A SQLite database with the tables that columns of documents describe, so that names and meanings
- * are the same as in CSV and JSON.
+ * A database whose tables have the columns of documents, so that names and meanings are the same as
+ * in CSV and JSON.
  *
  * Everything is one transaction.  The file replaces an older one of that name when it is complete
  * (file.h).  A device, a pipe, or a link in a folder that the caller opened is refused.
  *
- * All functions exist also in a build without SQLite, in which opening always fails. */
+ * A build without SQLite has the same functions, and opening always fails. */
 
-struct mpr_arena;
 struct mpr_database;
 struct mpr_digest;
 struct sqlite3;
@@ -36,31 +35,28 @@ struct mpr_database_kind {
     unsigned page_bytes;           /* each table takes at least one page */
 };
 
-/* directory: a file descriptor of the folder that `path` names, so that others cannot replace the
- * folder meanwhile; AT_FDCWD: `path` alone says where.  mode: for a new file, without the bits of
- * the umask.  AT_FDCWD keeps the mode of an old file. */
 struct mpr_database_place {
     const char *path;
-    int directory;
-    mode_t mode;
+    int directory; /* a descriptor of the path's folder, which others cannot replace, or AT_FDCWD */
+    mode_t mode;   /* of a new file, less the umask.  With AT_FDCWD an old file keeps its mode */
 };
 
-/* Returns NULL and sets *why, which is never freed, if it fails.  *why is MPR_FILE_BUSY (file.h) if
- * another process is writing a file of that name. */
+/* Creates a database.  Returns NULL and sets *why, which is never freed, if that fails.  *why is
+ * MPR_FILE_BUSY (file.h) if another process is writing a file of that name. */
 struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why);
 /* Sets the process of the rows that are added from now on, at least 1. */
 void mpr_database_process(struct mpr_database *db, uint64_t process);
-/* Adds rows to a table, which is created when its name is first used.  The table's description must
- * exist until the database is closed. */
+/* Adds rows to a table, which is created at its first use.  The table's description must exist
+ * until the database is closed. */
 void mpr_database_put(struct mpr_database *db, const struct mpr_export_table *table,
                       const void *row, size_t rows, size_t stride, const void *context);
-/* Adds what the document has for CSV to a table, without the columns log and pid. */
+/* Adds the document's CSV records to a table, without the columns log and pid. */
 void mpr_database_document(struct mpr_database *db, const char *name,
                            const struct mpr_document *doc);
 /* Runs a statement, which creates a view or an index. */
 void mpr_database_run(struct mpr_database *db, const char *sql);
-/* Returns true if anything failed, so that closing will write nothing. */
+/* Returns true if anything failed.  Then nothing will be written. */
 bool mpr_database_failed(const struct mpr_database *db);
 /* Deletes the rows of the current process. */
 void mpr_database_forget(struct mpr_database *db);
@@ -68,10 +64,9 @@ void mpr_database_forget(struct mpr_database *db);
  * is never freed. */
 const char *mpr_database_close(struct mpr_database *db, bool keep);
 
-/* sqlite3_open_v2 for regular files only, so that it does not wait for a pipe.  Private to this
- * layer, and not in a build without SQLite.
- * @fd: the file to write, whatever file has that name now; the caller keeps it and has locked it.
- * -1: opens by name. */
+/* Does the same as sqlite3_open_v2, for regular files only, because opening a pipe would block.
+ * Private to this layer, and not in a build without SQLite.
+ * @fd: the file to write, which the caller owns and has locked; or -1 to open the file by name */
 int mpr_database_file_open(const char *name, int fd, struct sqlite3 **db, int flags);
 
 /* ---- digests as files
@@ -79,16 +74,17 @@ int mpr_database_file_open(const char *name, int fd, struct sqlite3 **db, int fl
  * A file is checked like a log: each row must have values of its columns' types.  Views, triggers
  * and functions of the file are not run, and reading ends when there are too many rows. */
 
-/* Returns NULL, or what went wrong, which is never freed; an older file then stays as it was. */
+/* Writes the digest.  Returns NULL, or the reason for a failure, which is never freed.  Then an
+ * older file stays unchanged. */
 const char *mpr_digest_write(const struct mpr_digest *digest,
                              const struct mpr_database_place *place);
 
 enum mpr_digest_found {
     MPR_DIGEST_GOOD,
     MPR_DIGEST_MISSING,  /* no such file */
-    MPR_DIGEST_NOT_READ, /* no right to read it, or a build without SQLite */
+    MPR_DIGEST_NOT_READ, /* no permission to read it, or a build without SQLite */
     MPR_DIGEST_FOREIGN,  /* not a digest */
-    MPR_DIGEST_DAMAGED,  /* or of an older version */
+    MPR_DIGEST_DAMAGED,  /* damaged, or of an older version */
     MPR_DIGEST_NEWER,    /* a version that this program cannot read */
 };
 /* If the result is GOOD, the caller frees *digest; otherwise *why is the reason, in the arena. */
@@ -107,21 +103,18 @@ struct mpr_timeline;
 struct mpr_perfetto {
     FILE *out;
     struct mpr_blob packet, data, inside, deepest; /* each is a message in the one before it */
-    struct mpr_arena arena;
-    struct mpr_index name; /* of slices, by hash: number + 1 */
-    const char **text;     /* by number */
-    uint32_t names, name_cap;
-    struct mpr_index track; /* described tracks of threads and domains */
+    struct mpr_strings names;                      /* of slices */
+    struct mpr_index track; /* tracks of threads and domains that are described */
     struct mpr_index pids;  /* pids that the trace uses */
-    uint32_t invented;      /* how many numbers of processes and threads are invented */
-    const struct mpr_timeline *timeline; /* the current process's */
+    uint32_t replaced;      /* number of processes and threads with another number in the trace */
+    const struct mpr_timeline *timeline; /* of the current process */
     uint64_t process;                    /* its number, from 1 */
-    uint64_t pid, start_ns;              /* its pid in the trace */
+    uint64_t pid, start_ns;              /* pid: its number in the trace */
 };
 
 void mpr_perfetto_begin(struct mpr_perfetto *p, FILE *out);
-/* Begins a process: writes its counters and instants.  The turns that follow are its ranges; the
- * timeline must exist until the last one. */
+/* Begins a process: writes its counters and instants.  Its ranges follow as turns.  The timeline
+ * must exist until the last one. */
 void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *timeline);
 void mpr_perfetto_turn(struct mpr_perfetto *p, const struct mpr_range_turn *turn);
 void mpr_perfetto_free(struct mpr_perfetto *p);
@@ -135,12 +128,9 @@ struct mpr_profile;
 
 struct mpr_pprof {
     struct mpr_blob profile, message, inside; /* each is a part of the one before it */
-    struct mpr_arena arena;
-    const char **text; /* by number */
-    uint32_t texts, text_cap;
-    struct mpr_index text_number; /* by hash: number + 1 */
-    struct mpr_index function;    /* by numbers of name and file: its id */
-    struct mpr_index heap;        /* by id of its function: the id of its location */
+    struct mpr_strings texts;
+    struct mpr_index function; /* by numbers of name and file: its id */
+    struct mpr_index heap;     /* by id of its function: the id of its location */
     uint32_t functions, locations, mappings;
     uint32_t *of_frame, *of_module; /* ids of locations and mappings of the log that is added */
     uint32_t frames, modules;
@@ -161,7 +151,7 @@ struct mpr_error;
 struct mpr_progress;
 struct mpr_torch_survey;
 
-/* A snapshot has blocks of at least min_bytes, at times in [from_ns, until_ns]. */
+/* The snapshot has blocks of at least min_bytes, from from_ns to until_ns. */
 struct mpr_torch_export {
     const char *log;
     const struct mpr_torch_survey *survey; /* of that log */

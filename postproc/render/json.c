@@ -4,7 +4,7 @@
 
 #include "utf8.h"
 
-/* The page shows its strings to people, so unsafe characters appear there as they do in text. */
+/* In the page unsafe characters are escaped as in text, because the page shows its strings. */
 static void write_string(const struct mpr_json *j, const char *text)
 {
     FILE *out = j->out;

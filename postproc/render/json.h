@@ -1,4 +1,4 @@
-/* A JSON writer: it adds commas, indentation and escapes, and replaces invalid UTF-8, so that its
+/* A JSON writer.  It adds commas, indentation and escapes, and replaces invalid UTF-8, so its
  * output is always valid JSON.  Private to this layer. */
 #ifndef MPR_JSON_H
 #define MPR_JSON_H
@@ -15,12 +15,12 @@
 struct mpr_document;
 struct mpr_summary;
 
-/* Starts as { .out = out, .first = true }.  in_html: for a script element, so texts have no "<",
- * and everything is on one line. */
+/* The caller sets `out`, `first` to true, and `in_html`. */
 struct mpr_json {
     FILE *out;
     int depth;
-    bool first, in_html;
+    bool first;
+    bool in_html; /* for a script element: texts have no "<", and everything is on one line */
 };
 
 /* In all functions key is NULL inside an array. */
@@ -44,8 +44,7 @@ void mpr_json_path(struct mpr_json *j, const char *key, struct mpr_path path);
 
 /* Writes the fields and the tables of the document, with @top rows, or all if it is 0. */
 void mpr_json_document(struct mpr_json *j, const struct mpr_document *doc, size_t top);
-/* Writes the fields of the log, and the warning of a report on @at that is later than the log's
- * end. */
+/* Writes the fields of the log, and a warning if @at is later than the log's end. */
 void mpr_json_log(struct mpr_json *j, const struct mpr_summary *s, struct mpr_instant at);
 
 #endif

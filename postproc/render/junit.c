@@ -1,5 +1,5 @@
-/* Each limit is a test case: an exceeded limit is a failure, and a limit whose heap or range no log
- * has is an error. */
+/* Each limit is a test case.  An exceeded limit is a failure, and a limit that matches nothing is
+ * an error. */
 #include "check.h"
 #include "html.h"
 #include "render.h"

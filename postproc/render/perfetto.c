@@ -1,6 +1,6 @@
-/* Perfetto sorts packets by time, and keeps the order of packets of one time.  Slices of a track
- * must nest, so each domain of a thread has its own track: only within a domain ranges end in the
- * reverse order of their beginnings. */
+/* Perfetto sorts packets by time, and keeps the order of packets with the same time.  Slices of a
+ * track must nest.  Ranges of a thread nest only within a domain, so each domain has its own track.
+ */
 #include "exports.h"
 
 #include <assert.h>
@@ -93,13 +93,13 @@ static void describe(struct mpr_perfetto *p, uint64_t track, uint64_t parent, co
     if (name) mpr_protobuf_text(&p->data, TRACK_NAME, name);
 }
 
-/* Perfetto takes all processes with one pid for the same process, but they may be of several hosts
- * or containers.  The first one keeps its pid; others and their threads get numbers that no system
- * uses. */
+/* Returns a number for a process or a thread that no system uses.  Perfetto identifies processes by
+ * pid, but several processes may have the same one in different hosts or containers.  Only the
+ * first keeps its own. */
 static uint64_t unused_number(struct mpr_perfetto *p)
 {
     enum { MAX_PID = 1 << 22 }; /* PID_MAX_LIMIT of Linux */
-    return MAX_PID + ++p->invented;
+    return MAX_PID + ++p->replaced;
 }
 
 /* Describes a process as "rank 1: python3", or as "rank 1: python3 (4242)" if the trace has another
@@ -129,8 +129,8 @@ static void describe_counter(struct mpr_perfetto *p, uint64_t track, const char 
     write_packet(p, PACKET_TRACK_DESCRIPTOR, 0);
 }
 
-/* Thread 4243 is described as "worker 3", or as "worker 3 (4243)" if the trace has another number
- * for it.  A thread with an unknown number has a name only. */
+/* Returns the track of a thread.  Thread 4243 is described as "worker 3", or as "worker 3 (4243)"
+ * if it has another number in the trace.  A thread with an unknown number has only a name. */
 static uint64_t thread_track(struct mpr_perfetto *p, uint64_t number)
 {
     const uint64_t track = track_of(p, OF_THREAD, number);
@@ -152,7 +152,8 @@ static uint64_t thread_track(struct mpr_perfetto *p, uint64_t number)
     return track;
 }
 
-/* The application's own domain, "", is the thread's track; other domains have a track below it. */
+/* Returns the track of a domain: that of the thread for the application's domain, "", and a track
+ * below it for any other. */
 static uint64_t domain_track(struct mpr_perfetto *p, uint64_t thread, const char *domain)
 {
     const uint64_t parent = thread_track(p, thread);
@@ -268,20 +269,16 @@ void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *tim
 
 /* ---- slices */
 
-/* Returns the number of a name, which the packet of its first use defines. */
+/* Returns the number of a name.  The packet of its first use defines it. */
 static uint32_t name_of(struct mpr_perfetto *p, const char *name)
 {
-    const uint64_t hash = mpr_hash_text(name);
-    MPR_INDEX_EACH(number, &p->name, hash)
-        if (strcmp(p->text[number - 1], name) == 0) return number;
-    MPR_GROW(p->text, p->names, p->name_cap);
-    p->text[p->names] = mpr_arena_text(&p->arena, name);
-    mpr_index_add(&p->name, hash, ++p->names);
-    mpr_protobuf_number(&p->deepest, EVENT_NAME_ID, p->names);
+    const uint32_t known = p->names.count, number = mpr_strings_number(&p->names, name);
+    if (number <= known) return number;
+    mpr_protobuf_number(&p->deepest, EVENT_NAME_ID, number);
     mpr_protobuf_text(&p->deepest, EVENT_NAME_TEXT, name);
     mpr_protobuf_message(&p->inside, INTERNED_EVENT_NAMES, &p->deepest);
     mpr_protobuf_message(&p->packet, PACKET_INTERNED_DATA, &p->inside);
-    return p->names;
+    return number;
 }
 
 void mpr_perfetto_turn(struct mpr_perfetto *p, const struct mpr_range_turn *turn)
@@ -298,9 +295,7 @@ void mpr_perfetto_free(struct mpr_perfetto *p)
     mpr_blob_free(&p->data);
     mpr_blob_free(&p->inside);
     mpr_blob_free(&p->deepest);
-    mpr_arena_free(&p->arena);
-    mpr_index_free(&p->name);
+    mpr_strings_free(&p->names);
     mpr_index_free(&p->track);
     mpr_index_free(&p->pids);
-    free(p->text);
 }

@@ -46,17 +46,10 @@ static void put(struct mpr_pprof *p, unsigned field)
     mpr_protobuf_message(&p->profile, field, &p->message);
 }
 
-/* ---- texts */
-
+/* Returns the number of a text, from 0. */
 static uint32_t text_number(struct mpr_pprof *p, const char *text)
 {
-    const uint64_t hash = mpr_hash_text(text);
-    MPR_INDEX_EACH(number, &p->text_number, hash)
-        if (strcmp(p->text[number - 1], text) == 0) return number - 1;
-    MPR_GROW(p->text, p->texts, p->text_cap);
-    p->text[p->texts] = mpr_arena_text(&p->arena, text);
-    mpr_index_add(&p->text_number, hash, ++p->texts);
-    return p->texts - 1;
+    return mpr_strings_number(&p->texts, text) - 1;
 }
 
 static void put_type(struct mpr_pprof *p, unsigned field, const char *type, const char *unit)
@@ -81,8 +74,8 @@ void mpr_pprof_begin(struct mpr_pprof *p)
 
 /* ---- functions and locations */
 
-/* pprof removes text in <> because it takes it for template arguments, so "<module>" becomes
- * "(module)". */
+/* Returns the id of a function.  "<module>" becomes "(module)", because pprof removes text in <> as
+ * template arguments. */
 static uint32_t function(struct mpr_pprof *p, const char *name, const char *file)
 {
     const size_t bytes = strlen(name);
@@ -103,11 +96,12 @@ static uint32_t function(struct mpr_pprof *p, const char *name, const char *file
     return p->functions;
 }
 
-/* The first mapping is the program.  pprof names the profile after it, and locations of no known
- * object file belong to it. */
+/* The first mapping is the program, which gives the profile its name.  Locations in unknown object
+ * files also belong to it. */
 enum { PROGRAM = 1 };
 
-/* Ends a mapping.  pprof would look for names itself unless it has all of them. */
+/* Ends a mapping, with flags that all names are known, because otherwise pprof would look for them.
+ */
 static void end_mapping(struct mpr_pprof *p)
 {
     for (unsigned has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
@@ -137,8 +131,8 @@ static void put_line(struct mpr_pprof *p, uint32_t function_id, uint64_t line)
     mpr_protobuf_message(&p->message, LOCATION_LINE, &p->inside);
 }
 
-/* Calls that are inlined into each other are one location.  Functions are written before it because
- * both are made in the same message. */
+/* Returns the id of a location, which has all calls that are inlined into each other.  Functions
+ * are written before it, because both are made in the same message. */
 static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t first)
 {
     const struct mpr_code_frame *frame = profile->code.frame;
@@ -157,7 +151,7 @@ static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile,
     return p->of_frame[first] = p->locations;
 }
 
-/* The heap is the outermost location of its stacks, so that sums of several heaps stay separate. */
+/* Returns the id of the outermost location of all stacks of a heap, which separates the heaps. */
 static uint32_t heap_location(struct mpr_pprof *p, uint8_t heap)
 {
     const uint32_t id = function(p, mpr_heap_name(heap), ""), known = mpr_index_get(&p->heap, id);
@@ -239,8 +233,8 @@ void mpr_pprof_end(struct mpr_pprof *p, FILE *out)
         mpr_protobuf_number(&p->profile, TIME_NANOS, p->begin_ns);
         mpr_protobuf_number(&p->profile, DURATION_NANOS, p->end_ns - p->begin_ns);
     }
-    for (uint32_t i = 0; i < p->texts; i++)
-        mpr_protobuf_text(&p->profile, STRING_TABLE, p->text[i]);
+    for (uint32_t i = 0; i < p->texts.count; i++)
+        mpr_protobuf_text(&p->profile, STRING_TABLE, p->texts.at[i]);
     mpr_blob_gzip(&p->profile, out);
 }
 
@@ -250,9 +244,7 @@ void mpr_pprof_free(struct mpr_pprof *p)
     mpr_blob_free(&p->profile);
     mpr_blob_free(&p->message);
     mpr_blob_free(&p->inside);
-    mpr_index_free(&p->text_number);
+    mpr_strings_free(&p->texts);
     mpr_index_free(&p->function);
     mpr_index_free(&p->heap);
-    free(p->text);
-    mpr_arena_free(&p->arena);
 }

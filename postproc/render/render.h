@@ -1,5 +1,5 @@
-/* Renderers: each writes documents and timelines in one format.  Output errors stay in the stream.
- */
+/* Renderers: each writes documents and timelines in one format.  The caller checks the stream for
+ * errors. */
 #ifndef MPR_RENDER_H
 #define MPR_RENDER_H
 
@@ -41,7 +41,7 @@ void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_
 void mpr_stacks_text(FILE *out, const struct mpr_calltree *tree, const struct mpr_style *style);
 
 /* Writes UTF-8 text in ASCII, for a terminal without UTF-8.  Characters of charts and ellipses are
- * replaced by others of the same width, and the rest appears as \u{NNNN}. */
+ * replaced by ASCII characters of the same width, and all others by \u{NNNN}. */
 void mpr_ascii_write(FILE *out, const char *text);
 /* Returns the columns of a character in such output. */
 size_t mpr_ascii_width(uint32_t code);

@@ -1,5 +1,5 @@
-/* Documents and timelines as CSV (RFC 4180, one header line): exact numbers; a path's
- * elements are joined by " > ". */
+/* Documents and timelines as CSV (RFC 4180, one header line).  Numbers are exact, and the elements
+ * of a path are joined by " > ". */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 
 /* ---- fields */
 
-/* Returns true if a spreadsheet takes a cell that begins with the text for a formula.  Some
- * languages also accept the full-width forms of the signs. */
+/* Returns true if a spreadsheet would read the text as a formula.  With some languages it also
+ * accepts the full-width forms of the signs. */
 static bool is_formula(const char *text)
 {
     uint32_t code;
@@ -25,8 +25,8 @@ static bool is_formula(const char *text)
     return code < 0x80 && strchr("=+-@", (char)code);
 }
 
-/* An apostrophe makes a formula a text.  It also follows a semicolon, which some languages take for
- * the end of a cell even between quotes. */
+/* Writes a text.  A formula after a semicolon gets an apostrophe, which makes it a text, because
+ * with some languages a semicolon ends a cell even between quotes. */
 static void write_text(FILE *out, const char *text)
 {
     while (*text) {

@@ -1,8 +1,7 @@
-/* Collapsed stacks for flamegraph.pl and similar tools: a line is "frame;frame;frame bytes",
- * outermost frame first, with whole names; of a comparison "frame;frame base new".
+/* Collapsed stacks for flamegraph.pl and similar tools.  A line is "frame;frame;frame bytes",
+ * outermost frame first, with whole names.  In a comparison it is "frame;frame base new".
  *
- * ";" separates frames and a blank the number, so no frame is written with a ";", or with an end
- * that looks like a number. */
+ * A frame must not have a ";", which separates frames, or end with a blank and a number. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +21,8 @@ struct line {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Returns the blank before the number at the end of a name ("step 12"), or NULL.  At the end of a
- * line such a number would be taken for one of the amounts; a frame is written the same everywhere.
- */
+/* Returns the blank before the number at the end of a name ("step 12"), or NULL.  Tools would read
+ * such a number at the end of a line as bytes. */
 static const char *blank_before_number(const char *name)
 {
     const char *end = name + strlen(name), *at;
@@ -69,7 +67,8 @@ static const struct mpr_column *column(const struct mpr_table *t, const char *ke
     return NULL;
 }
 
-/* Some parts of a device are measured around calls and may be negative: they count as 0. */
+/* Returns a cell's number, or 0 for a negative one: some parts of a device, which are measured
+ * around calls, may be negative. */
 static uint64_t number(const struct mpr_table *t, const struct mpr_column *c, const void *row)
 {
     if (!c) return 0;
@@ -95,7 +94,7 @@ static void end(FILE *out, const struct mpr_table *t, uint64_t bytes, uint64_t b
     fprintf(out, " %" PRIu64 "\n", bytes);
 }
 
-/* The stacks that --top omits become one line, so that the sum stays the same. */
+/* Writes the stacks.  Those that --top omits become one line, so that the sum stays the same. */
 static void table(FILE *out, const struct mpr_table *t, size_t top)
 {
     const struct mpr_column *const now = column(t, t->folded.bytes),

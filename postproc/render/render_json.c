@@ -36,7 +36,7 @@ static void value(struct mpr_json *j, const char *key, const struct mpr_value *v
     }
 }
 
-/* In a MPR_MEMBERS table the first column is the key of the second. */
+/* Writes a row.  In an MPR_MEMBERS table the first column is the key of the second. */
 static void fields(struct mpr_json *j, const struct mpr_table *t, const void *row)
 {
     const char *member = NULL;
@@ -56,7 +56,7 @@ static void named_omitted(struct mpr_json *j, const char *key, uint64_t number)
     mpr_json_number(j, name, number);
 }
 
-/* Counts and sums the rows that --top left out, also if it left out none. */
+/* Writes the number and the sums of the rows that --top omitted, even if there are none. */
 static void omitted(struct mpr_json *j, const struct mpr_table *t, size_t shown)
 {
     if (t->all & MPR_IN_JSON) return;

@@ -37,8 +37,8 @@ void mpr_text_wrap(struct mpr_wrap *w, const char *text)
     }
 }
 
-/* Returns the indentation of continuation lines: below the text after the line's label ("  where
- * step"), else a bit deeper than the line itself. */
+/* Returns the indentation of continuation lines: that of the text after the line's label ("  where
+ * step"), or a bit more than that of the line if it has no label. */
 static size_t default_hang(const char *text, size_t width)
 {
     enum { LABEL = 16, IN = 2 };
@@ -50,7 +50,7 @@ static size_t default_hang(const char *text, size_t width)
     return hang < width / 2 ? hang : IN;
 }
 
-/* Runs of one tone are written together because a word may be in two of them. */
+/* Wraps consecutive runs of one tone together, because a word may be in two of them. */
 static void line(FILE *out, const struct mpr_item *item, const struct mpr_style *style)
 {
     struct mpr_wrap w = { .out = out, .width = item->whole ? 0 : (size_t)style->width };

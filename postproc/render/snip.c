@@ -1,4 +1,4 @@
-/* The text that is cut, in letters, each with its worth. */
+/* Cuts a text: each letter has a worth, and the piece with the least worth is omitted. */
 #include "text.h"
 
 #include <ctype.h>
@@ -28,25 +28,25 @@ enum {
     WORTH_MARKED = 1000
 };
 
-/* Extra costs of cutting at a place. */
+/* Additional costs of cutting at a place. */
 enum {
     IN_A_NAME = 12,
     IN_A_NUMBER = 40,
     IN_A_SET = 1000,
-    IN_THE_CALLER = 100000, /* without " <- " the caller looks like a callee */
+    IN_THE_CALLER = 100000, /* because without " <- " the caller looks like a callee */
     TOO_SHORT = 24,
     AT_THE_END = 400
 };
 enum {
     MIN_PART = 4, /* columns of a name or an end that are still useful */
     FIRST = 8,    /* letters of the beginning */
-    SLACK = 12    /* letters that may be left out beyond what is necessary */
+    SLACK = 12    /* letters that may be omitted in addition to those that must be */
 };
 
-/* A character.  The end of the text is also one. */
+/* A character with its combining marks, or the end of the text. */
 struct letter {
     const char *at;
-    size_t column; /* where it begins */
+    size_t column;
     uint32_t worth;
     bool in_set;     /* inside "{0..15}", after the "{" */
     uint64_t before; /* worth of all letters before it */
@@ -62,8 +62,7 @@ struct text {
 
 /* ---- worth */
 
-/* Returns the first letter at or after a position.  A binary search because names may be very long.
- */
+/* Returns the first letter at or after a position. */
 static size_t letter_at(const struct text *t, const char *at)
 {
     return MPR_COUNT_FIRST(i, t->letters, t->letter[i].at < at);
@@ -76,7 +75,7 @@ static void raise_to(const struct text *t, struct mpr_piece piece, uint32_t wort
         if (t->letter[i].worth < worth) t->letter[i].worth = worth;
 }
 
-/* Sets of numbers: "{0..15}", not "{lambda()#1}". */
+/* Raises sets of numbers, "{0..15}", but not "{lambda()#1}". */
 static void raise_sets(const struct text *t)
 {
     for (const char *at = t->text; (at = strchr(at, '{')); at++) {
@@ -89,7 +88,7 @@ static void raise_sets(const struct text *t)
     }
 }
 
-/* Numbers of layers, batches and the like, but not addresses. */
+/* Raises numbers of layers, batches and so on, but not addresses. */
 static void raise_numbers(const struct text *t, size_t end)
 {
     for (size_t at = 0, to; at < end; at = to + (to == at)) {
@@ -121,7 +120,6 @@ static void weigh(const struct text *t, const unsigned char *marked)
 
 /* ---- letters */
 
-/* Combining marks belong to the letter before them. */
 static void split(struct text *t)
 {
     const char *at = t->text;
@@ -161,8 +159,8 @@ static bool in_a_number(const struct text *t, size_t i)
            isdigit((unsigned char)t->letter[i - 1].at[0]);
 }
 
-/* Returns the worth of a piece and the costs of cutting there.  " <- " is cut neither in the middle
- * nor without the caller. */
+/* Returns the worth of a piece plus the costs of cutting there.  " <- " is only omitted as a whole,
+ * together with the caller. */
 static uint64_t cost(const struct text *t, size_t from, size_t to)
 {
     uint64_t sum = t->letter[to].before - t->letter[from].before;
@@ -185,19 +183,19 @@ static uint64_t cost(const struct text *t, size_t from, size_t to)
     return sum;
 }
 
-/* Finds the cheapest piece of at least that many columns.  Up to SLACK letters more are left out if
- * the piece then ends where a name begins. */
+/* Finds the cheapest piece of at least this many columns.  It may have up to SLACK more letters if
+ * it then ends before a name. */
 static void choose(const struct text *t, size_t columns, size_t *from, size_t *to)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     for (size_t a = 0, b = 0; a < t->letters; a++) {
         while (b < t->letters && t->letter[b].column < t->letter[a].column + columns) b++;
         if (t->letter[b].column < t->letter[a].column + columns) break;
         for (size_t end = b; end <= t->letters && end < b + SLACK; end++) {
             if (end > b && !begins_name(t, end)) continue;
             const uint64_t sum = cost(t, a, end);
-            if (sum >= least) continue;
-            least = sum;
+            if (sum >= min) continue;
+            min = sum;
             *from = a;
             *to = end;
         }

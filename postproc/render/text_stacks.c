@@ -1,7 +1,7 @@
 /* Call trees for a terminal.
  *
- * A call and the only call below it with the same bytes have the same indentation, so that deep
- * stacks stay readable. */
+ * If a call has only one call below it, with the same bytes, both have the same indentation, so
+ * that deep stacks stay readable. */
 #include <stdlib.h>
 
 #include "alloc.h"
@@ -27,8 +27,8 @@ static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uin
     fprintf(out, "%13s%9s%12s  ", text[0], mpr_units_share(&share, bytes, t->bytes), text[1]);
 }
 
-/* The name of a deep call begins in the middle of its room at the latest, and is cut to what is
- * left. width: of the line; 0: unlimited. */
+/* Writes a call.  Its indentation is limited to half of the room, and its name is cut.
+ * @width: of the line, or 0 for unlimited */
 static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
                       const struct mpr_frame *name, unsigned depth, int width)
 {
@@ -55,8 +55,8 @@ struct short_name {
 MPR_COMPARE(by_name, struct short_name,
             mpr_compare(a->parent, b->parent) ?: mpr_frame_compare(a->frame, b->frame))
 
-/* Returns the names of calls: short, but whole if two calls of one call would have the same name.
- */
+/* Returns the names of calls: short ones, but whole ones if two calls below one call would have the
+ * same name. */
 static const struct mpr_frame **names_of(const struct mpr_calltree *t, struct mpr_arena *arena)
 {
     const struct mpr_frame **name = mpr_arena_alloc(arena, t->calls * sizeof *name);

@@ -1,9 +1,10 @@
-/* A table for a terminal: columns of fixed width, text at their left side, numbers at their right.
+/* A table for a terminal: columns of fixed width, with text at their left and numbers at their
+ * right.
  *
- * Blanks are written before the text that follows them, so that no line ends in one.  A text that
- * is too wide for its column is followed by one blank, and later columns keep their positions if
- * they can.  If the terminal is too narrow, columns that are spare are left out, paths are cut, and
- * notes continue on the next line. */
+ * Blanks are written just before the next text, so no line ends in one.  A text that is too wide
+ * for its column is followed by one blank, and later columns keep their positions if possible.  If
+ * the terminal is too narrow, spare columns are omitted, paths are cut, and notes continue on the
+ * next line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,21 +14,20 @@
 #include "text.h"
 #include "utf8.h"
 
-/* Indentation of a row and of text below it, the gap between columns, and the least width of a
- * note.
+/* Indentation of a row, and of text below it; the gap between columns; the minimum width of a note.
  */
 enum { INDENT = 2, BELOW = 4, GAP = 2, MIN_NOTE = 40 };
-/* Limits of a path's width: MAX_PATH applies on a terminal, MAX_WHOLE without one.  PATHS: columns
- * of paths in one table. */
+/* Limits of a path's width: MAX_PATH on a terminal, MAX_WHOLE otherwise.  PATHS: columns of paths
+ * in one table. */
 enum { MIN_PATH = 18, USUAL_PATH = 40, MAX_PATH = 100, MAX_WHOLE = 200, PATHS = 4 };
 
-/* The texts of a column that is cut.  They are cut together, so that no two look the same. */
+/* A column whose texts are cut, all together, so that no two look the same. */
 struct cuts {
     struct mpr_arena arena; /* frames of shortened paths */
     const struct mpr_column *column;
     struct mpr_value *value; /* by row: a path, or a text */
-    char **text;             /* by row, or NULL if the column is left out */
-    int longest, width;      /* widths: the widest path, the column */
+    char **text;             /* by row, or NULL if the column is omitted */
+    int longest, width;      /* widths of the widest path and of the column */
 };
 
 /* The line that is being written. */
@@ -35,10 +35,10 @@ struct line {
     FILE *out;
     const struct mpr_table *table;
     const struct mpr_style *style;
-    size_t rows; /* that are shown */
+    size_t rows; /* number of shown rows */
     int indent;
     int end, column; /* the end of the text, and the beginning of the next column */
-    int narrow;      /* columns that are spare up to this number are left out */
+    int narrow;      /* columns that are spare up to this number are omitted */
     char **text;     /* by row and column: the cell, escaped, or NULL for a path */
     int *number;     /* by column: the width of its widest number */
     struct cuts cuts[PATHS];
@@ -125,13 +125,13 @@ static int width_of(const struct line *l, const struct mpr_column *c)
     return width > number ? width : number;
 }
 
-/* Returns the width of what separates the column from the one before it. */
+/* Returns the width of the lead, or of the gap, before the column. */
 static int lead_width(const struct mpr_column *c)
 {
     return c->lead ? (int)mpr_utf8_columns(c->lead) : is_left(c) ? GAP : 0;
 }
 
-/* Returns where a text of column c begins if the column itself begins at `column`. */
+/* Returns the position of a text in column c, which begins at `column`. */
 static int begin_of(const struct line *l, const struct mpr_column *c, int column, const char *text)
 {
     return is_left(c) ? column : column + width_of(l, c) - (int)mpr_utf8_columns(text);
@@ -191,8 +191,8 @@ static void cell(struct line *l, const struct mpr_column *c, const char *text, b
 
 /* ---- lines */
 
-/* Writes a text instead of the first column.  If it is too long for the text `next` in the second
- * column, that goes to the next line; NULL: the second column may begin anywhere. */
+/* Writes a text instead of the first column.  If it leaves no room for the text `next` of the
+ * second column, the line ends.  NULL: the second column may begin anywhere. */
 static void label(struct line *l, const char *text, int at, const char *next)
 {
     const struct mpr_column *first = first_column(l), *second = next_column(l, first + 1);
@@ -203,7 +203,7 @@ static void label(struct line *l, const char *text, int at, const char *next)
     if (l->end >= begin && !(next && !*next)) break_line(l);
 }
 
-/* Without room for it, the title of a note is left out. */
+/* Omits the title of a note if there is no room for it. */
 static void heading(struct line *l)
 {
     const struct mpr_column *first = first_column(l), *second = next_column(l, first + 1);
@@ -259,7 +259,7 @@ static void sum_row(struct line *l, const char *name, size_t from)
     break_line(l);
 }
 
-/* Writes what was left out, as a row of sums if there are several sums, else as a sentence: "(3
+/* Writes the sums of the omitted rows: as a row if there are several sums, else as a sentence, "(3
  * more, 1.00 MiB, 182 allocs)". */
 static void rest(struct line *l)
 {
@@ -289,10 +289,11 @@ static int between(int min, int width, int max)
     return width < min ? min : width > max ? max : width;
 }
 
-/* Writes the cells, and measures numbers.  These are not cut, and may be wider than usual
- * ("~-548.85 KiB"); one after another number, or bytes after a path ("~1019.14 KiB"), also need a
- * blank. */
-static void write_cells(struct line *l)
+/* Fills the texts of all cells, and the widths of numbers, which are never cut and may be wider
+ * than usual ("~-548.85 KiB").  A number after another number, and bytes after a path, also need a
+ * blank.
+ */
+static void fill_cells(struct line *l)
 {
     const struct mpr_table *t = l->table;
     const struct mpr_column *before = NULL;
@@ -317,13 +318,14 @@ static void write_cells(struct line *l)
     }
 }
 
-/* The width that a cut column gets before others get any. */
+/* Returns the width that a cut column gets before notes and other columns get any. */
 static int needed_width(const struct cuts *k)
 {
     return between(MIN_PATH, k->longest, k->column->width > 0 ? k->column->width : USUAL_PATH);
 }
 
-/* Returns the width of all columns but notes; cut columns count as they need, or not at all. */
+/* Returns the width of all columns except notes.  @needed: include the needed width of cut columns.
+ */
 static int columns_width(const struct line *l, bool needed)
 {
     const struct mpr_column *const first = first_column(l);
@@ -337,8 +339,8 @@ static int columns_width(const struct line *l, bool needed)
     return width;
 }
 
-/* Returns the width of the widest note, title included.  beside: only of notes that get room before
- * spare columns. */
+/* Returns the width of the widest note or its title.  @beside: only of notes that are more
+ * important than spare columns. */
 static int notes_width(const struct line *l, bool beside)
 {
     int max = 0;
@@ -366,7 +368,7 @@ static struct cuts gather(const struct line *l, const struct mpr_column *c)
         mpr_distinct_paths(&k.arena, l->style->naming->user_frames, l->table->by, k.value, l->rows);
     for (size_t i = 0; i < l->rows; i++) {
         if (text_of(l, i, c)) k.value[i] = mpr_value_text(text_of(l, i, c));
-        const int width = (int)mpr_cut_columns(&k.value[i]);
+        const int width = (int)mpr_full_width(&k.value[i]);
         if (width > k.longest) k.longest = width;
     }
     return k;
@@ -388,8 +390,8 @@ static void cut_paths(struct line *l)
     for (struct cuts *k = l->cuts; k < l->cuts + gathered; k++) {
         if (!is_shown(l, k->column)) continue;
         const int usual = k->column->width > 0 ? k->column->width : USUAL_PATH;
-        /* Paths get all the room, so that the tables of a report have their columns below each
-         * other.  Notes get room only if paths still have the width that they need. */
+        /* Paths get all the room, so that the columns of a report's tables are aligned.  Notes get
+         * room only if paths still have the needed width. */
         const int room = l->style->width - columns_width(l, false), notes = notes_width(l, false);
         const bool has_both = room - notes >= needed_width(k) * paths;
         k->width = l->style->width
@@ -405,7 +407,7 @@ void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style
     struct line l = { .out = out, .table = t, .style = style, .indent = t->flush ? 0 : INDENT };
     l.rows = mpr_table_shown(t, style->top, MPR_IN_TEXT);
     if (!t->rows) return;
-    write_cells(&l);
+    fill_cells(&l);
     cut_paths(&l);
     if (t->title) heading(&l);
     for (size_t i = 0; i < l.rows; i++) one_row(&l, i);

@@ -1,5 +1,5 @@
 /* Timelines for a terminal: a chart of each heap's bytes over time, and a table of its bands at the
- * peak, each with its own course. */
+ * peak, each with a chart of one line. */
 #include <string.h>
 
 #include "naming.h"
@@ -8,14 +8,14 @@
 #include "timeline.h"
 #include "units.h"
 
-/* Columns of a chart, of a course and of a path, if there is room; lines of a chart and of a table;
- * columns before a chart. */
-enum { COLUMNS = 72, COURSE = 32, PATH = 46, ROWS = 10, BANDS = 12, MARGIN = 12 };
+/* Columns of a chart, of a band's chart and of a path, if there is room; lines of a chart and of a
+ * table; columns before a chart. */
+enum { COLUMNS = 72, BAND_CHART = 32, PATH = 46, ROWS = 10, BANDS = 12, MARGIN = 12 };
 
 static const char *const eighth[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
-/* A heap drawn in `count` columns of `width` ns from `from` on: the largest total of each column,
- * and the span that has it. */
+/* A chart of a heap, in `count` columns of `width` ns from `from` on: the largest total of each
+ * column, and the span that has it. */
 struct columns {
     size_t count;
     uint64_t from, width, peak;
@@ -40,7 +40,8 @@ static void raise(struct columns *c, size_t column, uint64_t total, size_t span)
     c->peak_column = column;
 }
 
-/* A span's level lasts until the next span begins, so the columns in between also show it. */
+/* Fills the columns.  The level of a span lasts until the next span begins, so all columns between
+ * them show it. */
 static void make_columns(struct columns *c, struct mpr_arena *arena, const struct mpr_timeline *t,
                          const struct mpr_heap_timeline *h, size_t count)
 {
@@ -61,8 +62,8 @@ static void make_columns(struct columns *c, struct mpr_arena *arena, const struc
 
 /* ---- charts */
 
-/* Returns how many eighths of a cell are filled in row `row` from the bottom, if `rows` rows are
- * `whole`. */
+/* Returns how many eighths of a cell are filled in row `row` from the bottom, if the value `whole`
+ * fills `rows` rows. */
 static unsigned filled(uint64_t value, uint64_t whole, unsigned row, unsigned rows)
 {
     const double eighths = whole ? (double)value / (double)whole * rows * 8 - row * 8.0 : 0;
@@ -120,7 +121,7 @@ static void axis(FILE *out, const struct columns *c, const struct mpr_summary *s
 
 struct band_line {
     struct mpr_line line;
-    const char *course;
+    const char *chart;
 };
 
 MPR_VALUE_IN(path, band_line, l, mpr_heap_timeline, h,
@@ -131,7 +132,7 @@ MPR_VALUE_IN(bytes, band_line, l, mpr_heap_timeline, h,
                                  .about = h->inside,
                                  .at_least = l->line.row.at_least })
 
-/* Returns the bands as rows with their bytes at the peak, so that they become lines as in other
+/* Returns the bands as rows with their bytes at the peak, which are merged to lines as in other
  * reports. */
 static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_heap_timeline *h,
                                const struct columns *c)
@@ -176,9 +177,9 @@ static uint64_t *bytes_of(struct mpr_arena *arena, const struct mpr_heap_timelin
     return bytes;
 }
 
-/* Draws the bytes of a line, without blanks at the end. */
-static const char *course(struct mpr_arena *arena, const uint64_t *bytes, size_t lines, size_t line,
-                          size_t count)
+/* Returns the chart of a line's bytes, without blanks at the end. */
+static const char *band_chart(struct mpr_arena *arena, const uint64_t *bytes, size_t lines,
+                              size_t line, size_t count)
 {
     uint64_t max = 0;
     char *text = mpr_arena_alloc(arena, count * strlen(eighth[8]) + 1), *end = text;
@@ -190,23 +191,19 @@ static const char *course(struct mpr_arena *arena, const uint64_t *bytes, size_t
     return text;
 }
 
-/* Returns the columns of a course: a part of what paths and figures leave of a line. */
-static size_t course_columns(const struct mpr_style *style)
-{
-    enum { FIGURES = 25, PART = 3, MIN_COURSE = 14 };
-    const int room = (style->width - FIGURES) / PART;
-    if (!style->width || room > COURSE) return COURSE;
-    return room > MIN_COURSE ? (size_t)room : MIN_COURSE;
-}
-
 static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr_heap_timeline *h,
                        const struct mpr_style *style)
 {
+    enum { FIGURES = 25, PART = 3, MIN_CHART = 14 };
     static const struct mpr_naming as_they_are = { .unfold = true };
+    const int room = (style->width - FIGURES) / PART;
     struct mpr_arena arena = { 0 };
     struct columns c;
     size_t lines, live;
-    make_columns(&c, &arena, t, h, course_columns(style));
+    make_columns(&c, &arena, t, h,
+                 !style->width || room > BAND_CHART ? BAND_CHART
+                 : room > MIN_CHART                 ? (size_t)room
+                                                    : MIN_CHART);
     const struct mpr_row *row = rows_of(&arena, h, &c);
     const struct mpr_line *line =
         mpr_naming_lines(&arena, style->naming ? style->naming : &as_they_are, t->choice.by, row,
@@ -216,15 +213,15 @@ static void band_table(FILE *out, const struct mpr_timeline *t, const struct mpr
     const uint64_t *over_time = bytes_of(&arena, h, &c, row, line, drawn);
     struct band_line *shown = mpr_arena_alloc(&arena, lines * sizeof *shown);
     for (size_t i = 0; i < lines; i++) {
-        shown[i] = (struct band_line){ .line = line[i], .course = "" };
-        if (i < drawn) shown[i].course = course(&arena, over_time, drawn, i, c.count);
+        shown[i] = (struct band_line){ .line = line[i], .chart = "" };
+        if (i < drawn) shown[i].chart = band_chart(&arena, over_time, drawn, i, c.count);
     }
     // clang-format off
     const struct mpr_column columns[] = {
         { .title = "path", .type = MPR_PATH, .get = path, .width = PATH },
         { .title = "at the peak", .type = MPR_BYTES, .get = bytes, .sums = true },
         { .title = "share", .type = MPR_SHARE, MPR_FIELD(band_line, line.row.bytes), .spare = 1 },
-        { .title = "over time", .type = MPR_WORD, MPR_FIELD(band_line, course),
+        { .title = "over time", .type = MPR_WORD, MPR_FIELD(band_line, chart),
           .width = (int)c.count },
     };
     // clang-format on

@@ -1,7 +1,7 @@
-/* The snapshot is a pickle of protocol 4, written while it is made.  A value is written where it
- * belongs: in a list before APPEND, in a dictionary after its key.
+/* The snapshot is a pickle of protocol 4, which is written sequentially: in a list each value is
+ * followed by APPEND, in a dictionary it follows its key.
  *
- * Names and shapes are those of PyTorch (torch/csrc/cuda/memory_snapshot.cpp), which its viewer and
+ * Keys and types are those of PyTorch (torch/csrc/cuda/memory_snapshot.cpp), which its viewer and
  * other tools expect.  Each call stack and each frame is written once, at its first use. */
 #include "exports.h"
 
@@ -19,14 +19,14 @@
 
 /* ---- pickle */
 
-/* The opcodes that both Python and PyTorch's viewer know; names as in pickletools.py. */
+/* Opcodes that both Python and PyTorch's viewer can read, with the names of pickletools.py. */
 enum opcode {
     PROTO = 0x80,
     STOP = '.',
     MARK = '(',
     EMPTY_LIST = ']',
-    APPEND = 'a', /* one element: PyTorch's viewer passes many at once as arguments of one call, of
-                   * which a browser accepts a limited number */
+    APPEND = 'a', /* adds one element.  APPENDS would exceed a browser's limit of arguments, because
+                   * PyTorch's viewer passes its elements as arguments of one call */
     EMPTY_DICT = '}',
     SETITEMS = 'u',
     TUPLE2 = 0x86,
@@ -47,7 +47,7 @@ struct snapshot {
     FILE *out;
     const struct mpr_torch_export *of;
     struct mpr_code code;    /* the call stacks of all devices */
-    uint32_t memos;          /* values that Python keeps, to be written again by number */
+    uint32_t memos;          /* number of memoized values, which are written again by number */
     struct mpr_index word;   /* by address of a literal: memo + 1 */
     uint32_t *stack, *frame; /* by number: memo + 1 */
     uint32_t stacks, frames;
@@ -56,7 +56,7 @@ struct snapshot {
 
 static void put(struct snapshot *s, enum opcode code) { fputc((int)code, s->out); }
 
-/* Least byte first. */
+/* Writes a number with its lowest byte first. */
 static void put_bytes(struct snapshot *s, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++) fputc((int)(value >> 8 * i & 0xff), s->out);
@@ -75,7 +75,7 @@ static uint32_t memoize(struct snapshot *s)
     return ++s->memos;
 }
 
-/* Writes a memoized value again; `memo` is what memoize returned.  0: returns false. */
+/* Writes a memoized value again.  Returns false if @memo, the result of memoize, is 0. */
 static bool put_again(struct snapshot *s, uint32_t memo)
 {
     if (!memo) return false;
@@ -148,7 +148,7 @@ static void member_time(struct snapshot *s, uint64_t ns)
 
 /* ---- call stacks */
 
-/* PyTorch writes "AdamW.step" as "step".  The path of a module after it stays: "forward
+/* Writes "AdamW.step" as "step", as PyTorch does, and "Layer.forward [layers.5]" as "forward
  * [layers.5]". */
 static void put_frame(struct snapshot *s, uint32_t number)
 {
@@ -247,8 +247,8 @@ static void annotate(struct snapshot *s, const struct mpr_range_turn *turn, cons
     put(s, APPEND);
 }
 
-/* Writes the ranges of the application and of PyTorch.  Around the range that repeats as the
- * application's step there is another one, with the name that torch.profiler gives to steps. */
+/* Writes the begin or end of a range of the application or of PyTorch.  The application's step is
+ * put into another range, which has the name that torch.profiler gives to steps. */
 static void put_turn(void *arg, const struct mpr_range_turn *turn)
 {
     struct snapshot *s = arg;
