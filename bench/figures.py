@@ -91,12 +91,12 @@ def measure_instructions(_):
         return print("\nvalgrind is not installed: no instructions.")
     few, many = 100000, 300000
 
-    def per_pair(settings):     # an operation is a malloc and a free
+    def per_call(settings):
         return (instructions(settings, many) - instructions(settings, few)) / (many - few)
 
-    bare = per_pair("")
-    print(f"\nInstructions added per pair of malloc and free (callgrind, churn, without start and end; bare {bare:.0f}):")
-    rows(list(MODES), [[f"{per_pair(f'MEMPROF_QUIET=1 {settings} LD_PRELOAD={LIBRARY}') - bare:.0f}" for settings in MODES.values()]])
+    bare = per_call("")
+    print(f"\nInstructions added per malloc or free (callgrind, churn, without start and end; bare {bare:.0f}):")
+    rows(list(MODES), [[f"{per_call(f'MEMPROF_QUIET=1 {settings} LD_PRELOAD={LIBRARY}') - bare:.0f}" for settings in MODES.values()]])
 
 
 def measure_hook(_):
