@@ -46,7 +46,8 @@ static bool time_with_unit(const char *text, uint64_t *ns, uint64_t *width)
         const char *suffix;
         uint64_t ns;
     } unit[] = {
-        { "", NS_PER_S }, { "s", NS_PER_S }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 }
+        { "", NS_PER_S },  { "s", NS_PER_S }, { " s", NS_PER_S }, /* as reports print it */
+        { "ms", 1000000 }, { "us", 1000 },    { "ns", 1 },
     };
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         char *end;

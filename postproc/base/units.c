@@ -1,6 +1,7 @@
 #include "units.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -54,43 +55,50 @@ const char *mpr_units_count(struct mpr_number *n, uint64_t count)
     return n->text;
 }
 
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Writes the digits after the second that a time needs if it is exact to @width ns, at least 3. */
+static void add_fraction(char *text, uint64_t ns, uint64_t width)
+{
+    const unsigned digits = width < 1000 ? 9 : width < 1000000 ? 6 : 3;
+    char all[sizeof ".999999999"];
+    snprintf(all, sizeof all, ".%09u", (unsigned)(ns % NS_PER_S));
+    all[1 + digits] = 0;
+    strcpy(text + strlen(text), all);
+}
+
 const char *mpr_units_time(struct mpr_number *n, uint64_t ns)
 {
-    const uint64_t ms = ns / 1000000;
-    snprintf(n->text, sizeof n->text, "%02" PRIu64 ":%02u:%02u.%03u", ms / 3600000,
-             (unsigned)(ms / 60000 % 60), (unsigned)(ms / 1000 % 60), (unsigned)(ms % 1000));
-    return n->text;
+    return mpr_units_instant(n, ns, 1000000);
 }
 
 const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width)
 {
-    const unsigned below_ms = (unsigned)(ns % 1000000);
-    mpr_units_time(n, ns);
-    char *end = n->text + strlen(n->text);
-    if (width < 1000) snprintf(end, sizeof "999999", "%06u", below_ms);
-    else if (width < 1000000) snprintf(end, sizeof "999", "%03u", below_ms / 1000);
+    const uint64_t s = ns / NS_PER_S;
+    const unsigned minute = (unsigned)(s / 60 % 60), second = (unsigned)(s % 60);
+    if (s < 60) snprintf(n->text, sizeof n->text, "%u", second);
+    else if (s < 3600) snprintf(n->text, sizeof n->text, "%02u:%02u", minute, second);
+    else snprintf(n->text, sizeof n->text, "%02" PRIu64 ":%02u:%02u", s / 3600, minute, second);
+    add_fraction(n->text, ns, width);
+    if (s < 60) strcat(n->text, " s");
     return n->text;
 }
 
 static struct tm local(uint64_t real)
 {
     struct tm tm = { 0 };
-    const time_t seconds = (time_t)(real / 1000000000);
+    const time_t seconds = (time_t)(real / NS_PER_S);
     localtime_r(&seconds, &tm);
     return tm;
 }
 
 const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, uint64_t width)
 {
-    char day[16] = "";
     if (!epoch) return mpr_units_instant(n, ns, width);
     const struct tm first = local(epoch), at = local(epoch + ns);
-    const int64_t seconds = (at.tm_hour * INT64_C(60) + at.tm_min) * 60 + at.tm_sec;
-    mpr_units_instant(n, (uint64_t)seconds * 1000000000 + (epoch + ns) % 1000000000, width);
-    if (first.tm_yday == at.tm_yday && first.tm_year == at.tm_year) return n->text;
-    strftime(day, sizeof day, "%m-%d ", &at);
-    memmove(n->text + strlen(day), n->text, strlen(n->text) + 1);
-    memcpy(n->text, day, strlen(day));
+    const bool same_day = first.tm_yday == at.tm_yday && first.tm_year == at.tm_year;
+    strftime(n->text, sizeof n->text, same_day ? "%H:%M:%S" : "%m-%d %H:%M:%S", &at);
+    add_fraction(n->text, epoch + ns, width);
     return n->text;
 }
 
@@ -108,7 +116,13 @@ const char *mpr_units_span(struct mpr_number *n, uint64_t ns)
     static const char *const unit[] = { "ns", "us", "ms", "s" };
     unsigned i = 0;
     double value = (double)ns;
-    if (ns >= 60 * UINT64_C(1000000000)) return mpr_units_instant(n, ns, UINT64_C(1000000000));
+    const uint64_t s = ns / NS_PER_S;
+    if (s >= 3600)
+        snprintf(n->text, sizeof n->text, "%" PRIu64 " h %02u min", s / 3600,
+                 (unsigned)(s / 60 % 60));
+    else if (s >= 60)
+        snprintf(n->text, sizeof n->text, "%u min %02u s", (unsigned)(s / 60), (unsigned)(s % 60));
+    if (s >= 60) return n->text;
     for (; i + 1 < sizeof unit / sizeof *unit && value >= 999.5; value /= 1000) i++;
     const int digits = !i || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
     snprintf(n->text, sizeof n->text, "%.*f %s", digits, value, unit[i]);

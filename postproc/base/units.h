@@ -13,14 +13,16 @@ const char *mpr_units_size(struct mpr_number *n, uint64_t bytes);  /* "1.23 GiB"
 const char *mpr_units_signed(struct mpr_number *n, int64_t bytes); /* "-1.23 GiB" */
 const char *mpr_units_change(struct mpr_number *n, int64_t bytes); /* "+1.23 GiB" */
 const char *mpr_units_count(struct mpr_number *n, uint64_t count); /* "48,211,907" */
-const char *mpr_units_time(struct mpr_number *n, uint64_t ns);     /* "00:11:41.207" */
+/* "5.193 s", "11:41.207" from a minute on, "02:15:51.207" from an hour on. */
+const char *mpr_units_time(struct mpr_number *n, uint64_t ns);
 /* The same, with the digits that a time needs if it is only exact to @width ns. */
 const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width);
-/* The local time of day, after month and day if it is another day than that of the epoch.
+/* The local time of day, "02:15:51.207", after month and day if it is another day than that of the
+ * epoch.
  * @epoch: CLOCK_REALTIME ns that @ns counts from, or 0 for the text of mpr_units_instant */
 const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, uint64_t width);
 const char *mpr_units_length(struct mpr_number *n, uint64_t ns); /* "250 us", without a fraction */
-/* "98.3 us", "1.50 s"; "00:03:20" for a minute or more. */
+/* "98.3 us", "1.50 s", "3 min 20 s", "2 h 15 min" */
 const char *mpr_units_span(struct mpr_number *n, uint64_t ns);
 const char *mpr_units_share(struct mpr_number *n, uint64_t part, uint64_t whole); /* "68.7 %" */
 

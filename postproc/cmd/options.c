@@ -84,7 +84,7 @@ void mpr_set_instant(void *value, const struct mpr_given *given)
     if (!mpr_instant_parse(text, &at) && !mpr_instant_wall_kind(text) &&
         !mpr_named_instant_parse(text))
         mpr_option_invalid(
-            given, "a time (12.5s, 300ms, 00:01:30.250, \"2026-11-23 18:05:12\") or an "
+            given, "a time (12.5s, 300ms, 01:30.250, \"2026-11-23 18:05:12\") or an "
                    "instant of the log (peak, rss, cgroup, oom, end, step:12, step:12.end)");
     *(const char **)value = text;
 }

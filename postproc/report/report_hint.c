@@ -16,15 +16,20 @@ static bool is_much(uint64_t bytes, uint64_t whole)
     return bytes >= MUCH && bytes > whole / TENTH;
 }
 
-/* The command line is for a shell, so it is not shortened: "python3 train.py --seed 3". */
+const char *mpr_report_shell_command(struct mpr_arena *arena, const struct mpr_process_info *p)
+{
+    const char *command = "";
+    for (size_t i = 0; i < p->argc; i++)
+        command = mpr_arena_format(arena, "%s%s%s", command, *command ? " " : "",
+                                   mpr_shell_word(arena, p->argv[i]));
+    return command;
+}
+
 void mpr_report_run(struct mpr_document *doc, const struct mpr_summary *s, const char *recorder)
 {
     const struct mpr_process_info *p = s->recording.root ? &s->process : doc->started;
-    const char *command = "";
-    for (size_t i = 0; p && i < p->argc; i++)
-        command = mpr_arena_format(&doc->arena, "%s%s%s", command, *command ? " " : "",
-                                   mpr_shell_word(&doc->arena, p->argv[i]));
-    mpr_doc_command(doc, "  %s -- %s", recorder, *command ? command : "...");
+    const char *command = p && p->argc ? mpr_report_shell_command(&doc->arena, p) : "...";
+    mpr_doc_command(doc, "  %s -- %s", recorder, command);
 }
 
 /* ---- an allocator inside the program

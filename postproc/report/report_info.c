@@ -86,6 +86,8 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
 {
     const struct mpr_summary *s = &info->summary;
     mpr_doc_gap(doc);
+    if (s->process.argc)
+        mpr_doc_line(doc, "command  %s", mpr_report_shell_command(&doc->arena, &s->process));
     mpr_doc_add_plain(doc, "log      %s in %s, format %u.%u", mpr_doc_size(doc, s->bytes),
                       mpr_doc_counted(doc, s->frames, "frame", "frames"), s->major, s->minor);
     if (s->events)

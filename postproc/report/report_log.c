@@ -11,8 +11,6 @@
 #include "summary.h"
 #include "utf8.h"
 
-enum { MAX_COLUMNS = 100, ARGUMENT = 60 }; /* limits of a command in a title */
-
 void mpr_report_schema(struct mpr_document *doc, const char *schema)
 {
     mpr_doc_fact(doc, "schema", mpr_value_text(schema));
@@ -172,14 +170,7 @@ void mpr_report_losses(struct mpr_document *doc, const struct mpr_summary *s)
 void mpr_report_title(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const struct mpr_process_info *p = &s->process;
-    size_t shown = 0;
-    for (size_t columns = 0; shown < p->argc && columns < MAX_COLUMNS; shown++) {
-        const char *word = mpr_utf8_shortened(&doc->arena, p->argv[shown], ARGUMENT);
-        mpr_doc_add(doc, MPR_STRONG, "%s%s", shown ? " " : "", word);
-        columns += mpr_utf8_columns(word) + 1;
-    }
-    if (shown < p->argc) mpr_doc_add(doc, MPR_STRONG, " ...");
-    if (!p->argc) mpr_doc_add(doc, MPR_STRONG, "unknown program");
+    mpr_doc_add(doc, MPR_STRONG, "%s", mpr_report_command(doc, p));
     if (*p->rank) mpr_doc_add_plain(doc, "  rank %s", p->rank);
     if (*p->host) mpr_doc_add_plain(doc, "  %s", p->host);
     if (p->pid) mpr_doc_add_plain(doc, "  pid %" PRIu64, p->pid);

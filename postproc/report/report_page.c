@@ -7,16 +7,13 @@
 #include "user_frame.h"
 #include "utf8.h"
 
-enum { ROWS = 40 };                    /* of a heap */
-enum { ARGUMENTS = 4, ARGUMENT = 60 }; /* in a heading; bytes of an argument */
+enum { ROWS = 40 }; /* of a heap */
 
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s)
 {
     const struct mpr_process_info *p = &s->process;
     struct mpr_arena *a = &doc->arena;
-    const char *text = p->argc ? p->argv[0] : s->path;
-    for (size_t i = 1; i < p->argc && i < ARGUMENTS; i++)
-        text = mpr_arena_format(a, "%s %s", text, mpr_utf8_shortened(a, p->argv[i], ARGUMENT));
+    const char *text = p->argc ? mpr_report_command(doc, p) : s->path;
     if (*p->rank) text = mpr_arena_format(a, "%s, rank %s", text, p->rank);
     if (*p->host) text = mpr_arena_format(a, "%s, %s", text, p->host);
     return p->pid ? mpr_arena_format(a, "%s, pid %" PRIu64, text, p->pid) : text;

@@ -236,33 +236,73 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
     return false;
 }
 
-/* Names the argument with the program to run: after -m, -c or -jar, else the first one that is not
- * an option.  After an option that may be its value, as "x86_64-linux-gnu", so the first file is
- * preferred: "train.py", "./worker". */
-const char *mpr_report_program(struct mpr_document *doc, const struct mpr_process_info *p)
+/* Options whose argument is the program to run. */
+static const char *const runs[] = { "-m", "-c", "-jar" };
+
+/* The argument that is the program to run; argc if there is none.  After -m, -c or -jar it is the
+ * next one, else the first one that is not an option.  After an option that may be its value, as
+ * "x86_64-linux-gnu", so the first file is preferred: "train.py", "./worker". */
+static size_t program_argument(const struct mpr_process_info *p)
 {
-    static const char *const names[] = { "-m", "-c", "-jar" }, *const takes[] = { "-W", "-X" };
-    size_t first = 1, what = 0;
-    bool named = false; /* it follows one of `names` */
-    if (!p->argc) return "unknown program";
+    static const char *const takes[] = { "-W", "-X" };
+    size_t first = 1;
     for (; first < p->argc; first++) {
         const char *word = p->argv[first];
-        named = is_one_of(word, names, 3) && first + 1 < p->argc;
-        if (named) break;
+        if (is_one_of(word, runs, 3) && first + 1 < p->argc) return first + 1;
         if (is_one_of(word, takes, 2)) first++;
         else if (*word != '-') break;
     }
-    for (size_t i = first; !named && !what && first > 1 && i < p->argc; i++) {
+    for (size_t i = first; first > 1 && i < p->argc; i++) {
         const char *word = p->argv[i];
-        if (*word != '-' && (*word < '0' || *word > '9') && strpbrk(word, "./")) what = i;
+        if (*word != '-' && (*word < '0' || *word > '9') && strpbrk(word, "./")) return i;
     }
-    if (!what) what = first + named;
+    return first;
+}
+
+/* Python's multiprocessing starts its processes by code after -c. */
+static const char *code_title(const char *code)
+{
+    static const struct {
+        const char *begin, *title;
+    } known[] = {
+        { "from multiprocessing.spawn import", "multiprocessing worker (spawn)" },
+        { "from multiprocessing.forkserver import", "multiprocessing fork server" },
+        { "from multiprocessing.resource_tracker import", "multiprocessing resource tracker" },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(code, known[i].begin, strlen(known[i].begin)) == 0) return known[i].title;
+    return NULL;
+}
+
+const char *mpr_report_program(struct mpr_document *doc, const struct mpr_process_info *p)
+{
+    if (!p->argc) return "unknown program";
+    const size_t what = program_argument(p);
     const char *program = mpr_utf8_shortened(&doc->arena, mpr_basename(p->argv[0]), WORD);
     if (what >= p->argc) return program;
-    const char *option = named ? p->argv[first] : "";
-    const char *text = strcmp(option, "-c") == 0 ? p->argv[what] : mpr_basename(p->argv[what]);
-    return mpr_arena_format(&doc->arena, "%s %s%s%s", program, option, named ? " " : "",
+    const char *option = is_one_of(p->argv[what - 1], runs, 3) ? p->argv[what - 1] : "",
+               *text = p->argv[what];
+    if (strcmp(option, "-c") != 0) text = mpr_basename(text);
+    else if (code_title(text)) return code_title(text);
+    return mpr_arena_format(&doc->arena, "%s %s%s%s", program, option, *option ? " " : "",
                             mpr_utf8_shortened(&doc->arena, text, WORD));
+}
+
+const char *mpr_report_command(struct mpr_document *doc, const struct mpr_process_info *p)
+{
+    enum { COLUMNS = 60, ARGUMENT = 40 };
+    if (!p->argc) return "unknown program";
+    const size_t what = program_argument(p);
+    const char *text = mpr_utf8_shortened(&doc->arena, mpr_basename(p->argv[0]), ARGUMENT);
+    size_t i = 1;
+    for (; i < p->argc && mpr_utf8_columns(text) < COLUMNS; i++) {
+        const bool is_code = i == what && strcmp(p->argv[i - 1], "-c") == 0;
+        if (is_code && code_title(p->argv[i])) return code_title(p->argv[i]);
+        const char *word = i == what && !is_code ? mpr_basename(p->argv[i]) : p->argv[i];
+        text = mpr_arena_format(&doc->arena, "%s %s", text,
+                                mpr_utf8_shortened(&doc->arena, word, ARGUMENT));
+    }
+    return i < p->argc ? mpr_arena_format(&doc->arena, "%s ...", text) : text;
 }
 
 /* ---- ends and peaks */

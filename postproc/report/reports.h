@@ -115,6 +115,10 @@ void mpr_report_job_lines(struct mpr_document *doc, const struct mpr_ranks *rank
                           const struct mpr_insights *insights);
 /* The program and what it runs, in a few words: "python3 train.py", "python3 -m trainer". */
 const char *mpr_report_program(struct mpr_document *doc, const struct mpr_process_info *process);
+/* Its whole command line, quoted for a shell: "/usr/bin/python3 train.py --seed 3". */
+const char *mpr_report_shell_command(struct mpr_arena *arena, const struct mpr_process_info *p);
+/* The program with its arguments, cut after some 60 columns: "python3 train.py --batch 8". */
+const char *mpr_report_command(struct mpr_document *doc, const struct mpr_process_info *process);
 /* The processes of a run, for people in two lines.  @reported: the log of the rest of the report.
  * @only_fields: nothing for people. */
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,

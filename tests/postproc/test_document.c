@@ -119,7 +119,7 @@ static void text_has_each_type(void **state)
         mpr_text_document, &doc, 1,
         "\n"
         "all                        bytes    share    blocks            at   address      growth  live  pool  name\n"
-        "  step > loss           3.00 MiB   75.0 %         1  00:00:01.500    0x7f00   +2.00 KiB  yes   7:1   a\n"
+        "  step > loss           3.00 MiB   75.0 %         1       1.500 s    0x7f00   +2.00 KiB  yes   7:1   a\n"
         "  (1 more)\n");
     mpr_doc_free(&doc);
 }
@@ -132,7 +132,7 @@ static void text_has_unknown_values_as_a_dash_and_absent_ones_as_nothing(void **
         &doc, &(struct mpr_table){ MPR_COLUMNS(every_type), MPR_ROWS(&rows_of_every_type[1], 1) });
     expect(
         mpr_text_document, &doc, 0,
-        "  outside any range            -        -            00:00:00.000         0   -2.00 KiB  no    -     -\n");
+        "  outside any range            -        -                 0.000 s         0   -2.00 KiB  no    -     -\n");
     mpr_doc_free(&doc);
 }
 
@@ -190,7 +190,7 @@ static void a_page_has_each_type(void **state)
         "<table><caption>all</caption>\n<thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">share</th>"
         "<th scope=\"col\">blocks</th><th scope=\"col\">at</th><th scope=\"col\">address</th><th scope=\"col\">growth</th>"
         "<th scope=\"col\">live</th><th scope=\"col\">pool</th><th scope=\"col\">name</th></tr></thead><tbody>\n"
-        "<tr><th scope=\"row\">step &gt; loss</th><td>3.00 MiB</td><td>75.0 %</td><td>1</td><td>00:00:01.500</td><td>0x7f00</td>"
+        "<tr><th scope=\"row\">step &gt; loss</th><td>3.00 MiB</td><td>75.0 %</td><td>1</td><td>1.500 s</td><td>0x7f00</td>"
         "<td>+2.00 KiB</td><td>yes</td><td>7:1</td><td>a</td></tr>\n"
         "</tbody></table>\n<p>(1 more)</p>\n");
     mpr_doc_free(&doc);
@@ -449,13 +449,13 @@ static void estimates_times_and_places_are_formatted(void **state)
                   &(struct mpr_table){ MPR_COLUMNS(estimates), MPR_ROWS(row, 2),
                                        .estimated = is_live, .tick = 1, .by = MPR_GROUP_STACK });
     expect(mpr_text_document, &doc, 0,
-           "  step                    ~1 B     1,234  00:00:00.000000001\n"
-           "  (no call stack)          1 B         0  00:00:00.000000000\n");
+           "  step                    ~1 B     1,234       0.000000001 s\n"
+           "  (no call stack)          1 B         0       0.000000000 s\n");
     expect(
         mpr_html_document, &doc, 0,
         "<table><thead><tr><th scope=\"col\">path</th><th scope=\"col\">bytes</th><th scope=\"col\">blocks</th><th scope=\"col\">at</th></tr>"
-        "</thead><tbody>\n<tr><th scope=\"row\">step</th><td>~1 B</td><td>1,234</td><td>00:00:00.000000001</td></tr>\n"
-        "<tr><th scope=\"row\">(no call stack)</th><td>1 B</td><td>0</td><td>00:00:00.000000000</td></tr>\n</tbody></table>\n");
+        "</thead><tbody>\n<tr><th scope=\"row\">step</th><td>~1 B</td><td>1,234</td><td>0.000000001 s</td></tr>\n"
+        "<tr><th scope=\"row\">(no call stack)</th><td>1 B</td><td>0</td><td>0.000000000 s</td></tr>\n</tbody></table>\n");
     mpr_doc_free(&doc);
 }
 
@@ -623,8 +623,8 @@ static void rows_with_one_path_are_one_line_for_people(void **state)
         mpr_text_document, &doc, 0,
         "\n"
         "sites                      bytes    share        peak          from            to      in all      growth       error\n"
-        "  step > loss          ~1.50 KiB   37.5 %   ≥4.00 KiB  00:00:00.002  00:00:00.009    3.00 KiB        -2 B         5 B\n"
-        "  step                     768 B   18.8 %       768 B  00:00:00.001  00:00:00.002           -       +10 B         0 B\n");
+        "  step > loss          ~1.50 KiB   37.5 %   ≥4.00 KiB       0.002 s       0.009 s    3.00 KiB        -2 B         5 B\n"
+        "  step                     768 B   18.8 %       768 B       0.001 s       0.002 s           -       +10 B         0 B\n");
     char *json = text_of(mpr_json_report, &doc, 0, false);
     assert_non_null(strstr(json, "\"bytes\": 1024"));
     assert_non_null(strstr(json, "\"omitted_bytes\": 0"));
