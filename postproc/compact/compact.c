@@ -62,7 +62,7 @@ static bool read_frame(const struct subject *s, size_t i, uint64_t *seq, uint64_
     const bool good = mpr_frames_next(&frames, &frame) == 1 && !frames.damaged &&
                       frame.kind == MPF_FRAME_EVENTS &&
                       frame.body_bytes >= 2 * sizeof(struct mpf_clock);
-    if (good) *seq = frame.seq, *mono = mpr_frames_made(&frame);
+    if (good) *seq = frame.seq, *mono = mpr_frame_time(&frame);
     mpr_frames_close(&frames);
     return good;
 }

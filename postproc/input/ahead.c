@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_BYTES   ((uint64_t)1 << 19) /* a shorter log is read faster than a thread is made */
+#define MIN_BYTES   ((uint64_t)1 << 19) /* a shorter log is read faster than a thread starts */
 #define STACK_BYTES ((size_t)1 << 19)
-/* A batch with that much data takes no further reads, and larger buffers are freed after use: a
- * damaged or foreign log may have much data. */
+/* A batch with that much data is not filled further, and larger buffers are replaced at their next
+ * use: only a damaged log has so much data. */
 #define DATA_MAX ((size_t)1 << 22)
 
-/* A batch has the events of several reads, because handing it over costs some microseconds. */
+/* A batch has the events of several reads, because the two threads need some microseconds to pass
+ * it on. */
 enum { BATCHES = 4, READS = 8, EVENTS = READS * MPR_BATCH };
 
 /* The data of the events of one read of the log. */
@@ -31,20 +32,20 @@ struct batch {
 struct mpr_ahead {
     struct mpr_log *log;
     bool has_thread;
-    long end; /* 1 until the log has returned 0 or -1 */
+    long end; /* 0 or -1 after the log has returned that, else 1 */
     struct mpr_error error;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t filled, emptied;
-    unsigned long made, taken; /* batches; the newest one taken is in use until the next */
+    unsigned long made, taken; /* numbers of batches; the reader still uses the last one it took */
     bool stopped;
     struct batch batch[]; /* BATCHES if there is a thread */
 };
 
 /* ---- the thread */
 
-/* Copies the data of events, which the log reuses for the next ones.  *sum grows by the bytes.
- * Returns false if memory runs out. */
+/* Copies the data of events, whose memory the log reuses for the next ones.  Adds the bytes to
+ * *sum.  Returns false if memory runs out. */
 static bool keep_data(struct data *data, struct mpf_event *event, long count, size_t *sum)
 {
     size_t bytes = 0;
@@ -66,7 +67,7 @@ static bool keep_data(struct data *data, struct mpf_event *event, long count, si
     return true;
 }
 
-/* If the log ends or fails, the events before that are handed over first. */
+/* If the log ends or fails, the events before that are in a batch of their own. */
 static void fill(struct mpr_ahead *a, struct batch *b)
 {
     size_t data = 0;
@@ -102,8 +103,7 @@ static void *decode(void *arg)
 
 /* ---- the reader */
 
-/* The thread blocks all signals except those of faults, so that others go to the program's
- * threads. */
+/* The thread blocks all signals except those of faults: the program's threads handle the others. */
 static bool start_thread(struct mpr_ahead *a)
 {
     static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT };

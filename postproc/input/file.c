@@ -15,7 +15,8 @@
 
 enum { TRIES = 100, TRY_NS = 10000000, MAX_LINKS = 40 };
 
-/* An O_PATH descriptor has no effect on the file, so its type can be checked before opening it. */
+/* An O_PATH descriptor has no effect on the file, so its type can be checked before it is opened.
+ */
 static int open_file(int directory, const char *name, int flags, off_t min_bytes, struct stat *st)
 {
     struct stat opened;
@@ -58,6 +59,16 @@ bool mpr_file_is_at(int directory, const char *name, const struct stat *st)
     return fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && mpr_file_same(&found, st);
 }
 
+size_t mpr_file_skip_hole(int fd, size_t at, size_t size, size_t *end)
+{
+    const off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+    const bool only_hole = data < 0 && errno == ENXIO;
+    const off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
+    *end = hole > data && (size_t)hole < size ? (size_t)hole : size;
+    if (data >= 0) at = (size_t)data;
+    return only_hole || at > size ? size : at;
+}
+
 void mpr_file_lock_shared(int fd)
 {
     for (int i = 0; i < TRIES && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
@@ -90,9 +101,9 @@ bool mpr_file_trusted(const struct stat *st, const char *log)
 
 /* ---- parts */
 
-/* Locks and empties a part, and removes rights from it that @mode does not have.  Returns 0 or an
+/* Locks and empties a part, and removes the rights that @mode does not have.  Returns 0 or an
  * errno. */
-static int take_over(int fd, int directory, const char *name, mode_t mode)
+static int reuse_part(int fd, int directory, const char *name, mode_t mode)
 {
     struct stat st;
     struct mpr_error error;
@@ -110,9 +121,9 @@ int mpr_file_open_part(int directory, const char *name, mode_t mode)
     const int fd =
         openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
     struct stat st;
-    int error = fd < 0 ? errno : take_over(fd, directory, name, mode);
+    int error = fd < 0 ? errno : reuse_part(fd, directory, name, mode);
     if (!error) return fd;
-    /* EPERM: because of a foreign file with that name; any other errno: because of the folder */
+    /* The caller gets EPERM if the file is the reason, and another errno if the folder is. */
     if (fd < 0 && fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         if (error == EPERM) error = EACCES;
     } else if (fd < 0 && (error == EACCES || error == ELOOP || error == EISDIR)) {
@@ -172,20 +183,20 @@ int mpr_file_directory(const char *path, const char **name, struct mpr_error *er
 
 /* ---- a file that replaces another one
  *
- * Invariant: the new file is locked (flock) while its writer has it open, with or without a name,
- * so that other writers leave it alone. */
+ * Its writer holds its lock (flock) while it is open, with or without a name, so that other writers
+ * do not change it. */
 
 static struct mpr_atomic_file *writing; /* the open file, or NULL */
 
-static int set_open(struct mpr_atomic_file *f, int fd, enum mpr_atomic_way way)
+static int set_open(struct mpr_atomic_file *f, int fd, enum mpr_atomic_state state)
 {
     f->fd = fd;
-    f->way = way;
+    f->state = state;
     if (fd >= 0) writing = f;
     return fd >= 0 ? 0 : -1;
 }
 
-/* A file without a name needs /proc, through which it gets its name later. */
+/* Without /proc an unnamed file could not be named later. */
 int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, mode_t mode)
 {
     f->fd = -1;
@@ -208,7 +219,7 @@ int mpr_atomic_open(struct mpr_atomic_file *f, int directory, const char *name, 
     return set_open(f, mpr_file_open_part(directory, f->part, mode), MPR_ATOMIC_PART);
 }
 
-/* If the path leads to a link, replaces it by the target and returns true. */
+/* If the path is a link, replaces it by the target and returns true. */
 static bool follow(char path[PATH_MAX])
 {
     char target[PATH_MAX], folder[PATH_MAX] = "";
@@ -284,7 +295,7 @@ static int link_as(const struct mpr_atomic_file *f, const char *name)
     return linkat(AT_FDCWD, link, f->directory, name, AT_SYMLINK_FOLLOW);
 }
 
-/* Removes the part of a writer that was killed. */
+/* Removes the part of a writer that was killed, if there is one. */
 static int remove_stale(const struct mpr_atomic_file *f)
 {
     struct stat st;
@@ -301,9 +312,9 @@ static int rename_part(const struct mpr_atomic_file *f)
     return renameat(f->directory, f->part, f->directory, f->name);
 }
 
-/* Names a file that has no name.  link(2) cannot replace a file, so over an existing one the new
- * file is a part for a moment.  Another writer may have that name for the moment between two calls,
- * or while it writes on a file system without O_TMPFILE. */
+/* Names a file that has no name.  link(2) cannot replace a file, so to replace one the new file is
+ * linked as a part and then renamed.  While another writer uses the name of the part, this waits.
+ */
 static int give_name(const struct mpr_atomic_file *f)
 {
     if (link_as(f, f->name) == 0) {
@@ -348,17 +359,17 @@ static int copy_contents(const struct mpr_atomic_file *f)
 
 int mpr_atomic_commit(struct mpr_atomic_file *f)
 {
-    if (f->way == MPR_ATOMIC_THERE) return 0;
-    if (f->way == MPR_ATOMIC_COPY) return copy_contents(f);
-    const int status = f->way == MPR_ATOMIC_PART ? rename_part(f) : give_name(f);
-    if (status == 0) f->way = MPR_ATOMIC_THERE;
+    if (f->state == MPR_ATOMIC_NAMED) return 0;
+    if (f->state == MPR_ATOMIC_COPY) return copy_contents(f);
+    const int status = f->state == MPR_ATOMIC_PART ? rename_part(f) : give_name(f);
+    if (status == 0) f->state = MPR_ATOMIC_NAMED;
     return status;
 }
 
 void mpr_atomic_close(struct mpr_atomic_file *f)
 {
     if (f->fd >= 0) {
-        if (f->way == MPR_ATOMIC_PART) unlinkat(f->directory, f->part, 0);
+        if (f->state == MPR_ATOMIC_PART) unlinkat(f->directory, f->part, 0);
         close(f->fd);
     }
     f->fd = -1;
@@ -367,5 +378,6 @@ void mpr_atomic_close(struct mpr_atomic_file *f)
 
 void mpr_atomic_abandon(void)
 {
-    if (writing && writing->way == MPR_ATOMIC_PART) unlinkat(writing->directory, writing->part, 0);
+    if (writing && writing->state == MPR_ATOMIC_PART)
+        unlinkat(writing->directory, writing->part, 0);
 }

@@ -59,14 +59,13 @@ static bool add_suffix(char out[PATH_MAX], const char *name, const char *suffix)
     return snprintf(out, PATH_MAX, "%s%s", name, suffix) < PATH_MAX;
 }
 
-/* Returns true if the log was merged with its LOG.fold: then it contains the mark, and LOG.fold is
- * left over. */
+/* Returns true if the log was merged with its LOG.fold, which only was not removed then. */
 static bool contains_mark(struct mpr_frames *frames, const struct mpr_map *log, size_t header_end,
                           uint64_t seq)
 {
     struct mpf_frame frame;
     struct mpr_mark mark;
-    mpr_frames_turn(frames, log, header_end);
+    mpr_frames_continue(frames, log, header_end);
     return header_end < log->size &&
            mpf_frame_length(log->data + header_end, log->size - header_end) > 0 &&
            mpr_frames_next(frames, &frame) == 1 && frame.kind == MPF_FRAME_FOLD &&
@@ -127,7 +126,7 @@ void mpr_folded_close(struct mpr_folded *f) { mpr_map_close(&f->map); }
 
 /* ---- the lock */
 
-/* Also takes a lock that a killed process left, if it is a regular file of this user. */
+/* A file that a killed process left is used if it is a regular file of this user. */
 int mpr_folded_lock(int directory, const char *name, const char *path, struct mpr_error *error)
 {
     char file[PATH_MAX];
@@ -151,7 +150,7 @@ int mpr_folded_lock(int directory, const char *name, const char *path, struct mp
     return -1;
 }
 
-/* Requires a real lock: on a file system without locks nothing shows that the file is unused. */
+/* On a file system without locks the file stays, because nothing shows that it is unused. */
 void mpr_folded_clean(int directory, const char *name)
 {
     char file[PATH_MAX];

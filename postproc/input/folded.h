@@ -1,11 +1,10 @@
 /* The thinned beginning of a log.  LOG.fold has the header of LOG, a mark, and the frames that
- * replace those of LOG up to the mark, whose room in LOG was released (docs/keep.md,
+ * replace those of LOG up to the mark; the disk space of those was released (docs/keep.md,
  * format/FORMAT.md).
  *
- * LOG.fold is never changed, only replaced.  LOG.fold.tmp is the lock of a process that makes
- * LOG.fold, or that merges both into one file.  Readers hold the shared lock of LOG (file.h), and
- * LOG.fold is replaced, and room is released, under the exclusive lock, so a reader that has both
- * files open has two that match. */
+ * LOG.fold is never changed, only replaced.  A process that makes LOG.fold, or merges both files,
+ * locks LOG.fold.tmp.  It also holds the exclusive lock of LOG (file.h) when it replaces LOG.fold
+ * and releases disk space, and readers hold the shared lock, so they open two files that match. */
 #ifndef MPR_FOLDED_H
 #define MPR_FOLDED_H
 
@@ -21,12 +20,12 @@
 
 #define MPR_FOLDED_SUFFIX ".fold"
 #define MPR_FOLDED_NEW    ".fold.tmp"  /* the next LOG.fold, and the lock */
-#define MPR_FOLDED_THIN   ".fold.thin" /* scratch of its writer; has a name only for an instant */
+#define MPR_FOLDED_THIN   ".fold.thin" /* its writer's temporary file, removed when it is open */
 
-/* The contents of a FOLD frame. */
+/* The mark: the contents of a FOLD frame. */
 struct mpr_mark {
     uint64_t seq;    /* the last frame that was replaced */
-    uint64_t offset; /* in LOG, of the first frame that was not, or 0 in a merged log */
+    uint64_t offset; /* in LOG, of the first frame that was not replaced; 0 in a merged log */
     uint64_t until;  /* CLOCK_MONOTONIC ns of the newest event that was thinned */
     uint64_t events; /* removed events */
     uint64_t grain;  /* ns: the resolution before `until` */
@@ -62,8 +61,7 @@ int mpr_mark_read(struct mpr_mark *mark, const struct mpf_frame *frame);
 #define MPR_MARK_BYTES 1024
 long mpr_mark_write(const struct mpr_mark *mark, uint64_t frames, uint8_t out[MPR_MARK_BYTES]);
 
-/* Makes an empty LOG.fold.tmp and locks it, so that other processes do not fold LOG until it is
- * closed. Returns the descriptor, or -1 with *error filled. */
+/* Makes an empty LOG.fold.tmp and locks it.  Returns the descriptor, or -1 with *error filled. */
 int mpr_folded_lock(int directory, const char *name, const char *path, struct mpr_error *error);
 /* Releases the lock, and removes the file unless it was renamed. */
 void mpr_folded_unlock(int directory, const char *name, int lock);

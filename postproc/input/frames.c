@@ -1,13 +1,12 @@
 #include "frames.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Work is counted in bytes of payload and bounded by the size of the file.  A writer's frames
- * unpack to less than MAX_RATIO times their size.  A place that looks like a frame and cannot be
- * decoded costs FAILURE_FACTOR times its size. */
+#include "file.h"
+
+/* The limit of the work, in bytes of payload: memprof's frames unpack to less than MAX_RATIO times
+ * their size.  A frame that cannot be decoded counts FAILURE_FACTOR times. */
 #define MAX_RATIO       4096u
 #define FAILURE_FACTOR  64u
 #define FREE_WORK       (UINT64_C(1) << 30)
@@ -16,7 +15,7 @@
 int mpr_frames_open(struct mpr_frames *f, const struct mpr_map *map)
 {
     *f = (struct mpr_frames){ .bad_offset = MPR_NO_OFFSET };
-    mpr_frames_turn(f, map, 0);
+    mpr_frames_continue(f, map, 0);
     f->zstd = ZSTD_createDCtx();
     return f->zstd ? 0 : MPF_ERR_SPACE;
 }
@@ -34,8 +33,7 @@ void mpr_frames_reject(struct mpr_frames *f, uint64_t offset)
     if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = offset;
 }
 
-/* If another file follows, a frame that was cut is damaged. */
-void mpr_frames_turn(struct mpr_frames *f, const struct mpr_map *map, size_t at)
+void mpr_frames_continue(struct mpr_frames *f, const struct mpr_map *map, size_t at)
 {
     if (f->cut) mpr_frames_reject(f, f->cut_offset);
     f->cut = false;
@@ -49,11 +47,11 @@ void mpr_frames_grow(struct mpr_frames *f, const struct mpr_map *map)
 {
     const size_t at = f->cut ? (size_t)f->cut_offset : f->at;
     f->cut = false;
-    mpr_frames_turn(f, map, at);
+    mpr_frames_continue(f, map, at);
 }
 
 /* Decodes the frame at `at`.  Returns its length in the file, or an mpf_error. */
-static long read_here(struct mpr_frames *f, struct mpf_frame *frame)
+static long decode(struct mpr_frames *f, struct mpf_frame *frame)
 {
     const uint8_t *in = f->data + f->at;
     const size_t left = f->size - f->at;
@@ -76,9 +74,9 @@ static long read_here(struct mpr_frames *f, struct mpf_frame *frame)
     return error ? error : length;
 }
 
-/* Counts a frame that was read, and the frames missing before it.  The frames that a LOG.fold
- * replaces are not missing: its mark follows the header. */
-static void accept(struct mpr_frames *f, const struct mpf_frame *frame, size_t length)
+/* Counts a frame that was read, and the frames missing before it.  Between the header and a mark
+ * none are missing: those were thinned. */
+static void count_frame(struct mpr_frames *f, const struct mpf_frame *frame, size_t length)
 {
     const bool is_mark = frame->kind == MPF_FRAME_FOLD && f->next_seq == 1;
     if (frame->seq > f->next_seq && !is_mark) {
@@ -93,16 +91,12 @@ static void accept(struct mpr_frames *f, const struct mpf_frame *frame, size_t l
 }
 
 /* Returns the offset after `at` at which the next frame may begin.  Holes are skipped. */
-static size_t next_place(const struct mpr_frames *f)
+static size_t find_next(const struct mpr_frames *f)
 {
-    size_t at = f->at + 1;
-    while (at < f->size) {
-        const off_t data = lseek(f->fd, (off_t)at, SEEK_DATA);
-        if (data < 0 && errno == ENXIO) return f->size;
-        const off_t hole = data >= 0 ? lseek(f->fd, data, SEEK_HOLE) : -1;
-        const size_t end = hole > data && (size_t)hole < f->size ? (size_t)hole : f->size;
-        if (data > (off_t)at) at = (size_t)data;
-        at = at < end ? mpf_frame_resync(f->data, end, at) : end;
+    size_t end;
+    for (size_t at = f->at + 1; at < f->size; at = end) {
+        at = mpr_file_skip_hole(f->fd, at, f->size, &end);
+        if (at < end) at = mpf_frame_resync(f->data, end, at);
         if (at < end) return at;
     }
     return f->size;
@@ -113,28 +107,28 @@ static bool is_too_much_work(const struct mpr_frames *f)
     return f->work > FREE_WORK + MAX_RATIO * (uint64_t)f->size;
 }
 
-/* Frames never begin with zeros: if frames are missing where there are zeros, their room was
- * released. */
+/* No frame begins with zeros: if frames are missing where there are zeros, their disk space was
+ * released by thinning. */
 int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
 {
     static const uint8_t zeros[4];
     const size_t start = f->at;
     long first_error = 0;
     while (f->at < f->size && !is_too_much_work(f)) {
-        const long length = read_here(f, frame);
+        const long length = decode(f, frame);
         if (length > 0) {
             f->work += f->cost;
             const bool is_hole = f->size - start >= sizeof zeros &&
                                  memcmp(f->data + start, zeros, sizeof zeros) == 0;
             if (first_error && frame->seq > f->next_seq && is_hole) f->hole = true;
             else if (first_error) mpr_frames_reject(f, start);
-            accept(f, frame, (size_t)length);
+            count_frame(f, frame, (size_t)length);
             return 1;
         }
         if (length == MPF_ERR_VERSION || length == MPF_ERR_SPACE) return (int)length;
         if (!first_error) first_error = length;
         f->work += FAILURE_FACTOR * f->cost;
-        f->at = is_too_much_work(f) ? f->size : next_place(f);
+        f->at = is_too_much_work(f) ? f->size : find_next(f);
     }
     if (f->at < f->size && !first_error) first_error = MPF_ERR_DAMAGED;
     f->at = f->size;
@@ -145,9 +139,9 @@ int mpr_frames_next(struct mpr_frames *f, struct mpf_frame *frame)
     return 0;
 }
 
-uint64_t mpr_frames_made(const struct mpf_frame *frame)
+uint64_t mpr_frame_time(const struct mpf_frame *frame)
 {
-    struct mpf_clock clock[2]; /* the first and last time, with which the body begins */
+    struct mpf_clock clock[2]; /* the body begins with the times of its first and last event */
     if (frame->kind != MPF_FRAME_EVENTS || frame->body_bytes < sizeof clock) return 0;
     memcpy(clock, frame->body, sizeof clock);
     return clock[1].mono;

@@ -10,7 +10,8 @@
 #include "mpf/frame.h"
 #include "mpf/header.h"
 
-/* Sixteen times what a writer makes.  The limit matters because reports search the pairs often. */
+/* Sixteen times the largest header that memprof writes.  Reports often search all pairs, so a
+ * damaged log must not have millions of them. */
 #define BYTES_MAX ((size_t)1 << 20)
 
 static uint64_t number(const struct mpr_header *h, const char *key)

@@ -1,5 +1,5 @@
-/* The description of a process in its log: the pairs of the HEADER frame (FORMAT.md lists the
- * keys). */
+/* What a log says about its process: the keys and values of its HEADER frame, which FORMAT.md
+ * lists. */
 #ifndef MPR_HEADER_H
 #define MPR_HEADER_H
 
@@ -24,18 +24,18 @@ struct mpr_header {
     struct mpf_identity identity; /* zeros if unknown */
 };
 
-/* Copies the pairs of a frame's body.  Returns 0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no memory).  On
- * failure *h is empty. */
+/* Reads a header from the body of its frame.  Returns 0, MPF_ERR_DAMAGED or MPF_ERR_SPACE (no
+ * memory).  On failure *h is empty. */
 int mpr_header_read(struct mpr_header *h, const uint8_t *body, size_t bytes);
 /* Reads the header of a mapped log; *end is the offset of the next frame.  Returns 0,
  * MPF_ERR_DAMAGED if the log does not begin with a header, or MPF_ERR_SPACE.  On failure *h is
  * empty. */
 int mpr_header_find(struct mpr_header *h, const struct mpr_map *map, size_t *end);
-/* Reads the header of the log with this name in a directory.  Returns 0, or -1 if that fails. */
+/* Does the same for the log with this name in a directory.  Returns 0, or -1 if that fails. */
 int mpr_header_read_file(struct mpr_header *h, int directory, const char *name);
 /* Makes a header for a journal whose log is missing.  Returns 0 or MPF_ERR_SPACE. */
 int mpr_header_from_journal(struct mpr_header *h, const struct mpf_journal *journal);
-/* Sets numbers from the pairs of a frame's body, by their keys.  Numbers without a pair stay. */
+/* Sets each number whose key is among the pairs of a frame's body; the others stay as they are. */
 struct mpr_pair_number {
     const char *key;
     uint64_t *value;

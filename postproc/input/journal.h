@@ -1,4 +1,4 @@
-/* The journal of a log: its path, its bytes, and the events in it that the log does not have. */
+/* Reads the journal of a log, and the events in it that the log does not have. */
 #ifndef MPR_JOURNAL_H
 #define MPR_JOURNAL_H
 
@@ -18,12 +18,12 @@ struct mpr_journal {
     struct mpf_journal head;
     struct stat st; /* of the file */
     int fd;         /* the open file, or -1 */
-    bool no_memory; /* an error: memory ran out before it was known whether there is a journal */
+    bool no_memory; /* memory ran out, so it is unknown whether there is a journal */
 };
 
-/* Looks for the journal of a log: as LOG.journal, under the header's file name in the log's folder
- * (for a folder that was moved or copied), and at the header's path.  Any file may be there, so the
- * journal must belong to the log's owner and have the header's id.  Returns true if it was read.
+/* Looks for the journal of a log: at LOG.journal; in the log's folder, which may have been moved or
+ * copied, under the file name in the header; and at the path in the header.  Only a file of the
+ * log's owner that has the id of the header is its journal.  Returns true if it was read.
  * @log: the log's file */
 bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct stat *log,
                       const struct mpr_header *header);
@@ -31,9 +31,9 @@ bool mpr_journal_find(struct mpr_journal *j, const char *log_path, const struct 
 bool mpr_journal_load(struct mpr_journal *j, const char *path);
 void mpr_journal_free(struct mpr_journal *j);
 
-/* The events of a journal image that the log does not have, merged over threads by time.  An image
- * is a journal file or the body of a SLOTS frame.  Takes 16 bytes of memory an event, twice that
- * while it sorts; a journal holds a fraction of a second. */
+/* The pending events: those of a journal's image that the log does not have, of all threads, in
+ * order of time.  An image is a journal file or the body of a SLOTS frame.  Takes 16 bytes of
+ * memory for an event, twice that while it sorts; a journal holds a fraction of a second. */
 struct mpr_pending {
     const uint8_t *image;
     size_t bytes;
@@ -43,19 +43,19 @@ struct mpr_pending {
     struct mpr_pending_event *event;
     size_t events, next, cap;
     uint64_t torn;       /* slots that were begun and never finished */
-    uint64_t log_frames; /* number of frames in the log according to the chunks in use; a log with
-                            fewer frames has lost some */
+    uint64_t log_frames; /* that the log had according to the chunks in use; may be fewer now */
 };
 
-/* Lists the events that a log of @frames frames does not have.  The image stays the caller's and
- * must outlive *p.  Returns 0 or an mpf_error. */
+/* Lists the events that a log of @frames frames does not have.  The caller keeps the image until
+ * *p is closed.  Returns 0 or an mpf_error. */
 int mpr_pending_open(struct mpr_pending *p, const uint8_t *image, size_t bytes, uint64_t frames);
 void mpr_pending_close(struct mpr_pending *p);
-/* Reads the next event; data of a DATA event is copied to data[MPF_DATA_MAX].  Returns 1, or 0 at
- * the end. */
+/* Reads the next event.  The data of a DATA event is copied to data[MPF_DATA_MAX].  Returns 1, or 0
+ * at the end. */
 int mpr_pending_next(struct mpr_pending *p, uint64_t origin, struct mpf_event *event,
                      uint8_t *data);
-/* Copies every chunk with such events to @out, which has room for p->chunks of them. */
-void mpr_pending_copy_chunks(const struct mpr_pending *p, uint8_t *out);
+/* Makes the payload of a SLOTS frame: room for the frame's head, then a journal of only those
+ * chunks that have pending events.  Returns NULL if memory runs out; the caller frees it. */
+uint8_t *mpr_pending_payload(const struct mpr_pending *p, size_t *bytes);
 
 #endif

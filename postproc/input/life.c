@@ -1,6 +1,6 @@
-/* A process number alone does not identify a process: numbers are reused, and each namespace has
- * its own.  So a process is identified by its number and start time within one boot of one kernel,
- * and it has ended only if this process would be able to see it. */
+/* Process numbers are reused, and each namespace has its own.  So a process is identified by its
+ * number, its start time, and the boot of its kernel; and it has ended only if this process would
+ * see it otherwise. */
 #include "life.h"
 
 #include <dirent.h>
@@ -27,12 +27,12 @@
 
 enum { LOOKS = 10, LOOK_NS = 10000000 };
 
-/* PROC_PID_INIT_INO: the namespace from which all others are seen */
+/* PROC_PID_INIT_INO, the first pid namespace, which sees all processes */
 #define FIRST_PIDNS UINT64_C(0xeffffffc)
 
-/* A living process updates its journal's beat every 100 ms.  The launcher sees the end of a process
- * when its memory is released. */
-#define BEAT_LATE_NS UINT64_C(1000000000)
+/* From the last beat of a journal, which are 100 ms apart, to the end that the launcher records,
+ * which is after the memory of the process was released. */
+#define BEAT_TO_END_MAX_NS UINT64_C(1000000000)
 
 __attribute__((format(printf, 2, 3))) static struct mpr_life_verdict verdict(enum mpr_life life,
                                                                              const char *format,
@@ -129,8 +129,8 @@ static struct mpr_life_verdict find_in_own_namespace(const struct mpr_header *h)
                    h->pid);
 }
 
-/* Returns true if the process with this number here is the header's.  If /proc hides its namespace,
- * number and start time suffice. */
+/* Returns true if the process that has this number in our namespace is that of the header.  If
+ * /proc hides its namespace, number and start time suffice. */
 static bool is_process_of(const struct mpr_header *h, uint64_t pid)
 {
     struct process process;
@@ -141,7 +141,7 @@ static bool is_process_of(const struct mpr_header *h, uint64_t pid)
     snprintf(path, sizeof path, "/proc/%" PRIu64 "/status", pid);
     const char *line = read_text(path, text, sizeof text) ? strstr(text, "\nNSpid:") : NULL;
     if (!line) return false;
-    /* The last number is that in the innermost namespace of the process. */
+    /* The last number is the one in its own namespace. */
     const char *end = strchr(line + 1, '\n'), *number = end ? end : text + strlen(text);
     while (number[-1] != '\t' && number[-1] != ':') number--;
     if (strtoull(number, NULL, 10) != h->pid) return false;
@@ -169,7 +169,6 @@ static struct mpr_life_verdict find_in_other_namespace(const struct mpr_header *
     return verdict(MPR_LIFE_UNKNOWN, "it ran in another pid namespace, which is not visible here");
 }
 
-/* Finds out whether the process runs by its number, namespace and start time. */
 static struct mpr_life_verdict find_by_number(const struct mpr_header *h)
 {
     static const uint8_t unknown[sizeof h->identity.boot];
@@ -196,13 +195,13 @@ static struct mpr_life_verdict find_by_number(const struct mpr_header *h)
 
 /* ---- the lock of its journal */
 
-enum holder { NO_HOLDER, THE_PROCESS, ANOTHER_HOLDER, UNKNOWN_HOLDER };
+enum lock_holder { NO_HOLDER, THE_PROCESS, ANOTHER_HOLDER, UNKNOWN_HOLDER };
 
-/* Returns who holds the lock of the journal's byte 0.  The process locks only that byte, through an
- * open file description (l_pid is -1).  Any other lock there would conflict with it, so it proves
- * that the process has released it.  This requires a file system that shows all locks: not one that
- * another host can mount, and not an overlay. */
-static enum holder holder_of(const struct mpr_journal *j)
+/* Returns the holder of the lock on byte 0 of the journal.  The process locks just that byte, with
+ * a lock of the open file (l_pid is -1).  Another lock there proves that the process has released
+ * its own, because the two would conflict.  That needs a file system that shows all locks: not an
+ * overlay, and not one that other hosts can mount. */
+static enum lock_holder find_lock_holder(const struct mpr_journal *j)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
     struct statfs fs;
@@ -218,13 +217,14 @@ static enum holder holder_of(const struct mpr_journal *j)
     return lock.l_type == F_UNLCK ? NO_HOLDER : ANOTHER_HOLDER;
 }
 
-/* Returns true if a process that has ended releases its lock in a moment.  A reader of
- * /proc/PID/maps can keep its memory, and so the lock, a little longer. */
-static bool releases_lock(const struct mpr_header *header, const struct mpr_journal *journal)
+/* If the process has ended, waits until its lock is released.  A reader of /proc/PID/maps can keep
+ * its memory, and so the lock, a little longer.  Returns false if the process still has the lock.
+ */
+static bool wait_for_release(const struct mpr_header *header, const struct mpr_journal *journal)
 {
     if (find_by_number(header).life != MPR_LIFE_ENDED) return false;
     for (int i = 0; i < LOOKS; i++) {
-        if (holder_of(journal) != THE_PROCESS) return true;
+        if (find_lock_holder(journal) != THE_PROCESS) return true;
         nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
     }
     return false;
@@ -233,17 +233,16 @@ static bool releases_lock(const struct mpr_header *header, const struct mpr_jour
 struct mpr_life_verdict mpr_life_find(const struct mpr_header *header,
                                       const struct mpr_journal *journal)
 {
-    switch (holder_of(journal)) {
+    switch (find_lock_holder(journal)) {
     case THE_PROCESS:
-        if (!releases_lock(header, journal))
+        if (!wait_for_release(header, journal))
             return verdict(MPR_LIFE_RUNS, "it has locked its journal");
         __attribute__((fallthrough));
     case NO_HOLDER: return verdict(MPR_LIFE_ENDED, "the lock of its journal is free");
     case ANOTHER_HOLDER: return verdict(MPR_LIFE_ENDED, "another process has locked its journal");
     case UNKNOWN_HOLDER: break;
     }
-    /* A log from before 1.2 without a journal: nothing is left that a running process would need,
-     * and the log has no end in any case. */
+    /* A log of a format before 1.2 whose journal is gone: a process that runs has a journal. */
     if (!header->identity.started && !journal->image)
         return verdict(MPR_LIFE_ENDED, "it left no journal");
     return find_by_number(header);
@@ -258,7 +257,7 @@ bool mpr_life_same_file(const struct mpf_file *recorded, const struct mpf_identi
            (recorded->dev == st->st_dev || !mpr_life_same_boot(process));
 }
 
-/* A journal on an overlay has no lasting lock, and its device gets a new number with each mount. */
+/* On an overlay a journal has no lock, and its device gets a new number with each mount. */
 static bool is_recorded_file(const struct mpf_journal *head, const struct mpf_file *recorded,
                              const struct stat *st)
 {
@@ -284,11 +283,11 @@ bool mpr_life_is_copy(const struct mpr_journal *journal, const struct stat *log)
            !(is_original_journal(journal) && is_original_log(head, log));
 }
 
-/* Returns the CLOCK_REALTIME ns at which a file was created here, or if the file system does not
- * keep that, when it was last changed, or 0 if unknown.
+/* Returns the CLOCK_REALTIME ns at which a file was created here; when it was last changed, if the
+ * file system does not keep that; or 0 if unknown.
  *
- * This can only prove that a file was copied too early.  It never proves that it was copied late: a
- * copy of a copy, or a file from an archive, is newer than its contents. */
+ * It can only show that a copy is too early.  A late one proves nothing: a copy of a copy, or a
+ * file from an archive, is newer than its contents. */
 static uint64_t creation_time(int fd)
 {
     struct statx st;
@@ -307,7 +306,8 @@ bool mpr_life_copy_may_miss(const struct mpr_copied *c)
      * every copy was begun after that. */
     const bool had_ended =
         c->end.known && c->end.how == MPR_RUN_SIGNAL && c->end.mono >= head->beat &&
-        c->end.mono - head->beat <= BEAT_LATE_NS && creation_time(c->journal->fd) > c->end.real &&
+        c->end.mono - head->beat <= BEAT_TO_END_MAX_NS &&
+        creation_time(c->journal->fd) > c->end.real &&
         (is_original_log(head, c->log) || creation_time(c->log_fd) > c->end.real);
     return !had_ended;
 }

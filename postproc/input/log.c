@@ -1,10 +1,8 @@
-/* States: FRAMES (`reading` inside an EVENTS frame; the frames of LOG.fold are first) -> JOURNAL ->
- * DONE.  PENDING interrupts FRAMES for a SLOTS frame.  A log that is followed pauses in FRAMES
- * while its process runs.
+/* A log is read in these states, from FRAMES to DONE; the frames of LOG.fold are first:
  *
  *   FRAMES --SLOTS frame--> PENDING --end--> FRAMES --last frame--> JOURNAL --end--> DONE
  *
- * The log and the journal of a running process are taken at one instant. */
+ * A followed log (mpr_log_follow) stays in FRAMES while its process runs. */
 #include "log.h"
 
 #include <fcntl.h>
@@ -23,7 +21,7 @@
 #include "mpf/columns.h"
 #include "mpf/header.h"
 
-#define FRAME_EVENTS_MAX (1u << 18) /* a larger frame is damaged: a writer's have 49,152 events */
+#define FRAME_EVENTS_MAX (1u << 18)    /* memprof writes at most 49,152; more is damage */
 #define DATA_BYTES       (64u * 1024u) /* for the data of one batch from a journal */
 #define SNAPSHOTS        10            /* attempts: a busy process writes several frames a second */
 
@@ -40,18 +38,18 @@ struct mpr_log {
     struct mpr_journal journal;
     struct mpr_pending pending;
     struct mpf_columns_reader reader;
-    bool reading;            /* `reader` is inside a frame */
+    bool reading;            /* `reader` is inside an EVENTS frame */
     bool life_known;         /* status.process is set */
-    bool unlock_at_end;      /* a log that was opened to be followed */
+    bool unlock_at_end;      /* a log that was opened with mpr_log_follow */
     bool followed;           /* its process runs, and its journal is not read */
     bool paused;             /* followed, and all frames are read for now */
-    struct mpf_block *block; /* scratch of `reader` */
+    struct mpf_block *block; /* memory for `reader` */
     uint32_t block_cap;
-    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
-    uint64_t kept_seq; /* frames of events that the log has, to compare with a journal's slots */
-    uint64_t until;    /* ns; later events of a running process are not read, unless it is 0 */
-    uint64_t frame_offset;
-    uint64_t stop_after; /* number of the last frame that is read */
+    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was written */
+    uint64_t kept_seq;     /* 1 + the number of the newest frame that is not SLOTS */
+    uint64_t until;        /* ns; if not 0, later events of the journal are not read */
+    uint64_t frame_offset; /* of the frame that is being read */
+    uint64_t stop_after;   /* number of the last frame that is read */
     struct mpr_log_status status;
     uint8_t *data;                          /* DATA_BYTES */
     struct mpf_event batch[MPR_BATCH], *to; /* to: the batch that is being filled */
@@ -62,7 +60,8 @@ static int fail_truncated(const struct mpr_log *log, struct mpr_error *error)
     return mpr_fail(error, "%s: truncated while it was read; try again", log->path);
 }
 
-static void sync_status(struct mpr_log *log)
+/* Copies to the status what is known about the frames read so far. */
+static void update_status(struct mpr_log *log)
 {
     const struct mpr_frames *f = &log->frames;
     struct mpr_log_status *s = &log->status;
@@ -79,6 +78,7 @@ static void sync_status(struct mpr_log *log)
     s->minor = f->minor;
 }
 
+/* The process ran at least until this CLOCK_MONOTONIC time. */
 static void note_life_sign(struct mpr_log *log, uint64_t mono)
 {
     const uint64_t start = log->header.start.mono;
@@ -102,11 +102,11 @@ static int open_events(struct mpr_log *log, const struct mpf_frame *frame)
     log->reading = !error;
     if (error) return error;
     if (!log->status.has_header && !log->header.start.mono) {
-        /* Without a header, times count from the first frame. */
+        /* Without a header, times count from the first event. */
         log->header.start = log->reader.from;
         log->reader.origin = log->reader.from.mono;
     }
-    log->newest_frame = mpr_frames_made(frame);
+    log->newest_frame = mpr_frame_time(frame);
     note_life_sign(log, log->newest_frame);
     return 0;
 }
@@ -127,11 +127,10 @@ static void read_end(struct mpr_log *log, const struct mpf_frame *frame)
         if (strcmp(key, "reason") == 0) s->end = mpf_end_named(value);
 }
 
-/* Takes over what the head of a journal, or of a SLOTS frame, says.
+/* Copies the losses from the head of a journal, or of a SLOTS frame.
  *
- * It may name frames that were written before it and are missing here: the end of a log that was
- * cut between two frames, or everything after LOG.fold.  The journal of a running process is newer
- * than the frames that were read. */
+ * If the process has ended and the journal knows more frames than the log has, the log has lost
+ * them: it was cut between two frames, or only its LOG.fold is left. */
 static void note_journal(struct mpr_log *log, size_t bytes)
 {
     const struct mpf_journal *head = &log->pending.head;
@@ -145,7 +144,7 @@ static void note_journal(struct mpr_log *log, size_t bytes)
         return;
     if (f->bad_offset == MPR_NO_OFFSET) f->bad_offset = f->at;
     f->missing += log->pending.log_frames - log->kept_seq;
-    sync_status(log);
+    update_status(log);
 }
 
 static int read_header(struct mpr_log *log, const struct mpf_frame *frame)
@@ -209,12 +208,12 @@ static int next_frame(struct mpr_log *log, struct mpr_error *error)
     struct mpf_frame frame;
     int got = mpr_frames_next(&log->frames, &frame);
     if (got == 0 && log->read_from != &log->map) {
-        mpr_frames_turn(&log->frames, &log->map, log->folded.mark.offset);
+        mpr_frames_continue(&log->frames, &log->map, log->folded.mark.offset);
         log->read_from = &log->map;
         log->frame_offset = log->frames.at;
         got = mpr_frames_next(&log->frames, &frame);
     }
-    sync_status(log);
+    update_status(log);
     if (got < 0) return fail_code(log, got, error);
     if (got == 0) return 0;
     if (frame.seq > log->stop_after) {
@@ -226,7 +225,7 @@ static int next_frame(struct mpr_log *log, struct mpr_error *error)
     if (status == MPF_ERR_SPACE) return fail_code(log, status, error);
     if (status) mpr_frames_reject(&log->frames, log->frame_offset);
     log->frame_offset = log->frames.at;
-    sync_status(log);
+    update_status(log);
     return 1;
 }
 
@@ -264,8 +263,8 @@ static long read_pending(struct mpr_log *log)
     return count;
 }
 
-/* Finds out whether the process runs.  This must be done before the bytes are taken that will be
- * read: if the process has ended by then, they do not change any more. */
+/* Finds out whether the process runs.  This must be done before the file is mapped for reading: if
+ * the process has ended by then, the file does not change any more. */
 static void find_life(struct mpr_log *log)
 {
     if (!log->journal.image) mpr_journal_find(&log->journal, log->path, &log->map.st, &log->header);
@@ -273,8 +272,8 @@ static void find_life(struct mpr_log *log)
     log->life_known = true;
 }
 
-/* Returns true if the process may still write to the log, and forgets the answer for later.  A copy
- * never grows. */
+/* Returns true if the process may still write to the log.  A copy never grows.  The answer is not
+ * kept, because it may be another one later. */
 static bool may_grow(struct mpr_log *log)
 {
     find_life(log);
@@ -284,9 +283,9 @@ static bool may_grow(struct mpr_log *log)
     return !copied && log->status.process.life != MPR_LIFE_ENDED;
 }
 
-/* After the last frame: continues with the journal if the log has no end.  If it has one, the
- * process has ended as far as this log is concerned; after an exec it continues in another log. */
-static int join_journal(struct mpr_log *log, struct mpr_error *error)
+/* Continues with the journal if the log has no END.  With END, the process has ended as far as this
+ * log is concerned; after an exec it continues in another log. */
+static int open_journal(struct mpr_log *log, struct mpr_error *error)
 {
     log->state = STATE_DONE;
     if (log->status.ended) {
@@ -306,7 +305,7 @@ static int join_journal(struct mpr_log *log, struct mpr_error *error)
     return 0;
 }
 
-/* Completes the status with the run's record, which has the exit status, and how a process ended
+/* Completes the status from the run's record, which has the exit status and the end of a process
  * that wrote no END. */
 static void find_end(struct mpr_log *log)
 {
@@ -332,7 +331,8 @@ static void find_end(struct mpr_log *log)
 
 /* ---- the stream */
 
-/* Makes one attempt in the present state.  Returns the number of events, 0 to continue, or -1. */
+/* Reads events, or goes to the next frame or state.  Returns the number of events, which may be 0,
+ * or -1 with *error filled. */
 static long step(struct mpr_log *log, struct mpr_error *error)
 {
     long count;
@@ -344,7 +344,7 @@ static long step(struct mpr_log *log, struct mpr_error *error)
             keep_order(log, count);
             if (count >= 0) return count;
             mpr_frames_reject(&log->frames, log->frame_offset);
-            sync_status(log);
+            update_status(log);
             return 0;
         }
         count = next_frame(log, error);
@@ -354,7 +354,7 @@ static long step(struct mpr_log *log, struct mpr_error *error)
             mpr_file_unlock(log->map.fd);
             return 0;
         }
-        return join_journal(log, error);
+        return open_journal(log, error);
     case STATE_PENDING:
     case STATE_JOURNAL:
         count = read_pending(log);
@@ -396,7 +396,7 @@ long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct m
 
 /* ---- a log that grows */
 
-/* If the log has grown, its process runs.  If it has not, the process must be looked for. */
+/* Only a running process makes the log grow; if it has not grown, look for the process. */
 int mpr_log_more(struct mpr_log *log, struct mpr_error *error)
 {
     struct stat st;
@@ -425,16 +425,16 @@ static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *erro
     if (log->map.st.st_size < old_size) return fail_truncated(log, error);
     if (bytes < log->map.size) log->map.size = (size_t)bytes;
     log->status.bytes = log->map.size;
-    mpr_frames_turn(&log->frames, &log->map, log->frames.at);
+    mpr_frames_continue(&log->frames, &log->map, log->frames.at);
     return 0;
 }
 
-/* A running process moves events from its journal to its log.  So both are taken at an instant
- * between two frames.
+/* A running process moves events from its journal to its log, so the journal is copied between two
+ * frames of the log.
  *
- * The threads of the process continue while the journal is copied.  Only up to the time at which
- * the copy began does it have the events of all threads.  Before its first frame a journal does not
- * know the length of a tick, and it has few events then. */
+ * Its threads record more events during the copy, so the copy has the events of all threads only up
+ * to the time at which it began: `until`.  A journal without any frame does not know the length of
+ * a tick, so there is no limit; it has few events then. */
 static int take_snapshot(struct mpr_log *log, struct mpr_error *error)
 {
     const struct mpf_journal *head = &log->journal.head;
@@ -455,9 +455,9 @@ static int take_snapshot(struct mpr_log *log, struct mpr_error *error)
     return map_again(log, (uint64_t)before.st_size, error);
 }
 
-/* Takes the bytes that will be read.  A log without the journal that it names is usually complete:
- * whether its process runs is only looked up at its end, if it has none. */
-static int take_bytes(struct mpr_log *log, struct mpr_error *error)
+/* Maps the part of the log that will be read.  A log whose journal is gone is usually complete:
+ * whether its process runs is looked up later, and only if it has no END. */
+static int map_final(struct mpr_log *log, struct mpr_error *error)
 {
     log->followed = log->followed && may_grow(log);
     if (log->followed) return map_again(log, UINT64_MAX, error);
@@ -470,8 +470,8 @@ static int take_bytes(struct mpr_log *log, struct mpr_error *error)
     return log->journal.no_memory ? mpr_fail_memory(error, log->path) : 0;
 }
 
-/* Continues in LOG.fold if the log's beginning was thinned.  LOG.fold is in the folder of the log
- * itself, and the given path may be a link. */
+/* Continues in LOG.fold if the log's beginning was thinned.  The path may be a link; LOG.fold is
+ * next to the file itself. */
 static int open_fold(struct mpr_log *log, struct mpr_error *error)
 {
     static const enum mpr_log_folded unused[] = {
@@ -487,7 +487,7 @@ static int open_fold(struct mpr_log *log, struct mpr_error *error)
         log->status.fold.state = unused[f->state];
         return 0;
     }
-    mpr_frames_turn(&log->frames, &f->map, f->mark_at);
+    mpr_frames_continue(&log->frames, &f->map, f->mark_at);
     log->read_from = &f->map;
     log->frame_offset = log->frames.at;
     log->status.fold.bytes = f->map.size;
@@ -496,7 +496,7 @@ static int open_fold(struct mpr_log *log, struct mpr_error *error)
     return 0;
 }
 
-/* Opens a file of frames.  Without any readable frame it is not a log. */
+/* Opens a log.  Without any readable frame it is not a log. */
 static int open_frames(struct mpr_log *log, struct mpr_error *error)
 {
     if (mpr_frames_open(&log->frames, &log->map) != 0) return mpr_fail_memory(error, log->path);
@@ -508,7 +508,7 @@ static int open_frames(struct mpr_log *log, struct mpr_error *error)
                         log->path,
                         log->map.size ? "offset 0: no readable frame" : "the file is empty");
     if (log->reading) return 0;
-    return take_bytes(log, error) != 0 ? -1 : open_fold(log, error);
+    return map_final(log, error) != 0 ? -1 : open_fold(log, error);
 }
 
 static int open_file(struct mpr_log *log, struct mpr_error *error)
@@ -535,7 +535,7 @@ static int open_file(struct mpr_log *log, struct mpr_error *error)
     if (mpr_header_from_journal(&log->header, &log->journal.head) != 0)
         return mpr_fail_memory(error, log->path);
     log->status.journal_only = true;
-    return join_journal(log, error);
+    return open_journal(log, error);
 }
 
 static int open_log(struct mpr_log **out, const char *path, bool followed, struct mpr_error *error)

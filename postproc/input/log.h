@@ -1,7 +1,8 @@
-/* A log as one stream of events in time order: the events of its frames, then those that its
- * journal still has.
+/* Reads a log as one stream of events in order of time: the events of its frames, then those that
+ * only its journal has.
  *
- * Memory: one frame, and the pending events of a journal.  One thread at a time uses a log. */
+ * In memory are one frame and the pending events of the journal.  Only one thread at a time may use
+ * a log. */
 #ifndef MPR_LOG_H
 #define MPR_LOG_H
 
@@ -34,37 +35,38 @@ struct mpr_log_fold {
     uint64_t bytes;    /* of LOG.fold, or 0 if the thinned part is in the log itself */
 };
 
-/* The state of the log; final when mpr_log_next has returned 0. */
+/* The state of the log; final when mpr_log_next has returned 0.  Times are ns since the log began.
+ * END is its last frame, which is written when the process ends. */
 struct mpr_log_status {
-    bool ended;                      /* its last frame is an END frame */
-    struct mpr_life_verdict process; /* whether its process runs.  If the log has ended, the process
-                                   may continue in another log */
+    bool ended;                      /* the log has END */
+    struct mpr_life_verdict process; /* whether the process runs; ENDED for a log with END, although
+                                        the process may continue in another log */
     bool cut;                        /* the log ends inside a frame, at cut_offset */
     bool has_journal;                /* its journal was read, or it contains recovered slots */
     bool copied;       /* a copy, and its process may have recorded more after it was made */
     bool journal_only; /* a journal without its log: older events are missing */
     bool has_header;
     struct mpr_log_fold fold;
-    uint64_t bytes;          /* that will be read: the file, or LOG.fold and the rest of the file */
+    uint64_t bytes;          /* to read: the file, or LOG.fold and the rest of the file */
     uint64_t frames;         /* read so far */
-    uint64_t damaged;        /* runs of damaged bytes that were skipped */
+    uint64_t damaged;        /* places with damaged bytes, which were skipped */
     uint64_t missing_frames; /* frames that must have existed, according to the frames' numbers */
-    uint64_t bad_offset;     /* offset of the first damage or hole, or UINT64_MAX */
+    uint64_t bad_offset;     /* offset of the first damage or missing frame, or UINT64_MAX */
     uint64_t cut_offset;
     uint64_t good_ns;        /* the log is complete up to this time */
-    uint64_t events;         /* delivered */
-    uint64_t journal_events; /* delivered from the journal */
-    uint64_t lost; /* all losses, from END or the journal; LOST events report most of them */
-    uint64_t torn; /* events that were being written when the process died */
-    uint64_t journal_bytes; /* bytes of the image that was read */
-    uint64_t last_ns;       /* time of the newest event */
-    uint64_t end_ns; /* the last sign of life: an event, a frame, a beat of the journal, or the end
-                        in the run's record */
+    uint64_t events;         /* read so far */
+    uint64_t journal_events; /* of these, from the journal */
+    uint64_t lost;           /* all lost events, from END or the journal; LOST events report most */
+    uint64_t torn;           /* events that were being written when the process died */
+    uint64_t journal_bytes;  /* of the journal that was read */
+    uint64_t last_ns;        /* time of the newest event */
+    uint64_t end_ns;         /* the last sign of life: an event, a frame, a beat of the journal, or
+                                the end in the run's record */
     struct mpf_unwritten unwritten; /* from END or the journal: a loss that no event reports; events
                                        is 0 without one */
-    uint64_t hwm;                   /* high-water resident bytes from END, or 0 if unknown */
+    uint64_t hwm;                   /* maximum of resident bytes from END, or 0 if unknown */
     struct mpr_run_end run;         /* how the process ended, if END does not say it */
-    bool exit_status_known;         /* END says "exit", and the run's record has exit_status */
+    bool exit_status_known;         /* END says "exit", and the run's record has the status */
     int exit_status;
     uint8_t major, minor; /* of the format */
     enum mpf_end end;     /* the reason in END; MPF_END_NONE without END */
@@ -75,39 +77,40 @@ struct mpr_log;
 /* Opens a log, or a journal without its log.  Returns 0, or -1 with *error filled. */
 int mpr_log_open(struct mpr_log **log, const char *path, struct mpr_error *error);
 void mpr_log_close(struct mpr_log *log);
-/* Opens a log that may grow while it is read.  While its process runs only its frames are read,
- * which are up to a tenth of a second late.  When all of them are read, mpr_log_next returns 0, and
- * mpr_log_more says whether to continue.  Between the two the shared lock of the file is released
- * (file.h).  After the process has ended the log is read to its end like any other. */
+/* Opens a log that may grow while it is read.  While its process runs, only the frames are read,
+ * and not the journal with the events of the last tenth of a second.  After the last frame
+ * mpr_log_next returns 0, and mpr_log_more says whether to continue; between the two, other
+ * processes may change the file (file.h).  After the process has ended the log is read to its end
+ * like any other. */
 int mpr_log_follow(struct mpr_log **log, const char *path, struct mpr_error *error);
 /* Returns MPR_LOG_MORE if there may be more to read now, MPR_LOG_ENDED if the log has ended or is
  * not followed, MPR_LOG_REPLACED if another file has its name, which must be opened instead, or -1
  * with *error filled. */
 enum { MPR_LOG_ENDED, MPR_LOG_MORE, MPR_LOG_REPLACED };
 int mpr_log_more(struct mpr_log *log, struct mpr_error *error);
-/* Makes the log end after the frame with this number, without later frames and journal. */
+/* Makes the log end after the frame with this number; its journal is not read either. */
 void mpr_log_stop_after(struct mpr_log *log, uint64_t seq);
 /* Reads the next events.  *events and their data are valid until the next call.  Returns their
  * number, 0 at the end, or -1 with *error filled (a newer format, no memory). */
 long mpr_log_next(struct mpr_log *log, const struct mpf_event **events, struct mpr_error *error);
-/* Does the same with a batch of the caller's.  The events' data belongs to the log and is valid
- * until the next call. */
+/* Does the same with an array of the caller's.  The data of the events is valid until the next
+ * call. */
 long mpr_log_read(struct mpr_log *log, struct mpf_event events[MPR_BATCH], struct mpr_error *error);
 const struct mpr_header *mpr_log_header(const struct mpr_log *log);
 const struct mpr_log_status *mpr_log_status(const struct mpr_log *log);
 /* Returns the bytes read so far, of status->bytes. */
 uint64_t mpr_log_position(const struct mpr_log *log);
-/* Returns true if events are missing because of damage, a cut, or an end that no journal completes.
- * LOST events are not considered. */
+/* Returns true if the log lacks events because of damage, a copy, or an end that no journal
+ * completes.  Losses that LOST events report do not count. */
 bool mpr_log_incomplete(const struct mpr_log_status *status);
 
 /* ---- decoding ahead
  *
- * Decodes a log some batches ahead of its reader, in a thread, because decoding takes a third of
- * the time of a report.  Without a second processor, or if the log is short, it decodes on demand.
+ * A thread decodes the log some batches ahead of its reader, because decoding takes a third of the
+ * time of a report.  Without a second processor, or if the log is short, there is no thread.
  *
- * From start to stop the log belongs to this module: only its header may be read, and those parts
- * of its status that were final before the events at hand. */
+ * From start to stop other code may read only the header of the log, and those parts of its status
+ * that were final before the events at hand. */
 
 struct mpr_ahead;
 

@@ -10,7 +10,7 @@
 #define DROP_STEP ((size_t)4 << 20)
 
 static struct mpr_map *maps;
-static bool keep_handler;                 /* for mappings that are not in the list */
+static bool keep_handler;                 /* also without maps, for those of libraries */
 static struct sigaction previous_handler; /* the program's handler of SIGBUS */
 
 static _Thread_local volatile sig_atomic_t guarded, guarded_page_missing;
@@ -23,9 +23,8 @@ static bool read_as_zeros(const uint8_t *at, size_t bytes, int protection)
            MAP_FAILED;
 }
 
-/* Replaces pages after the end of a truncated file by zeros: the rest of a map, or one page of a
- * library's mapping, which the library may also write to.  Returns true if the access can be
- * repeated. */
+/* Replaces pages after the end of a truncated file by zeros: the rest of a map, or one page that a
+ * library has mapped and may also write to.  Returns true if the access can be repeated. */
 static bool repair_fault(const siginfo_t *info)
 {
     const uint8_t *const at = info->si_addr;
@@ -43,9 +42,8 @@ static bool repair_fault(const siginfo_t *info)
     return false;
 }
 
-/* If the fault cannot be repaired, calls the program's handler; this one stays installed.  Without
- * a handler the default action must happen: a fault repeats by itself, and a signal that was sent
- * is raised again. */
+/* If the fault cannot be repaired, calls the program's handler.  Without one the default action
+ * must follow: it does when the fault repeats, and a signal that was sent is raised again. */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     const struct sigaction to = previous_handler;
@@ -63,7 +61,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
     else to.sa_handler(number);
 }
 
-/* The program's handler runs on the stack and with the mask that it asked for. */
+/* The program's handler keeps the stack and the mask that it asked for. */
 static void install_handler(void)
 {
     if (maps || keep_handler) return;

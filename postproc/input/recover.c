@@ -1,5 +1,5 @@
-/* Order of writes: a new file with all whole frames (those of LOG.fold first), SLOTS and END; its
- * identity in the journal's `heir`; fsync; rename; removal of LOG.fold and the journal. */
+/* The order of writes: a new file with all whole frames (those of LOG.fold first), SLOTS and END;
+ * fsync; its identity in the journal's `heir`; rename; removal of LOG.fold and the journal. */
 #include "recover.h"
 
 #include <errno.h>
@@ -26,16 +26,17 @@ enum { ZSTD_LEVEL = 3, END_BYTES = 64 /* for the body of END */ };
 /* The result of scanning the log's frames. */
 struct scan {
     struct mpr_header header;
-    uint64_t next_seq;     /* the next frame's */
-    uint64_t kept_seq;     /* frames without SLOTS, to compare with the journal's marks */
-    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was made */
+    uint64_t next_seq;     /* 1 + the number of the newest frame */
+    uint64_t kept_seq;     /* 1 + the number of the newest frame that is not SLOTS */
+    uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was written */
     uint64_t header_end;   /* offset after the header */
     uint64_t good_end;     /* offset after the last whole frame */
     struct mpr_ending ending;
     bool ended, has_header, has_slots;
 };
 
-/* The log that is recovered: opened once, read and replaced as that very file. */
+/* The log that is recovered.  It is opened only once, so that the file that is read is the one that
+ * is replaced. */
 struct subject {
     const char *path, *name; /* the name in the directory `dir` */
     int dir;
@@ -65,7 +66,7 @@ static int scan_frame(struct subject *s, struct mpr_frames *frames, const struct
     scan->good_end = frames->at;
     if (frame->kind == MPF_FRAME_SLOTS) scan->has_slots = true;
     else scan->kept_seq = frames->next_seq;
-    if (mpr_frames_made(frame)) scan->newest_frame = mpr_frames_made(frame);
+    if (mpr_frame_time(frame)) scan->newest_frame = mpr_frame_time(frame);
     if (frame->kind != MPF_FRAME_HEADER || scan->has_header) return 0;
     scan->header_end = frames->at;
     const int error = mpr_header_read(&scan->header, frame->body, frame->body_bytes);
@@ -76,7 +77,7 @@ static int scan_frame(struct subject *s, struct mpr_frames *frames, const struct
         return MPF_ERR_SPACE;
     if (!is_folded(s)) return 0;
     /* The frames of LOG that LOG.fold replaces are skipped. */
-    mpr_frames_turn(frames, &s->map, s->folded.mark.offset);
+    mpr_frames_continue(frames, &s->map, s->folded.mark.offset);
     frames->next_seq = scan->next_seq = scan->kept_seq = s->folded.mark.seq + 1;
     scan->good_end = frames->at;
     return 0;
@@ -106,29 +107,6 @@ static int scan_log(struct subject *s, struct mpr_error *error)
 
 /* ---- the new frames */
 
-/* The payload of a SLOTS frame: room for the frame's head, then a journal of only those chunks that
- * have events. */
-struct image {
-    uint8_t *payload;
-    size_t used;
-};
-
-static int make_image(struct image *image, const struct mpr_pending *pending)
-{
-    const size_t chunks_at = MPF_FRAME_HEAD + MPF_JOURNAL_HEAD;
-    struct mpf_journal head = pending->head;
-    image->used = chunks_at + pending->chunks * MPF_CHUNK_BYTES;
-    image->payload = calloc(1, image->used);
-    if (!image->payload) return -1;
-    head.chunks = (uint32_t)pending->chunks;
-    head.head_bytes = MPF_JOURNAL_HEAD;
-    head.flags = 0; /* it is part of a file now */
-    head.self = head.log = head.heir = (struct mpf_file){ 0 };
-    memcpy(image->payload + MPF_FRAME_HEAD, &head, sizeof head);
-    mpr_pending_copy_chunks(pending, image->payload + chunks_at);
-    return 0;
-}
-
 /* The frames that are appended. */
 struct output {
     uint8_t *bytes;
@@ -147,17 +125,19 @@ static int add_frame(struct output *out, int kind, uint64_t seq, uint8_t *payloa
     return 0;
 }
 
-static int make_frames(struct output *out, const struct scan *scan, const struct image *image)
+/* Makes SLOTS, unless the log has it, and END.  @slots: a payload of this many bytes.  Returns 0,
+ * or -1 if memory runs out. */
+static int make_frames(struct output *out, const struct scan *scan, uint8_t *slots, size_t bytes)
 {
     uint8_t payload[MPF_FRAME_HEAD + END_BYTES];
     struct mpf_pairs pairs;
     uint64_t seq = scan->next_seq;
-    out->cap = mpf_frame_bound(image->used) + mpf_frame_bound(END_BYTES);
+    out->cap = mpf_frame_bound(bytes) + mpf_frame_bound(END_BYTES);
     out->bytes = malloc(out->cap);
     out->zstd = ZSTD_createCCtx();
     if (!out->bytes || !out->zstd) return -1;
     if (!scan->has_slots &&
-        add_frame(out, MPF_FRAME_SLOTS, seq++, image->payload, image->used - MPF_FRAME_HEAD) != 0)
+        add_frame(out, MPF_FRAME_SLOTS, seq++, slots, bytes - MPF_FRAME_HEAD) != 0)
         return -1;
     mpf_pairs_init(&pairs, payload + MPF_FRAME_HEAD, END_BYTES);
     mpf_pairs_add(&pairs, "reason", mpf_end_name[MPF_END_RECOVERED]);
@@ -166,7 +146,7 @@ static int make_frames(struct output *out, const struct scan *scan, const struct
 
 /* ---- the new file */
 
-/* Copies bytes of a file; some file systems share them, so that the copy takes no room. */
+/* Copies bytes of a file.  Some file systems share them, so that the copy needs no disk space. */
 static int copy_bytes(const struct mpr_map *map, size_t from, size_t end, int fd)
 {
     loff_t at = (loff_t)from;
@@ -177,14 +157,10 @@ static int copy_bytes(const struct mpr_map *map, size_t from, size_t end, int fd
 /* Copies bytes of a file, and its holes as holes. */
 static int copy_data(const struct mpr_map *map, size_t from, size_t end, int fd)
 {
-    while (from < end) {
-        const off_t data = lseek(map->fd, (off_t)from, SEEK_DATA);
-        const off_t hole = data >= 0 ? lseek(map->fd, data, SEEK_HOLE) : -1;
-        const size_t begin = hole >= 0 ? (size_t)data : from;
-        const size_t stop = hole >= 0 && (size_t)hole < end ? (size_t)hole : end;
-        if (begin > from && lseek(fd, (off_t)(begin - from), SEEK_CUR) < 0) return -1;
-        if (copy_bytes(map, begin, stop, fd) != 0) return -1;
-        from = stop;
+    for (size_t hole; from < end; from = hole) {
+        const size_t data = mpr_file_skip_hole(map->fd, from, end, &hole);
+        if (data > from && lseek(fd, (off_t)(data - from), SEEK_CUR) < 0) return -1;
+        if (copy_bytes(map, data, hole, fd) != 0) return -1;
     }
     return 0;
 }
@@ -213,8 +189,8 @@ static int write_file(const struct subject *s, int fd, const struct output *out)
     return fchmod(fd, st->st_mode & 0777) != 0 || fsync(fd) != 0 ? -1 : 0;
 }
 
-/* Returns true if the journal belongs to this log, and not to the log that this one is a copy of. A
- * journal records its log.  The copy of a journal belongs to the log with its name. */
+/* Returns false if the log is a copy, and the journal belongs to the original.  A journal records
+ * its log; the copy of a journal belongs to the log with its name. */
 static bool is_own_journal(const struct subject *s)
 {
     const struct mpf_journal *head = &s->journal.head;
@@ -227,32 +203,33 @@ static bool is_own_journal(const struct subject *s)
            strcmp(s->journal.path + stem, ".journal") == 0;
 }
 
-/* Records the new file in the journal, so that a recovery that is killed before it removes the
- * journal leaves one that belongs to the new log.  The journal of another log is not written to,
- * and an older format has no place for it.  @journal: a descriptor, or -1 */
-static int set_heir(const struct subject *s, int journal, int fd)
+/* Records the new file in the journal, unless that belongs to another log or its format is too old:
+ * if this recovery is killed before it removes the journal, that belongs to the new log.  @journal:
+ * a descriptor, or -1 */
+static int record_new_log(const struct subject *s, int journal, int fd)
 {
     struct stat st;
     if (journal < 0 || !is_own_journal(s)) return 0;
+    if (s->journal.head.head_bytes < sizeof s->journal.head) return 0;
     if (fstat(fd, &st) != 0) return -1;
     const struct mpf_file heir = { st.st_dev, st.st_ino };
-    if (s->journal.head.head_bytes < sizeof s->journal.head) return 0;
     const ssize_t n = pwrite(journal, &heir, sizeof heir, offsetof(struct mpf_journal, heir));
     return n == (ssize_t)sizeof heir ? 0 : -1;
 }
 
-/* Readers that have the old files open keep them unchanged.  @journal: a descriptor, or -1 */
+/* Replaces the log.  A reader that has the old file open can read on.  @journal: a descriptor, or
+ * -1 */
 static int replace_log(const struct subject *s, int journal, const struct output *out,
                        struct mpr_error *error)
 {
     char name[NAME_MAX + 1];
     if (snprintf(name, sizeof name, "%s.recover", s->name) >= (int)sizeof name)
         return mpr_fail(error, "%s: the name is too long", s->path);
-    unlinkat(s->dir, name, 0); /* a killed recovery may have left it */
+    unlinkat(s->dir, name, 0); /* left by a recovery that was killed */
     const int fd = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return mpr_fail_errno(error, s->path, "create a new file next to it");
     int result = -1;
-    if (write_file(s, fd, out) != 0 || set_heir(s, journal, fd) != 0)
+    if (write_file(s, fd, out) != 0 || record_new_log(s, journal, fd) != 0)
         mpr_fail_errno(error, s->path, "write");
     else if (s->map.changed || s->folded.map.changed ||
              !mpr_file_is_at(s->dir, s->name, &s->map.st))
@@ -267,7 +244,7 @@ static int replace_log(const struct subject *s, int journal, const struct output
     return result;
 }
 
-/* Removes a LOG.fold that the log contains. */
+/* Removes LOG.fold, whose frames are in the log now. */
 static void remove_folded(const struct subject *s)
 {
     char name[NAME_MAX + 1];
@@ -275,10 +252,12 @@ static void remove_folded(const struct subject *s)
     if (mpr_file_is_at(s->dir, name, &s->folded.map.st)) unlinkat(s->dir, name, 0);
 }
 
-/* Makes one file of LOG.fold, LOG and the new frames. */
+/* Makes one file of LOG.fold, if it is used, LOG and the new frames.  @journal: a descriptor, or
+ * -1 */
 static int merge(const struct subject *s, int journal, const struct output *out,
                  struct mpr_recovery *recovery, struct mpr_error *error)
 {
+    if (!is_folded(s)) return out->used ? replace_log(s, journal, out, error) : 0;
     const int lock = mpr_folded_lock(s->dir, s->name, s->path, error);
     if (lock < 0) return -1;
     const int result = replace_log(s, journal, out, error);
@@ -288,44 +267,37 @@ static int merge(const struct subject *s, int journal, const struct output *out,
     return result;
 }
 
-/* Merges without new frames, if there is a LOG.fold. */
-static int merge_only(const struct subject *s, int journal, struct mpr_recovery *recovery,
-                      struct mpr_error *error)
-{
-    return is_folded(s) ? merge(s, journal, &(struct output){ 0 }, recovery, error) : 0;
-}
-
 /* ---- the journal */
 
 static int append_journal(const struct subject *s, int journal, struct mpr_recovery *recovery,
                           struct mpr_error *error)
 {
     struct mpr_pending pending;
-    struct image image = { 0 };
     struct output out = { 0 };
+    size_t bytes;
     const int status =
         mpr_pending_open(&pending, s->journal.image, s->journal.bytes, s->scan.kept_seq);
     if (status == MPF_ERR_SPACE) return mpr_fail_memory(error, s->journal.path);
     if (status != 0) return mpr_fail(error, "%s: %s", s->journal.path, mpf_error_text(status));
     recovery->events = pending.events;
     int result = -1;
-    if (make_image(&image, &pending) != 0) mpr_fail_memory(error, s->path);
-    else if (image.used - MPF_FRAME_HEAD > MPF_BODY_MAX)
+    uint8_t *slots = mpr_pending_payload(&pending, &bytes);
+    if (slots && bytes - MPF_FRAME_HEAD > MPF_BODY_MAX)
         mpr_fail(error,
                  "%s: the journal is too large for one frame of the log; reports read both files",
                  s->journal.path);
-    else if (make_frames(&out, &s->scan, &image) != 0) mpr_fail_memory(error, s->path);
-    else if (is_folded(s)) result = merge(s, journal, &out, recovery, error);
-    else result = replace_log(s, journal, &out, error);
+    else if (!slots || make_frames(&out, &s->scan, slots, bytes) != 0)
+        mpr_fail_memory(error, s->path);
+    else result = merge(s, journal, &out, recovery, error);
     ZSTD_freeCCtx(out.zstd);
     free(out.bytes);
-    free(image.payload);
+    free(slots);
     mpr_pending_close(&pending);
     return result;
 }
 
-/* Opens the journal for writing and takes its lock, which its process no longer has.  File systems
- * without locks count as locked.  Returns the descriptor, or -1. */
+/* Opens the journal for writing and locks it.  On a file system without locks it counts as locked.
+ * Returns the descriptor, or -1. */
 static int lock_journal(const struct mpr_journal *j, struct mpr_error *error)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2 };
@@ -378,7 +350,7 @@ static int use_journal(struct subject *s, struct mpr_recovery *recovery, struct 
     if (journal < 0) return -1;
     int result = AGAIN;
     if (fstat(journal, &st) == 0 && st.st_nlink) {
-        result = s->scan.ended ? merge_only(s, journal, recovery, error)
+        result = s->scan.ended ? merge(s, journal, &(struct output){ 0 }, recovery, error)
                                : append_journal(s, journal, recovery, error);
         if (result == 0) remove_journal(s, recovery);
     }
@@ -388,8 +360,8 @@ static int use_journal(struct subject *s, struct mpr_recovery *recovery, struct 
 
 /* ---- one log */
 
-/* Says why a LOG.fold stays that is not used.  One that the log contains is removed. */
-static void note_unused_fold(const struct subject *s, struct mpr_recovery *recovery)
+/* Removes a LOG.fold that the log already contains, and says why another unused one stays. */
+static void clean_unused_fold(const struct subject *s, struct mpr_recovery *recovery)
 {
     if (!s->folded.exists || is_folded(s)) return;
     if (s->folded.state == MPR_FOLDED_NONE) remove_folded(s);
@@ -399,16 +371,16 @@ static void note_unused_fold(const struct subject *s, struct mpr_recovery *recov
                                                        : "it is damaged and was not read");
 }
 
-/* A log that has its end only needs its LOG.fold.  A journal that was left is removed if that is
- * allowed. */
-static int finish_ended(struct subject *s, enum mpr_life life, bool dead,
-                        struct mpr_recovery *recovery, struct mpr_error *error)
+/* Merges a log that has END with its LOG.fold, and removes a journal that was left if possible. */
+static int recover_ended(struct subject *s, enum mpr_life life, bool dead,
+                         struct mpr_recovery *recovery, struct mpr_error *error)
 {
     recovery->outcome = MPR_RECOVER_WHOLE;
     recovery->lost = s->scan.ending.lost;
     recovery->ending = s->scan.ending;
     if (life != MPR_LIFE_ENDED && !dead) return 0;
-    if (!s->journal.image || life != MPR_LIFE_ENDED) return merge_only(s, -1, recovery, error);
+    if (!s->journal.image || life != MPR_LIFE_ENDED)
+        return merge(s, -1, &(struct output){ 0 }, recovery, error);
     if (is_folded(s)) return use_journal(s, recovery, error);
     use_journal(s, recovery, &recovery->left);
     return 0;
@@ -448,8 +420,8 @@ static int recover_scanned(struct subject *s, bool dead, struct mpr_recovery *re
     const bool found = mpr_journal_find(&s->journal, s->path, &s->map.st, header);
     if (s->journal.no_memory) return mpr_fail_memory(error, s->path);
     const struct mpr_life_verdict process = mpr_life_find(header, &s->journal);
-    note_unused_fold(s, recovery);
-    if (s->scan.ended) return finish_ended(s, process.life, dead, recovery, error);
+    clean_unused_fold(s, recovery);
+    if (s->scan.ended) return recover_ended(s, process.life, dead, recovery, error);
     recovery->runs = process.life == MPR_LIFE_RUNS;
     if (recovery->runs)
         return mpr_fail(error, "%s: process %llu still runs (%s); try again when it has ended",
@@ -459,7 +431,7 @@ static int recover_scanned(struct subject *s, bool dead, struct mpr_recovery *re
     recovery->cut = !found && process.life == MPR_LIFE_ENDED;
     if (!found && !is_folded(s)) return 0;
     if (check_may_recover(s, &process, dead, recovery, error) != 0) return -1;
-    if (!found) return merge_only(s, -1, recovery, error);
+    if (!found) return merge(s, -1, &(struct output){ 0 }, recovery, error);
     recovery->outcome = MPR_RECOVER_DONE;
     return use_journal(s, recovery, error);
 }

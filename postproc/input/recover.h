@@ -1,11 +1,10 @@
-/* Appends the journal of a dead process to its log: one SLOTS frame and one END frame.  Then the
- * journal is removed.  A log whose beginning was thinned becomes one file again (folded.h).
+/* Appends the journal of a process that has ended to its log, as a SLOTS frame and an END frame,
+ * and removes it.  A log whose beginning was thinned becomes one file again (folded.h).
  *
  * A log and its journal are changed only if both belong to this user, if others cannot replace
- * files in their folder (file.h), and if the process has certainly ended (life.h).  Two recoveries
- * of one log exclude each other by a lock of the journal's first two bytes; the second one fails at
- * once. The log is replaced as a whole and the journal is removed last, so a crash at any point
- * leaves the log readable. */
+ * files in their folder (file.h), and if the process has certainly ended (life.h).  A recovery
+ * locks the journal's first two bytes; a second one of the same log fails.  The log is replaced as
+ * a whole, and the journal is removed last, so after a crash at any point the log is readable. */
 #ifndef MPR_RECOVER_H
 #define MPR_RECOVER_H
 
@@ -38,8 +37,8 @@ struct mpr_recovery {
     struct mpr_error left; /* why a journal that was read, or a LOG.fold, stays; "" if none does */
 };
 
-/* @dead: the user says that the process has ended, and if the log is a copy, that it had ended
- * before the copy was made.  Only used if the files do not prove it.
+/* @dead: the user says that the process has ended, and had ended before the log was copied if it is
+ * a copy; used only if the files do not prove it.
  * Returns 0, or -1 with *error filled: the process still runs, the log cannot be written, ... */
 int mpr_recover(const char *path, bool dead, struct mpr_recovery *recovery,
                 struct mpr_error *error);

@@ -16,12 +16,13 @@
 #define BYTES_MAX (64u << 20) /* a longer record is not read further */
 /* The kernel gives the start of a process in steps of 10 ms. */
 #define START_STEP_NS UINT64_C(20000000)
-/* The wall clock may be set by that much.  After another boot the difference is larger. */
+/* The wall clock may be set during a run, but by less than this.  After another boot its distance
+ * to CLOCK_MONOTONIC differs by more. */
 #define CLOCK_DRIFT_NS INT64_C(3600000000000)
 
 /* ---- lines */
 
-/* A launcher.  Each line names its launcher, or belongs to the newest `run` line before it. */
+/* A launcher.  A line names its launcher, or belongs to that of the newest `run` line before it. */
 struct launcher {
     char host[512], run[512];
 };
@@ -62,8 +63,8 @@ static uint64_t number(const char *line, const char *key)
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
-/* Returns true if a value, or a whole text, is this word. */
-static bool is(const char *text, const char *word)
+/* Returns true if the text up to the next space is this word. */
+static bool is_word(const char *text, const char *word)
 {
     const size_t length = strlen(word);
     return text && strncmp(text, word, length) == 0 && (text[length] == ' ' || text[length] == 0);
@@ -87,6 +88,7 @@ static bool next_line(struct record *r)
     return true;
 }
 
+/* Returns the launcher of the current line. */
 static struct launcher launcher_of(const struct record *r)
 {
     struct launcher own = r->newest;
@@ -97,7 +99,7 @@ static struct launcher launcher_of(const struct record *r)
 
 /* ---- the end of a process */
 
-static bool is_of(const char *line, const struct mpr_header *h)
+static bool is_end_of(const char *line, const struct mpr_header *h)
 {
     const uint64_t mono = number(line, "mono"), began = number(line, "began");
     const int64_t drift =
@@ -113,9 +115,9 @@ static struct mpr_run_end read_end(const char *line)
                                .mono = number(line, "mono"),
                                .real = number(line, "real"),
                                .rss = number(line, "rss") };
-    end.oom = is(oom, "kernel")   ? MPR_RUN_OOM_KERNEL
-              : is(oom, "cgroup") ? MPR_RUN_OOM_CGROUP
-                                  : MPR_RUN_NO_OOM;
+    end.oom = is_word(oom, "kernel")   ? MPR_RUN_OOM_KERNEL
+              : is_word(oom, "cgroup") ? MPR_RUN_OOM_CGROUP
+                                       : MPR_RUN_NO_OOM;
     if (value(line, "exit")) end.how = MPR_RUN_EXIT, end.status = (int)(number(line, "exit") & 255);
     else if (value(line, "signal"))
         end.how = MPR_RUN_SIGNAL, end.status = (int)(number(line, "signal") & 127);
@@ -130,7 +132,7 @@ struct mpr_run_end mpr_run_find(const char *log_path, const struct mpr_header *h
     if (!host) return found;
     open_record(&r, log_path);
     while (next_line(&r)) {
-        if (strncmp(r.line, "end ", 4) != 0 || !is_of(r.line, header)) continue;
+        if (strncmp(r.line, "end ", 4) != 0 || !is_end_of(r.line, header)) continue;
         const struct launcher launcher = launcher_of(&r);
         if (strcmp(launcher.host, host) == 0 && strcmp(launcher.run, run ? run : "") == 0)
             found = read_end(r.line);
@@ -151,13 +153,13 @@ static bool has_log(const char *line, const char *host, const struct mpr_run_pro
     const uint64_t began = real > lived ? real - lived : 0;
     for (size_t k = MPR_COUNT_FIRST(i, count, known[i].pid < pid); k < count && known[k].pid == pid;
          k++)
-        if (is(host, known[k].host) && known[k].start + START_STEP_NS >= began &&
+        if (is_word(host, known[k].host) && known[k].start + START_STEP_NS >= began &&
             known[k].start <= real)
             return true;
     return false;
 }
 
-static void add_rest(struct mpr_run_without_log *sum, const struct mpr_run_without_log *more)
+static void add_processes(struct mpr_run_without_log *sum, const struct mpr_run_without_log *more)
 {
     sum->processes += more->processes;
     sum->unseen += more->unseen;
@@ -165,8 +167,8 @@ static void add_rest(struct mpr_run_without_log *sum, const struct mpr_run_witho
     if (more->largest > sum->largest) sum->largest = more->largest;
 }
 
-/* Lines without a run id belong to the newest launcher.  They count only if some process of that
- * launcher has a log, because otherwise its logs were removed. */
+/* Without a run id the processes of a launcher count only if one of them has a log, because
+ * otherwise the logs of that launcher were removed. */
 struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char *run,
                                                struct mpr_run_process *known, size_t count)
 {
@@ -177,7 +179,7 @@ struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char 
     open_record(&r, log_path);
     while (next_line(&r)) {
         if (strncmp(r.line, "run ", 4) == 0) {
-            if (has_logs) add_rest(&all, &of_launcher);
+            if (has_logs) add_processes(&all, &of_launcher);
             of_launcher = (struct mpr_run_without_log){ 0 };
             has_logs = *run;
             continue;
@@ -188,9 +190,9 @@ struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char 
         if (strncmp(r.line, "unseen ", 7) == 0) of_launcher.unseen++;
         if (strncmp(r.line, "end ", 4) != 0) continue;
         if (has_log(r.line, launcher.host, known, count)) has_logs = true;
-        else add_rest(&of_launcher, &(struct mpr_run_without_log){ 1, 0, rss, rss });
+        else add_processes(&of_launcher, &(struct mpr_run_without_log){ 1, 0, rss, rss });
     }
-    if (has_logs) add_rest(&all, &of_launcher);
+    if (has_logs) add_processes(&all, &of_launcher);
     if (r.file) fclose(r.file);
     return all;
 }

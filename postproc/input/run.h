@@ -1,5 +1,5 @@
-/* Reads memprof.run, the launcher's record of how processes ended (FORMAT.md), from the directory
- * of a log.  An end is taken only for a log of the same run, host and process number that began
+/* Reads memprof.run, in which the launcher records how processes ended (FORMAT.md), from the
+ * directory of a log.  An end belongs to a log of the same run, host and process number that began
  * while that process was running. */
 #ifndef MPR_RUN_H
 #define MPR_RUN_H
@@ -10,8 +10,8 @@
 #include "header.h"
 
 enum mpr_run_how { MPR_RUN_UNKNOWN, MPR_RUN_EXIT, MPR_RUN_SIGNAL };
-/* Evidence of an OOM kill: its cgroup's count of kills rose at that time; the kernel's log names
- * the process. */
+/* The evidence of an OOM kill: the cgroup of the process counted a kill at that time; the kernel's
+ * log names the process. */
 enum mpr_run_oom { MPR_RUN_NO_OOM, MPR_RUN_OOM_CGROUP, MPR_RUN_OOM_KERNEL };
 
 struct mpr_run_end {
@@ -38,9 +38,8 @@ struct mpr_run_without_log {
     uint64_t rss, largest;      /* their maximum resident bytes: the sum, and the largest */
 };
 
-/* Counts the processes of a run without a log.  If the logs of the run have no id, counts only
- * those of launchers with at least one log.  Sorts @known.
- * @run: the run's id, or "" if its logs have none
+/* Counts the processes of a run without a log.  Sorts @known.
+ * @run: the run's id.  If its logs have none, "": then only launchers with at least one log count
  * @known: the run's processes with a log */
 struct mpr_run_without_log mpr_run_without_log(const char *log_path, const char *run,
                                                struct mpr_run_process *known, size_t count);
