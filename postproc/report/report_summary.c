@@ -339,6 +339,11 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
     if (in->family) mpr_report_family(doc, in->family, log->summary.path, ranks != NULL);
     ran_out(doc, &in->oom);
     refused(doc, &in->refused);
+    if (in->findings) {
+        mpr_doc_gap(doc);
+        mpr_doc_line(doc, "findings (at most this much less at the peak)");
+        mpr_report_findings(doc, in, FINDINGS);
+    }
     mpr_report_accounts(doc, log->device, log->devices, "peak",
                         in->oom.told ? &in->oom.state : NULL, in->oom.device);
     if (mpr_peaks_rss_leads(log)) resident(doc, log);
@@ -347,11 +352,6 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
     owners(doc, in);
     mpr_report_hint_alone(doc, in);
     mpr_report_finding_fields(doc, in);
-    if (in->findings) {
-        mpr_doc_gap(doc);
-        mpr_doc_line(doc, "findings (at most this much less at the peak)");
-        mpr_report_findings(doc, in, FINDINGS);
-    }
     mpr_doc_gap(doc);
     mpr_report_next(doc, in, ranks);
     mpr_doc_csv(doc, heap_columns);
