@@ -33,7 +33,7 @@ typedef int mpr_run_command(int argc, char **argv);
 mpr_run_command mpr_cmd_breakdown, mpr_cmd_check, mpr_cmd_diff, mpr_cmd_export, mpr_cmd_graphs,
     mpr_cmd_html, mpr_cmd_leaks, mpr_cmd_oom, mpr_cmd_peaks, mpr_cmd_processes, mpr_cmd_ranks,
     mpr_cmd_segments, mpr_cmd_steps, mpr_cmd_summary, mpr_cmd_temporary, mpr_cmd_timeline,
-    mpr_cmd_top;
+    mpr_cmd_top, mpr_cmd_what_if;
 /* Subcommands of "log". */
 mpr_run_command mpr_cmd_compact, mpr_cmd_digest, mpr_cmd_info, mpr_cmd_recover, mpr_cmd_symbolize,
     mpr_cmd_verify;

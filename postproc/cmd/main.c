@@ -45,6 +45,7 @@ static const struct command commands[] = {
     { "breakdown", mpr_cmd_breakdown, "PyTorch's memory by role: parameters, gradients, activations, ..." },
     { "segments", mpr_cmd_segments, "PyTorch's segments: live blocks, holes, blocks that pin free bytes" },
     { "graphs", mpr_cmd_graphs, "the memory cost of CUDA graphs" },
+    { "what-if", mpr_cmd_what_if, "PyTorch's reserved memory with other allocator settings" },
     { "Compare", NULL, NULL },
     { "diff", mpr_cmd_diff, "the differences between two runs" },
     { "check", mpr_cmd_check, "checks that runs keep their memory limits, for CI" },

@@ -39,6 +39,7 @@ struct mpr_temporary;
 struct mpr_timeline;
 struct mpr_top;
 struct mpr_verdict;
+struct mpr_what_if;
 
 void mpr_report_check(struct mpr_document *doc, const struct mpr_check *check);
 void mpr_report_diff(struct mpr_document *doc, const struct mpr_diff *diff,
@@ -72,6 +73,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *ins
                         const struct mpr_ranks *ranks);
 void mpr_report_temporary(struct mpr_document *doc, const struct mpr_temporary *temporary);
 void mpr_report_top(struct mpr_document *doc, const struct mpr_top *top);
+void mpr_report_what_if(struct mpr_document *doc, const struct mpr_what_if *result);
 void mpr_report_verify(struct mpr_document *doc, const struct mpr_summary *log, size_t logs);
 
 /* ---- parts of one report that others also show.  Returned texts are in the document's memory. */

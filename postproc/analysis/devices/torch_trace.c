@@ -47,9 +47,16 @@ int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
     if (!has_profiler_steps)
         survey->step =
             mpr_repeats_outermost_name_with(reader.repeats, &survey->arena, MPR_REPEATS_LEAST);
-    for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (reader.replay.accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations)
-            survey->devices = i + 1;
+    survey->device = mpr_arena_alloc(&survey->arena, MPF_GPUS * sizeof *survey->device);
+    for (unsigned i = 0; i < MPF_GPUS; i++) {
+        const struct mpr_gpu_device *d = &reader.replay.gpu.device[i];
+        survey->device[i] = (struct mpr_torch_survey_device){
+            .name = mpr_arena_text(&survey->arena, d->name),
+            .total = d->total == MPF_UNKNOWN ? 0 : d->total,
+            .used = reader.replay.accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, i)].allocations != 0,
+        };
+        if (survey->device[i].used) survey->devices = i + 1;
+    }
     mpr_reader_close(&reader);
     return 0;
 }
@@ -64,6 +71,7 @@ void mpr_torch_state_free(struct mpr_torch_state *state) { mpr_arena_free(&state
 struct piece {
     uint32_t site, capture;
     bool expandable;
+    bool supposed;   /* only the blocks in it were recorded */
     bool sleeps;     /* a plug-in's: it may be unmapped, and is a segment until its addresses are
                       * given back */
     bool gone;       /* the driver has its memory back, or it was never recorded */
@@ -83,6 +91,9 @@ struct reading {
     uint32_t free_place; /* a place in `piece` that can be used again + 1, or 0 */
     uint64_t *stream;    /* by capture */
     uint32_t streams;
+    uint32_t *pool; /* by capture */
+    uint32_t pools, private_pools;
+    struct mpr_index pool_of;      /* by hash of the id that PyTorch gave it: number */
     struct mpr_torch_entry newest; /* not reported yet; size 0: none */
     bool closed;                   /* until_ns has passed */
 };
@@ -93,10 +104,20 @@ static void flush(struct reading *r)
     r->newest.size = 0;
 }
 
+static uint64_t device_free(const struct reading *r)
+{
+    const struct mpr_replay *replay = &r->reader.replay;
+    const struct mpr_gpu_device *d = &replay->gpu.device[r->options->device];
+    const uint64_t used = mpr_gpu_device_used(d, mpr_gpu_tracked(replay, r->options->device));
+    if (used == MPF_UNKNOWN || d->total == MPF_UNKNOWN) return UINT64_MAX;
+    return mpr_saturating_sub(d->total, used);
+}
+
 static void report(struct reading *r, struct mpr_torch_entry entry)
 {
     struct mpr_torch_entry *newest = &r->newest;
     entry.time_ns = r->reader.replay.now;
+    entry.device_free = device_free(r);
     if (entry.time_ns < r->options->from_ns) return;
     if ((newest->action == MPR_TORCH_SEGMENT_MAP || newest->action == MPR_TORCH_SEGMENT_UNMAP) &&
         newest->size && entry.action == newest->action &&
@@ -111,12 +132,18 @@ static void report(struct reading *r, struct mpr_torch_entry entry)
 
 static uint32_t stack_of(struct reading *r, uint32_t site)
 {
+    if (!r->code) return 0;
     return mpr_code_of_site(r->code, &r->reader, mpr_sites_of(&r->reader.replay.sites, site));
 }
 
 static uint64_t stream_of(const struct reading *r, uint32_t capture)
 {
     return capture < r->streams ? r->stream[capture] : 0;
+}
+
+static uint32_t pool_of(const struct reading *r, uint32_t capture)
+{
+    return capture < r->pools ? r->pool[capture] : 0;
 }
 
 static bool is_here(const struct reading *r, uint8_t heap, unsigned code)
@@ -154,7 +181,9 @@ static void add_piece(struct reading *r, uint64_t start, uint64_t end, const str
                                         .addr = start,
                                         .size = end - start,
                                         .stream = stream_of(r, piece->capture),
-                                        .stack = stack_of(r, piece->site) });
+                                        .stack = stack_of(r, piece->site),
+                                        .pool = pool_of(r, piece->capture),
+                                        .supposed = piece->supposed });
 }
 
 /* Removes the piece if its memory is gone and no block is left in it. */
@@ -170,7 +199,8 @@ static void remove_if_over(struct reading *r, struct mpr_position place)
                                                                    : MPR_TORCH_SEGMENT_FREE,
                                         .addr = span.start,
                                         .size = span.end - span.start,
-                                        .stream = stream_of(r, piece.capture) });
+                                        .stream = stream_of(r, piece.capture),
+                                        .pool = pool_of(r, piece.capture) });
 }
 
 /* Memory of a segment is allocated or mapped: adds pieces for those parts that have none yet. */
@@ -211,7 +241,7 @@ static void drop_memory(struct reading *r, uint64_t addr, uint64_t size, bool ad
  * from its address on, up to the next piece. */
 static void block_allocated(struct reading *r, uint64_t addr, uint64_t size)
 {
-    static const struct piece supposed = { .expandable = true, .gone = true };
+    static const struct piece supposed = { .expandable = true, .supposed = true, .gone = true };
     const uint64_t end = end_of(addr, size),
                    limit = end > UINT64_MAX - PAGE ? end : (end + PAGE - 1) / PAGE * PAGE;
     const struct mpr_interval *span;
@@ -256,7 +286,9 @@ static void on_alloc(struct reading *r, const struct mpf_event *e)
                                         .addr = b->addr,
                                         .size = b->size,
                                         .stream = stream_of(r, b->capture),
-                                        .stack = stack_of(r, b->site) });
+                                        .stack = stack_of(r, b->site),
+                                        .pool = pool_of(r, b->capture),
+                                        .site = b->site });
 }
 
 /* The ledger reports each block that is freed, of any heap. */
@@ -278,6 +310,20 @@ static void on_free(void *arg, const struct mpr_ledger_entry *entry)
     if (!span || span->start > addr) return;
     if (r->piece[span->value].blocks) r->piece[span->value].blocks--;
     remove_if_over(r, place);
+}
+
+/* Captures with the id of the same pool share it. */
+static void capture_begins(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
+{
+    const uint64_t id[2] = { mpr_gpu_word(e, 0), mpr_gpu_word(e, 1) };
+    const uint64_t hash = mpr_hash(mpr_hash(id[0]) + id[1]);
+    const bool has_id = (id[0] || id[1]) && id[0] != MPF_UNKNOWN;
+    uint32_t number = has_id ? mpr_index_get(&r->pool_of, hash) : 0;
+    if (!t->gpu.capture) return;
+    if (!number) number = ++r->private_pools;
+    if (has_id) mpr_index_set(&r->pool_of, hash, number);
+    MPR_REACH(r->pool, t->gpu.capture, r->pools);
+    r->pool[t->gpu.capture] = number;
 }
 
 static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
@@ -310,6 +356,18 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
                (struct mpr_torch_entry){ .action = MPR_TORCH_OOM, .addr = free, .size = e->addr });
         break;
     }
+    case MPF_OP_GPU_FAIL: {
+        const struct mpr_oom *oom = t->gpu.oom ? &g->oom[t->gpu.oom - 1] : NULL;
+        if (!r->options->refusals || !oom || !oom->torch || oom->bytes != e->addr ||
+            !is_here(r, e->heap, MPF_HEAP_DEVICE))
+            break;
+        report(r,
+               (struct mpr_torch_entry){ .action = MPR_TORCH_REFUSAL,
+                                         .addr = oom->free == MPF_UNKNOWN ? UINT64_MAX : oom->free,
+                                         .size = e->addr });
+        break;
+    }
+    case MPF_OP_TORCH_CAPTURE: capture_begins(r, t, e); break;
     case MPF_OP_CAPTURE_BEGIN:
         MPR_REACH(r->stream, t->gpu.capture, r->streams);
         if (t->gpu.capture) r->stream[t->gpu.capture] = e->addr;
@@ -423,5 +481,7 @@ int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, c
     mpr_intervals_free(&r.pieces);
     free(r.piece);
     free(r.stream);
+    free(r.pool);
+    mpr_index_free(&r.pool_of);
     return status;
 }

@@ -23,6 +23,11 @@ struct mpr_torch_survey {
     struct mpr_arena arena;
     struct mpr_summary summary;
     unsigned devices; /* up to the last one that PyTorch has blocks on, or 0 */
+    struct mpr_torch_survey_device {
+        const char *name;
+        uint64_t total; /* bytes; 0 if unknown */
+        bool used;      /* PyTorch has blocks on it */
+    } * device;
     const char *step; /* the outermost repeated range; NULL if none repeats, or if the program names
                        * its steps for torch.profiler */
 };
@@ -38,15 +43,20 @@ enum mpr_torch_action {
     MPR_TORCH_SEGMENT_FREE,
     MPR_TORCH_SEGMENT_MAP,
     MPR_TORCH_SEGMENT_UNMAP,
-    MPR_TORCH_OOM
+    MPR_TORCH_OOM,
+    MPR_TORCH_REFUSAL /* the driver refused memory; only if they are requested */
 };
 
 struct mpr_torch_entry {
     enum mpr_torch_action action;
-    uint64_t addr; /* for an OOM: free bytes of the device, or UINT64_MAX if unknown */
+    uint64_t addr; /* OOM, REFUSAL: free bytes of the device, or UINT64_MAX if unknown */
     uint64_t size, time_ns;
-    uint64_t stream; /* the driver's, for memory of a graph capture, or 0 if unknown */
-    uint32_t stack;  /* number in code.h, or 0 if unknown */
+    uint64_t stream;      /* the driver's, for memory of a graph capture, or 0 if unknown */
+    uint32_t stack;       /* number in code.h, or 0 if unknown */
+    uint32_t pool;        /* private pool of a graph capture, numbered from 1, or 0 */
+    uint32_t site;        /* number of the call stacks in this log (sites.h), or 0 if unknown */
+    bool supposed;        /* SEGMENT_MAP: the memory was not recorded, only blocks in it */
+    uint64_t device_free; /* unused bytes of the device, or UINT64_MAX if unknown */
 };
 
 struct mpr_torch_block {
@@ -74,12 +84,14 @@ struct mpr_torch_state {
  * until_ns. */
 struct mpr_torch_options {
     unsigned device;
+    bool refusals; /* also entries for requests that the driver refused */
     uint64_t min_bytes, from_ns, until_ns;
     void (*tell)(void *arg, const struct mpr_torch_entry *entry);
     void *arg;
 };
 
-/* Returns 0, or -1 with *error filled and nothing to free. */
+/* Returns 0, or -1 with *error filled and nothing to free.
+ * @code: receives the call stacks; if it is NULL, entries have none */
 int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, const char *path,
                          const struct mpr_torch_options *options,
                          const struct mpr_progress *progress, struct mpr_error *error);
