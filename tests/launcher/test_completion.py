@@ -50,7 +50,7 @@ def taken(program, *command):
 def tables():
     """Returns the commands of memprof-report, and those of its command log."""
     with open(os.path.join(ROOT, "postproc", "cmd", "main.c")) as f:
-        return [sorted(re.findall(r'\{ "([a-z]+)", (?:mpr_cmd_|run_log)', table)) for table in f.read().split("log_commands[]")[:2]]
+        return [sorted(re.findall(r'\{ "([a-z-]+)", (?:mpr_cmd_|run_log)', table)) for table in f.read().split("log_commands[]")[:2]]
 
 
 def commands():

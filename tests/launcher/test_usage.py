@@ -19,7 +19,7 @@ def help_of(*command):
 
 def commands(*parents):
     """Yields commands in the order of --help, with those of log at its place."""
-    for command in re.findall(r"^  ([a-z]+) ", help_of(*parents), re.M):
+    for command in re.findall(r"^  ((?!memprof-)[a-z-]+) ", help_of(*parents), re.M):
         if command == "log":
             yield from commands("log")
         else:
