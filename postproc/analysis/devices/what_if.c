@@ -24,8 +24,7 @@ enum sizes { LARGEST, SMALLEST, RANDOM_SIZES };
 /* PyTorch prefers the lower of two holes of the same size. */
 enum places { ASCENDING, DESCENDING, RANDOM_PLACES };
 
-/* The first one is the most likely: most tensors have round sizes, and the driver's addresses ascend.
- */
+/* The first one is the most likely, because most tensors have round sizes and addresses ascend. */
 static const struct assumption {
     enum sizes sizes;
     enum places places;
@@ -97,8 +96,7 @@ static void note_exact(struct exact_sizes *e, uint32_t site, uint64_t bytes)
     enum { MOST = 8 };
     const uint64_t key = exact_key(site, bytes);
     unsigned count = 0;
-    MPR_INDEX_EACH(number, &e->of, key)
-    {
+    MPR_INDEX_EACH(number, &e->of, key) {
         const struct exact *known = &e->at[number - 1];
         if ((known->site == site && known->bytes == bytes) || ++count == MOST) return;
     }
@@ -113,8 +111,7 @@ static uint64_t find_exact(const struct exact_sizes *e, uint32_t site, uint64_t 
 {
     uint64_t found = 0;
     for (uint64_t mib = least / MPR_CACHING_SMALL; mib <= most / MPR_CACHING_SMALL; mib++)
-        MPR_INDEX_EACH(number, &e->of, exact_key(site, mib * MPR_CACHING_SMALL))
-        {
+        MPR_INDEX_EACH(number, &e->of, exact_key(site, mib * MPR_CACHING_SMALL)) {
             const struct exact *known = &e->at[number - 1];
             if (known->site != site || known->bytes < least || known->bytes > most) continue;
             if (found) return 0;
