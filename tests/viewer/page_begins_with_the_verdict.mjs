@@ -22,6 +22,7 @@ const report = (...of) =>
   execFileSync(process.env.REPORT, [...of, '--width=full'], { encoding: 'utf8', stdio: 'pipe' })
     .replaceAll(FOLDER, '')
     .replace(/\S*\/(?=\S+\.zst)/g, '')
+    .replace(/\b00:00:0?(\d{1,2}\.\d{3})(?!\d)/g, '$1 s') // as the page writes times
     .replace(/\s+/g, ' ');
 
 /** @param {string} text */
@@ -85,7 +86,7 @@ const SITUATIONS = [
     name: 'free memory is split',
     logs: ['h100-fragments.zst'],
     state: 'oom',
-    what: /OUT OF MEMORY on gpu0 at 00:00:07\.904: requested 11\.58 GiB, 7\.58 GiB free/,
+    what: /OUT OF MEMORY on gpu0 at 7\.904 s: requested 11\.58 GiB, 7\.58 GiB free/,
     missing: 'SHORT BY 4.00 GiB',
     who: /preprocess > rope cache/,
     why: /10\.53 GiB is free but unusable between live blocks/,
@@ -97,7 +98,7 @@ const SITUATIONS = [
     name: 'Python keeps objects',
     logs: ['python-leak.zst'],
     state: 'fine',
-    what: /host\/mmap: peak 17\.02 MiB at 00:00:01\.488/,
+    what: /host\/mmap: peak 17\.02 MiB at 1\.488 s/,
     who: /handle \(python_leak\.py:11\) > loads/,
     why: /host\/python grew by ~7\.00 MiB/,
     advice: /find what keeps these blocks/,
@@ -107,7 +108,7 @@ const SITUATIONS = [
     name: 'a native program is recorded by default',
     logs: ['host-run.zst'],
     state: 'fine',
-    what: /host\/heap: peak 16\.25 KiB at 00:00:00\.000/,
+    what: /host\/heap: peak 16\.25 KiB at 0\.000 s/,
     who: /host\/heap by size, at the peak: 16\.25 KiBover 1 KiB to 2 KiB4\.86 KiB/,
     command: 'memprof-report peaks host-run.zst',
   },

@@ -227,3 +227,30 @@ test('a search tells the sum of the boxes that match', async () => {
   assert.ok(bytes > 0);
   assert.equal(text, `matched: ${gib} GiB, ${((100 * bytes) / whole).toFixed(1)} %`);
 });
+
+test('the blocks of a pin are drawn by age and size; a click on a point shows the life of its block', async () => {
+  const page = await shop.show(shop.html('ages.html', golden('h100-spike')));
+  await page.keyboard.press('p');
+  await drawn(page);
+  const picture = page.locator('.ages');
+  await picture.scrollIntoViewIfNeeded();
+  const [label, width, rows] = await page.evaluate(() => {
+    const canvas = document.querySelector('.ages'),
+      listed = document.querySelectorAll('[data-panel="blocks"] tbody tr').length;
+    return [canvas.getAttribute('aria-label') ?? '', canvas.clientWidth, listed];
+  });
+  assert.match(label, /^\d+ blocks by age and size$/);
+  assert.ok(Number(label.split(' ')[0]) >= rows && width > 300);
+  const box = await picture.boundingBox();
+  const tip = page.locator('.tooltip');
+  let at = null;
+  for (let dy = 4; dy < box.height - 24 && !at; dy += 6)
+    for (let dx = 74; dx < box.width && !at; dx += 6) {
+      await page.mouse.move(box.x + dx, box.y + dy);
+      if (await tip.isVisible()) at = { x: box.x + dx, y: box.y + dy };
+    }
+  const text = await tip.textContent(),
+    size = text.match(/([\d.]+ [KMG]?i?B) .* old, (never freed|freed at )/)[1];
+  await page.mouse.click(at.x, at.y);
+  assert.ok((await page.locator('[data-blocks] .said').textContent()).includes(`size${size}`));
+});

@@ -46,12 +46,15 @@ const seen = (page) =>
           about: cell.textContent.includes('~'),
         };
       });
+    /** Returns the caption with all digits of its time. */
+    const captionOf = (table) =>
+      `${table.caption.textContent} (${table.caption.querySelector('.time')?.getAttribute('title') ?? ''})`;
     const total = (table) => Number(table.querySelector('tfoot .total').title.replace(/ bytes|,/g, ''));
     const legends = [
       .../** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll('.chart .legend table.bands')),
     ].map((table) => ({
       heap: /** @type {HTMLElement} */ (table.closest('.chart')).dataset.heap,
-      caption: table.querySelector('caption').textContent,
+      caption: captionOf(table),
       exact: table.querySelector('.badge').classList.contains('exact'),
       total: total(table),
       rows: rows(table),
@@ -60,7 +63,7 @@ const seen = (page) =>
     const cut = /with .* more/.test(table?.tFoot.textContent); // only the largest names are listed
     return {
       legends,
-      pin: table && { caption: table.caption.textContent, total: total(table), rows: rows(table), cut },
+      pin: table && { caption: captionOf(table), total: total(table), rows: rows(table), cut },
     };
   });
 
@@ -82,7 +85,7 @@ function namesOf(heap, by) {
 
 const NOTHING = { bytes: 0, about: false, errors: [0], rows: 1 };
 
-const printed = (caption) => caption.match(/\d+:\d\d:\d\d\.\d{9}/)?.[0];
+const printed = (caption) => caption.match(/\(([\d:]+\.\d{9}( s)?)\)/)?.[1].replace(' ', '');
 
 class Comparison {
   constructor(log, by) {

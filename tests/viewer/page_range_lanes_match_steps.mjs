@@ -112,7 +112,7 @@ test('a range under the mouse tells what it added; a click goes to it, and n and
     x = await page.evaluate(
       (ns) => {
         const { u } = memprof.charts[0].plot;
-        return u.over.getBoundingClientRect().left + u.valToPos(ns, 'x');
+        return u.over.getBoundingClientRect().left + u.valToPos(memprof.axis.place(ns), 'x');
       },
       (instances[2].begin_ns + instances[2].end_ns) / 2,
     ),
@@ -187,4 +187,46 @@ test('what the instance holds that stands out, against the median one, is what t
     'lanes',
   );
   assert.match(await page.locator('.lanes .legend').textContent(), new RegExp(`^${compared.instance},`));
+});
+
+test('a page whose first finding is a step opens with one place per step; its ticks are the numbers of the steps', async () => {
+  const { instances } = shop.report('steps', SPIKE).heaps.find(({ heap }) => heap === 'gpu0/torch'),
+    page = await shop.show(shop.html('steps.html', SPIKE)),
+    placed = await page.evaluate(
+      (begins) => begins.map((ns) => memprof.axis.place(ns)),
+      instances.map((i) => i.begin_ns),
+    );
+  assert.deepEqual(
+    placed,
+    instances.map((_, i) => i + 1),
+  );
+  assert.equal(await page.evaluate(() => memprof.state.axis), 'instances');
+  await page.keyboard.press('i');
+  assert.equal(await page.evaluate(() => memprof.state.axis), 'time');
+  assert.deepEqual(await page.evaluate(() => memprof.axis.place(5)), 5);
+  const other = await shop.show(
+    shop.html('other.html', fileURLToPath(new URL('../golden/h100-gpt2.zst', import.meta.url))),
+  );
+  assert.equal(await other.evaluate(() => memprof.state.axis), 'time');
+});
+
+test('the line beside a legend sets its width by keys, a link keeps it', async () => {
+  const file = shop.html('wide.html', SPIKE),
+    page = await shop.show(file),
+    width = (of) =>
+      of
+        .locator('.chart .legend')
+        .first()
+        .evaluate((legend) => legend.clientWidth),
+    before = await width(page),
+    plot = () => page.evaluate(() => memprof.charts[0].plot.width);
+  const chart = await plot();
+  await page.locator('.chart .splitter').first().focus();
+  for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction((less) => memprof.charts[0].plot.width < less, chart);
+  const after = await width(page);
+  assert.ok(Math.abs(after - before - 72) <= 3, `${before} ${after}`);
+  await page.evaluate(() => memprof.save());
+  const again = await shop.show(file, { hash: await page.evaluate(() => location.hash) });
+  assert.ok(Math.abs((await width(again)) - after) <= 3);
 });

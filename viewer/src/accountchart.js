@@ -1,13 +1,14 @@
 /** The chart of a device's account: the parts of its used memory over time, up to its limit, with a table of one
  *  instant. */
 import { begins, fills, instantAt, isTold, nearestTo, peakOf, spread } from './accounts.js';
-import { colour, element, swatch } from './dom.js';
+import { colour, element, swatch, timeText } from './dom.js';
 import { edges } from './edges.js';
 import { count, several, share, size, time } from './format.js';
 import { isBad, marksOf } from './marks.js';
 import * as paint from './paint.js';
 import { spanAt } from './model.js';
 import { Plot } from './plot.js';
+import { pair } from './split.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -77,7 +78,7 @@ export class AccountChart {
       'section',
       { class: 'chart', 'data-account': this.gpu, 'data-role': role },
       head,
-      element('div', { class: 'pair' }, this.canvas, legend),
+      pair(this.app, this.canvas, legend),
     );
   }
 
@@ -122,6 +123,7 @@ export class AccountChart {
       width,
       height: this.height,
       name: this.gpu,
+      title: 'used bytes',
       yMax,
       yMin: 0,
       view: app.view,
@@ -192,12 +194,13 @@ export class AccountChart {
       filled = `${label} ${i} ${told ? ns : ''}`;
     if (filled === this.filled) return;
     this.filled = filled;
-    this.when.textContent =
-      i < 0
-        ? 'before the first instant'
+    this.when.replaceChildren(
+      ...(i < 0
+        ? ['before the first instant']
         : told
-          ? `${label}, ${time(ns, 1)}`
-          : `no values ${label}; nearest: ${time(account.time[i], 1)}`;
+          ? [`${label}, `, timeText(ns)]
+          : [`no values ${label}; nearest: `, timeText(account.time[i])]),
+    );
     badge.className = `badge ${told ? 'exact' : 'bucket'}`;
     badge.textContent = i < 0 ? '' : told ? 'exact' : 'nearest instant';
     badge.title =

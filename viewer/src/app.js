@@ -21,6 +21,7 @@ import { ranksPanel } from './ranks.js';
 import { nothing } from './runs.js';
 import { segmentPanel } from './segments.js';
 import { selectionLines } from './selection.js';
+import { setLegendWidth } from './split.js';
 import { StackChart } from './stackchart.js';
 import { stepPanel } from './steppanel.js';
 import { toHash } from './state.js';
@@ -80,6 +81,7 @@ export class App extends View {
     this.cell = null;
     this.frame = 0;
     this.isStepping = false;
+    this.resizing = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.saving = undefined;
     addEventListener('pagehide', () => this.save());
@@ -123,6 +125,7 @@ export class App extends View {
       this.status,
     );
     this.root.style.setProperty('--legend', `${HEIGHTS[0]}px`);
+    setLegendWidth(this, this.state.legend);
     const width = this.chartWidth(),
       tops = ceilings(this.charts);
     // chartWidth() has just computed the layout, so measuring costs nothing here
@@ -138,6 +141,16 @@ export class App extends View {
   chartWidth() {
     const plot = this.root.querySelector('.plot');
     return Math.max(280, plot ? plot.clientWidth : 800);
+  }
+
+  /** Fits the charts to the width of their places, once per frame. */
+  resize() {
+    cancelAnimationFrame(this.resizing);
+    this.resizing = requestAnimationFrame(() => {
+      const width = this.chartWidth();
+      for (const chart of this.charts) chart.plot?.resize(width, chart.height);
+      this.later();
+    });
   }
 
   fillSide() {
@@ -432,8 +445,9 @@ export class App extends View {
     this.update();
   }
 
-  turnAxis() {
-    this.change({ axis: this.state.axis === 'events' ? 'time' : 'events' });
+  /** Switches between the axis of time and another one. @param {'events' | 'instances'} to */
+  turnAxis(to) {
+    this.change({ axis: this.state.axis === to ? 'time' : to });
   }
 
   turn() {

@@ -1,12 +1,15 @@
 /**
- * Converts times to positions on the charts' axis: by time, or by the number of allocations and frees before that time.
- * @typedef {{ place: (ns: number) => number, time: (place: number) => number }} Axis times are those of the axis
+ * Converts times to positions on the charts' axis: by time, by the number of allocations and frees before that time, or
+ * by the instances of the range that repeats.
+ * @typedef {{ place: (ns: number) => number, time: (place: number) => number, least: number, title?: string, label?:
+ *   (place: number) => string }} Axis times are those of the axis; least: the shortest view, in places; label: of a tick
  * @typedef {{ heap: import('./data.js').Heap, origin: number }} Counted
  */
+import { count } from './format.js';
 import { isExact, spanAt, spanWidth } from './model.js';
 
 /** @type {Axis} */
-export const BY_TIME = { place: (ns) => ns, time: (place) => place };
+export const BY_TIME = { place: (ns) => ns, time: (place) => place, least: 200 };
 
 /** Spans without events need some width: the whole run gets this share of all events for its time alone. */
 const LITTLE = 1e-6;
@@ -54,7 +57,28 @@ export function byEvents(heaps, [low, high]) {
     now += rate[i];
     places[i + 1] = places[i] + here[i] + now * (times[i + 1] - times[i]);
   }
-  return { place: (ns) => between(times, places, ns), time: (place) => between(places, times, place) };
+  return {
+    place: (ns) => between(times, places, ns),
+    time: (place) => between(places, times, place),
+    least: 1,
+    title: 'allocations and frees',
+  };
+}
+
+/** Returns the axis on which each instance of a range has the same width. The time before the first one and the time
+ *  after the last one also have it. @param {string} range @param {number[]} begins @param {number} end of the last one
+ *  @param {[number, number]} whole the run @returns {Axis} */
+export function byInstances(range, begins, end, [low, high]) {
+  const isEarly = low < begins[0],
+    times = Float64Array.from([...(isEarly ? [low] : []), ...begins, ...(end < high ? [end] : []), high]),
+    places = times.map((_, i) => i + (isEarly ? 0 : 1));
+  return {
+    place: (ns) => between(times, places, ns),
+    time: (place) => between(places, times, place),
+    least: 0.01,
+    title: `instances of ${range}`,
+    label: (place) => (place >= 1 && place <= begins.length ? count(place) : ''),
+  };
 }
 
 /** Returns functions that convert between times and shares of the view. @param {Axis} axis

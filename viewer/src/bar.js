@@ -138,7 +138,17 @@ const controls = (app) => [
     () => app.change({ steady: !app.state.steady }),
     app.state.steady,
   ),
-  button('events', 'x axis by events, not by time (X)', () => app.turnAxis(), app.state.axis === 'events'),
+  button('events', 'x axis by events, not by time (X)', () => app.turnAxis('events'), app.state.axis === 'events'),
+  ...(app.begins()
+    ? [
+        button(
+          'steps',
+          'x axis by instances of the range that repeats: each has the same width (I)',
+          () => app.turnAxis('instances'),
+          app.state.axis === 'instances',
+        ),
+      ]
+    : []),
   button('fit', 'show everything (0)', () => app.fit()),
   button('peak', 'go to the peak (P)', () => toPeak(app)),
   copyButton('link', 'copy link: it keeps the view, the pins and the filters', () => {

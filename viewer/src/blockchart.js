@@ -7,6 +7,7 @@ import { instanceAt, repeatAt } from './lanes.js';
 import { liveBlocks } from './liveblocks.js';
 import { blockName, isEstimated, pathName, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
+import { pair } from './split.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -48,7 +49,7 @@ export class BlockChart {
               : `${size(stack.heap.peakBytes - otherBytes)}, ${count(others)} others ${size(otherBytes)}`),
         ),
       ),
-      element('div', { class: 'pair' }, this.canvas, this.said),
+      pair(app, this.canvas, this.said),
     );
   }
 
@@ -63,6 +64,7 @@ export class BlockChart {
       width,
       height: this.height,
       name: this.heap.name,
+      title: 'bytes of these blocks',
       yMax: this.most * 1.04,
       view: app.view,
       axis,

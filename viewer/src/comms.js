@@ -27,7 +27,7 @@ const minor = (text) => element('span', { class: 'minor' }, text);
 const titleOf = ({ rows, atOom, time: at }) => {
   const sum = rows.reduce((all, { bytes }) => all + bytes, 0),
     when = atOom ? 'when memory ran out' : 'at the peak of the device';
-  return `NCCL: ${several(rows.length, 'communicator')}, ${size(sum)} ${when}, ${time(at, 1)}`;
+  return `NCCL: ${several(rows.length, 'communicator')}, ${size(sum)} ${when}, ${time(at)}`;
 };
 
 /** @param {Comms} found */

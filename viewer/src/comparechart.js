@@ -5,6 +5,7 @@ import { heldAt, spansIn } from './lod.js';
 import { hasAboutPeak, peakSpan } from './model.js';
 import * as paint from './paint.js';
 import { Plot } from './plot.js';
+import { pair } from './split.js';
 
 /**
  * @typedef {import('./app.js').App} App
@@ -37,7 +38,7 @@ export class CompareChart {
       'section',
       { class: 'chart', 'data-heap': this.name, 'data-mode': mode },
       element('h2', {}, this.name, element('span', { class: 'sub' }, said)),
-      element('div', { class: 'pair' }, this.canvas, this.legend),
+      pair(app, this.canvas, this.legend),
     );
   }
 

@@ -1,4 +1,5 @@
 /** Creates elements without markup: names from logs are text, never HTML. */
+import { time } from './format.js';
 import { callParts, partsOf } from './names.js';
 
 /**
@@ -77,6 +78,9 @@ export function nameText(name, among = []) {
   );
 }
 
+/** Returns a time whose title has all digits. @param {number} ns */
+export const timeText = (ns) => element('span', { class: 'time', title: time(ns, 1) }, time(ns));
+
 /**
  * Returns a table row. Its first cell is a header.
  * @param {(Node | string)[]} cells
@@ -90,7 +94,7 @@ export function row(cells, attributes = {}) {
   );
 }
 
-/** @param {string} caption @param {(Node | string)[]} heads @param {HTMLElement[]} rows */
+/** @param {string | Node} caption @param {(Node | string)[]} heads @param {HTMLElement[]} rows */
 export function table(caption, heads, rows) {
   return element(
     'table',

@@ -4,7 +4,7 @@ import { address, stacksOf } from './blocks.js';
 import { fill } from './colours.js';
 import { copied } from './copy.js';
 import { csv } from './csv.js';
-import { button, element, nameText, row, swatch, table } from './dom.js';
+import { button, element, nameText, row, swatch, table, timeText } from './dom.js';
 import { liveCount } from './flows.js';
 import { amount, clock, count, duration, exactly, several, share, size, time } from './format.js';
 import { instanceAt } from './lanes.js';
@@ -202,7 +202,7 @@ export function explainPanel(app) {
     },
     [
       element('span', { class: 'name' }, swatch(fill(app.slot(group), app.dark)), nameText(group.name)),
-      element('span', { class: 'sub' }, `${role}${heap.name} at ${time(of.at, 1)}`),
+      element('span', { class: 'sub' }, `${role}${heap.name} at `, timeText(of.at)),
     ],
     facts(app, of, found),
     ...(found.length ? [blockTable(app, of, found), ...stacks(of, found[0])] : [missing(of)]),

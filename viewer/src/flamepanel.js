@@ -37,7 +37,7 @@ function pinned(app) {
     if (!heap) return [];
     const span = app.pinSpan(log, heap, pin.at),
       at = span < 0 ? 0 : heap.spans.time[span];
-    return [{ log, heap, span, what: `${roleOf(app, log)}${heap.name} at ${time(at, 1)}` }];
+    return [{ log, heap, span, what: `${roleOf(app, log)}${heap.name} at ${time(at)}` }];
   });
 }
 

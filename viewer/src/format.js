@@ -41,17 +41,32 @@ export const count = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 /** "2 ranges" @param {number} n @param {string} what */
 export const several = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 
-/** "00:11:41.207", with more digits for a finer `step`. @param {number} ns @param {number} [step] */
-export function time(ns, step = 1e6) {
+/** Returns the digits of a time after the whole seconds. @param {number} ns @param {number} step */
+const fractionOf = (ns, step) =>
+  String(ns % 1e9)
+    .padStart(9, '0')
+    .slice(0, step >= 1e6 ? 3 : step >= 1e3 ? 6 : 9);
+
+const MINUTE = 6e10; // ns
+
+/** "5.193 s", or "00:11:41.207" from a minute on, with more digits for a finer `step`. @param {number} ns
+ *  @param {number} [step] @param {boolean} [isLong] whether it is written as a clock's time in any case */
+export function time(ns, step = 1e6, isLong = false) {
   const sign = ns < 0 ? '−' : '';
   const all = Math.abs(Math.round(ns));
+  if (all < MINUTE && !isLong) {
+    const seconds = Math.floor(all / 1e9);
+    return `${sign}${seconds}.${fractionOf(all, step)} s`;
+  }
   const two = (/** @type {number} */ n) => String(Math.floor(n)).padStart(2, '0');
-  const digits = step >= 1e6 ? 3 : step >= 1e3 ? 6 : 9;
-  const fraction = String(all % 1e9)
-    .padStart(9, '0')
-    .slice(0, digits);
-  return `${sign}${two(all / 3.6e12)}:${two((all / 6e10) % 60)}:${two((all / 1e9) % 60)}.${fraction}`;
+  return `${sign}${two(all / 3.6e12)}:${two((all / 6e10) % 60)}:${two((all / 1e9) % 60)}.${fractionOf(all, step)}`;
 }
+
+/** Returns a sentence of a report with its times written as the page writes them. @param {string} text */
+export const withTimes = (text) => text.replace(/\b00:00:0?(\d{1,2}\.\d+)(?!\d)/g, '$1 s');
+
+/** Returns the tick's label on an axis of times up to `end`. @param {number} ns @param {number} step @param {number} end */
+export const timeTick = (ns, step, end) => time(ns, step, end >= MINUTE);
 
 /** Returns a time as a command takes it: "5.193247875s". @param {number} ns */
 export const clock = (ns) => `${Math.floor(ns / 1e9)}.${String(Math.round(ns) % 1e9).padStart(9, '0')}s`;

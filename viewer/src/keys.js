@@ -16,7 +16,12 @@ const KEYS = [
   [['0'], 'everything', (app) => app.fit()],
   [['z'], 'zoom to the selected span; the browser goes back', (app) => app.zoomToSelection()],
   [['h'], 'hide what never changes in view, or show it', (app) => app.change({ steady: !app.state.steady })],
-  [['x'], 'x axis by events, or by time', (app) => app.turnAxis()],
+  [['x'], 'x axis by events, or by time', (app) => app.turnAxis('events')],
+  [
+    ['i'],
+    'x axis by instances of the range that repeats, or by time',
+    (app) => app.begins() && app.turnAxis('instances'),
+  ],
   [['1'], 'what the page opened on', (app) => app.reopen()],
   [
     ['ArrowLeft'],

@@ -7,6 +7,7 @@ import { isEstimated } from './model.js';
 import { commonBegins } from './names.js';
 import { LEFT, RIGHT } from './plot.js';
 import { Sheet } from './sheet.js';
+import { pair } from './split.js';
 import { standsOut } from './steppanel.js';
 
 /**
@@ -45,7 +46,7 @@ export class LanePanel {
     this.root = element(
       'section',
       { class: 'panel lanes', 'data-panel': 'lanes' },
-      element('div', { class: 'pair' }, element('div', { class: 'plot' }, this.canvas), this.said),
+      pair(app, element('div', { class: 'plot' }, this.canvas), this.said),
     );
     this.canvas.style.height = `${this.rows.length * HEIGHT}px`;
     this.sheet = new Sheet(this.canvas, () => this.draw());

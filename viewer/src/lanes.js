@@ -99,6 +99,17 @@ export function instancesOf({ lanes, paths }) {
   return outer.length ? outer : all.filter((i) => paths[lanes.node[i]].length === 1);
 }
 
+/** Returns the begins of all instances of the repeating range, or null if the page does not have each as a box.
+ *  @param {Log} log @returns {number[] | null} */
+export function beginsOf({ lanes, repeat }) {
+  const FEW = 3;
+  if (!repeat || !lanes) return null;
+  const outer = [...lanes.from.keys()].filter((i) => lanes.outer[i]),
+    begins = outer.map((i) => lanes.from[i]),
+    isWhole = outer.length === repeat.instances && outer.every((i) => lanes.count[i] === 1 && !lanes.mixed[i]);
+  return isWhole && begins.length >= FEW && begins.every((ns, i) => i === 0 || ns > begins[i - 1]) ? begins : null;
+}
+
 /** Returns the instance before or after the view, or -1. @param {Log} log @param {number} from @param {number} to the
  *  view, in the log's time @param {number} by 1 or -1 */
 export function nextInstance(log, from, to, by) {

@@ -1,8 +1,8 @@
 /** The table next to a chart: the bytes of each band at the instant under the cursor, at the pinned one, or at the
  *  peak. */
 import { bandRow, holdsText, placed } from './bandrow.js';
-import { element } from './dom.js';
-import { amount, count, duration, exactly, share, size, time } from './format.js';
+import { element, timeText } from './dom.js';
+import { amount, count, duration, exactly, share, size } from './format.js';
 import { INSIDE, hasAboutPeak, isAbout, isEstimated, isExactAt, isLeast, isPiece, spanWidth } from './model.js';
 import { sparkline } from './sparkline.js';
 
@@ -174,7 +174,9 @@ export class Legend {
       part.textContent = share(held, total);
       mark();
     }
-    this.when.textContent = there ? `${label}, ${time(heap.spans.time[span], 1)}` : 'before the first allocation';
+    this.when.replaceChildren(
+      ...(there ? [`${label}, `, timeText(heap.spans.time[span])] : ['before the first allocation']),
+    );
     this.total.textContent = amount(total, false, hasAboutPeak(heap));
     this.total.title = `${count(total)} bytes`;
     this.fillBadge(there, span, asked);

@@ -1,4 +1,5 @@
 /** The largest blocks that were live at an instant, and the total of the others. */
+import { AgePicture } from './ages.js';
 import { fill } from './colours.js';
 import { address, stacksOf } from './blocks.js';
 import { element, nameText, row, swatch, table } from './dom.js';
@@ -100,14 +101,16 @@ function blockTable(app, of, found, at, others) {
   return made;
 }
 
-/** @param {string} name @param {string} title @param {string} sub @param {HTMLElement} made */
-const panelOf = (name, title, sub, made) =>
+/** @param {string} name @param {string} title @param {string} sub @param {...HTMLElement} content */
+const panelOf = (name, title, sub, ...content) =>
   element(
     'section',
     { class: 'panel', 'data-panel': name, tabindex: 0 },
     element('h2', {}, title, element('span', { class: 'sub' }, sub)),
-    made,
+    ...content,
   );
+
+const FEW = 3; // up to this many blocks need no picture
 
 /** Returns the panel of the newest pin, or null without a pin. @param {App} app */
 export function liveBlocksPanel(app) {
@@ -123,7 +126,8 @@ export function liveBlocksPanel(app) {
   return panelOf(
     'blocks',
     `${isEstimated(heap) ? 'Samples of the' : 'Largest'} blocks of ${heap.name} then`,
-    `live at ${time(at, 1)}, of those that the page keeps`,
+    `live at ${time(at)}, of those that the page keeps; a filled point is never freed`,
+    ...(found.length > FEW ? [new AgePicture(app, log, heap, found, at).canvas] : []),
     blockTable(app, { log, heap }, found, at, { blocks: others, bytes: otherBytes, about }),
   );
 }

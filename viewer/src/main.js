@@ -11,11 +11,7 @@ async function begin() {
     await app.open(app.state);
     listen(app);
     Object.assign(globalThis, { memprof: app }); // for the browser's console
-    addEventListener('resize', () => {
-      const width = app.chartWidth();
-      for (const chart of app.charts) chart.plot?.resize(width, chart.height);
-      app.later();
-    });
+    addEventListener('resize', () => app.resize());
     // paper needs the light theme, and is narrower than a screen; a phone has a menu and shows one chart first
     for (const media of ['print', '(prefers-color-scheme: dark)', '(max-width: 700px)'])
       matchMedia(media).addEventListener('change', () => app.build());

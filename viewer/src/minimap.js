@@ -1,6 +1,6 @@
 /** The whole run in a strip. The view is a window that can be dragged, resized or drawn. */
 import { colour, element } from './dom.js';
-import { time, timeTicks } from './format.js';
+import { timeTick, timeTicks } from './format.js';
 import { totals } from './lod.js';
 import { isBad } from './marks.js';
 import * as paint from './paint.js';
@@ -112,7 +112,15 @@ export class Minimap {
       [from, to] = this.app.whole,
       { ticks, step } = timeTicks(from, to, Math.max(2, (s.right - s.left) / s.ratio / ROOM));
     for (const ns of ticks)
-      paint.text(s, s.x(ns), s.top + 9 * s.ratio, time(ns, step), colour('--faint'), 'center', colour('--ground'));
+      paint.text(
+        s,
+        s.x(ns),
+        s.top + 9 * s.ratio,
+        timeTick(ns, step, to),
+        colour('--faint'),
+        'center',
+        colour('--ground'),
+      );
   }
 
   /** @param {paint.Surface} s @param {number} from @param {number} to */

@@ -2,14 +2,20 @@
 import uPlot from 'uplot';
 import { colour } from './dom.js';
 import { BY_TIME, scaled } from './axis.js';
-import { byteStep, count, eventTicks, sizeTick, time, timeTicks } from './format.js';
+import { byteStep, count, eventTicks, sizeTick, timeTick, timeTicks } from './format.js';
 import { listenToTouch } from './touch.js';
 
 /**
- * @typedef {{ width: number, height: number, name: string, yMax: number, yMin?: number, view: [number, number], axis:
+ * @typedef {{ width: number, height: number, name: string, title?: string, yMax: number, yMin?: number, view: [number, number], axis:
  *   boolean, draw: (surface: import('./paint.js').Surface) => void, hover: (ns: number | null) => void, click: (ns:
- *   number) => void, app: import('./app.js').App }} PlotOptions app: selection, zoom and pan apply to all charts
+ *   number) => void, app: import('./app.js').App }} PlotOptions title: of the y axis; app: selection, zoom and pan apply to all charts
  */
+
+const TITLE = 14; // CSS pixels of an axis title
+
+/** Returns the title of the x axis. @param {import('./app.js').App} app */
+const titleOf = ({ axis, state }) =>
+  axis.title ?? (state.b >= 0 && state.align !== 'start' ? 'time, aligned' : 'time since the start');
 
 export const LEFT = 78,
   RIGHT = 42; // half of the last time's label
@@ -26,7 +32,10 @@ function axes(o) {
   return [
     {
       show: o.axis,
-      size: 26,
+      size: 24,
+      label: titleOf(o.app),
+      labelSize: TITLE,
+      labelFont: font,
       font,
       stroke,
       grid,
@@ -42,10 +51,13 @@ function axes(o) {
         return found.ticks;
       },
       values: (/** @type {uPlot} */ _, /** @type {number[]} */ ticks) =>
-        ticks.map((t) => (o.app.axis === BY_TIME ? time(t, step) : count(t))),
+        ticks.map((t) => (o.app.axis === BY_TIME ? timeTick(t, step, o.app.view[1]) : (o.app.axis.label ?? count)(t))),
     },
     {
-      size: LEFT,
+      size: LEFT - TITLE,
+      label: o.title ?? 'live bytes',
+      labelSize: TITLE,
+      labelFont: font,
       font,
       stroke,
       grid,

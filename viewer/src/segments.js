@@ -307,7 +307,7 @@ const farFrom = ({ since, time: to }, at) => (at > to ? at - to : Math.max(0, si
 function nearest(app, log, torch, told, { at, whole }) {
   if (whole) return null;
   const { time: to } = told.reduce((best, of) => (farFrom(of, at) < farFrom(best, at) ? of : best)),
-    text = `all of them at ${time(to, 1)}`;
+    text = `all of them at ${time(to)}`;
   return button(text, `${text}: the nearest instant that the page has them of`, () =>
     app.pin([{ heap: torch.name, log: log.index, at: to - app.origin(log) }]),
   );
@@ -391,7 +391,7 @@ export function segmentPanel(app, gpu) {
       'h2',
       {},
       role,
-      `${gpu}: segments of PyTorch's allocator at ${time(then.at, 1)}${which}`,
+      `${gpu}: segments of PyTorch's allocator at ${time(then.at)}${which}`,
       sums(then),
       nearest(app, log, torch, told, then),
     ),

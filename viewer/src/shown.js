@@ -30,6 +30,8 @@ export class Shown {
     else if (compared) [this.first.a, this.first.b] = [compared.differsFrom, compared.index];
     else if (logs.length === 2 && !areOneRun(logs)) [this.first.a, this.first.b] = [0, 1];
     this.first.by = bestOf(logs);
+    // a step that stands out is shown among the others
+    if (logs[this.first.a]?.findings?.[0]?.key === 'instance') this.first.axis = 'instances';
     this.state = repaired(fromHash(location.hash, this.first), logs);
     /** @type {Map<string, Stack>} */
     this.stacks = new Map();

@@ -9,6 +9,7 @@ import { shown } from './lod.js';
 import { marksOf } from './marks.js';
 import { NOBODY, hasAboutPeak, isAbout, isEstimated, isLeast, peakSpan, spanAt } from './model.js';
 import { Plot } from './plot.js';
+import { pair } from './split.js';
 import { drawStack } from './stackpaint.js';
 import { steadyOf } from './steady.js';
 import { hideTooltip, showTooltip } from './tooltip.js';
@@ -90,7 +91,7 @@ export class StackChart {
       { class: 'chart', 'data-heap': heap.name, 'data-role': this.role },
       blocks,
       head,
-      element('div', { class: 'pair' }, this.canvas, this.legend.root),
+      pair(this.app, this.canvas, this.legend.root),
     );
   }
 

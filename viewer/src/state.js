@@ -5,9 +5,9 @@
  * The state that the URL's hash keeps, so that a reload or a mailed link shows the same picture. only: a name, or a
  * range and everything in it if followed by " > ". span: the begin and end of the selection, or empty.
  * @typedef {{ a: number, b: number, by: import('./model.js').By, depth: number, compare: 'both' | 'overlay' |
- *   'difference', align: string, axis: 'time' | 'events', from: number | null, to: number | null, pins: Pin[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string,
- *   search: string, filter: string, flame: string, flameAt: string, flameUp: boolean, flameOwn: boolean, blocks: string, steady: boolean, heat: '' | 'time',
- *   theme: 'light' | 'dark' | '' }} State flameUp: the flame graph begins with the innermost calls; flameOwn: it has
+ *   'difference', align: string, axis: Axes, from: number | null, to: number | null, pins: Pin[], hidden: string[], unfolded: string[], only: string, span: number[], heaps: string,
+ *   search: string, filter: string, flame: string, flameAt: string, flameUp: boolean, flameOwn: boolean, legend: number, blocks: string, steady: boolean, heat: '' | 'time',
+ *   theme: 'light' | 'dark' | '' }} State legend: width of the legends, CSS pixels, 0 for the default; flameUp: the flame graph begins with the innermost calls; flameOwn: it has
  *   only the program's own calls; heat: the columns in the picture of ranks: ranges, or slices of time
  */
 
@@ -15,6 +15,9 @@ import { VIEWS } from './columns.js';
 
 /** @type {State['compare'][]} */
 const COMPARISONS = ['both', 'overlay', 'difference'];
+/** @typedef {'time' | 'events' | 'instances'} Axes */
+/** @type {Axes[]} */
+const AXES = ['time', 'events', 'instances'];
 /** @type {State['theme'][]} */
 const THEMES = ['light', 'dark', ''];
 
@@ -41,6 +44,7 @@ export const initial = () => ({
   flameAt: '',
   flameUp: false,
   flameOwn: false,
+  legend: 0,
   blocks: '',
   steady: false,
   heat: '',
@@ -99,7 +103,7 @@ export function repaired(state, logs) {
     b,
     by: VIEWS.includes(state.by) ? state.by : 'range',
     depth: Number.isInteger(state.depth) && state.depth > 0 ? state.depth : 0,
-    axis: state.axis === 'events' ? 'events' : 'time',
+    axis: AXES.includes(state.axis) ? state.axis : 'time',
     compare: COMPARISONS.includes(state.compare) ? state.compare : 'both',
     from: Number.isFinite(state.from) ? state.from : null,
     to: Number.isFinite(state.to) ? state.to : null,
@@ -107,6 +111,7 @@ export function repaired(state, logs) {
     hidden: state.hidden.filter((name) => typeof name === 'string'),
     unfolded: state.unfolded.filter((name) => typeof name === 'string'),
     span: spanOf(state.span, Math.max(...[a, b].map((i) => logs[i]?.duration ?? 0))),
+    legend: Number.isFinite(state.legend) ? Math.min(4000, Math.max(0, state.legend)) : 0,
     heat: state.heat === 'time' ? 'time' : '',
     theme: THEMES.includes(state.theme) ? state.theme : '',
   };

@@ -1,6 +1,6 @@
 /** The tables under the charts: the peaks of A and B, and the pins. */
 import { fill } from './colours.js';
-import { button, element, nameText, row, swatch, table } from './dom.js';
+import { button, element, nameText, row, swatch, table, timeText } from './dom.js';
 import { folder } from './folder.js';
 import { amount, count, exactly, share, size, time } from './format.js';
 import { holders } from './holders.js';
@@ -75,7 +75,7 @@ const ROWS = 40;
 
 /** Names beyond the rows are not a row, but counted below them.
  * @param {App} app
- * @param {string} caption
+ * @param {string | Node} caption
  * @param {string[]} heads
  * @param {Line[]} all
  * @param {Heap[]} heaps of the sides
@@ -201,11 +201,13 @@ export function pinPanel(app) {
     );
   const heads = pins.length === 2 ? ['first pin', 'second pin'] : ['pinned'];
   const place = (/** @type {typeof pins[0]} */ { log, heap, span, pin }) => {
-    const at = span < 0 ? time(0) : time(heap.spans.time[span], 1),
-      role = app.runs().length > 1 ? `${app.roleOf(log)} ` : '';
-    return `${pin.name ? `${pin.name}: ` : ''}${role}${heap.name} at ${at}`;
+    const role = app.runs().length > 1 ? `${app.roleOf(log)} ` : '';
+    return [
+      `${pin.name ? `${pin.name}: ` : ''}${role}${heap.name} at `,
+      timeText(span < 0 ? 0 : heap.spans.time[span]),
+    ];
   };
-  const caption = pins.map(place).join('   →   ');
+  const caption = element('span', {}, ...pins.flatMap((pin, i) => [...(i ? ['   →   '] : []), ...place(pin)]));
   return panel(
     { 'data-panel': 'pin' },
     {

@@ -1,5 +1,6 @@
 /** The span of time that is in view. Positions in it are by time or by events. */
-import { BY_TIME, byEvents, scaled } from './axis.js';
+import { BY_TIME, byEvents, byInstances, scaled } from './axis.js';
+import { beginsOf } from './lanes.js';
 import { isExact, spanAt } from './model.js';
 import { opening } from './opening.js';
 import { Shown } from './shown.js';
@@ -45,8 +46,21 @@ export class View extends Shown {
   }
 
   axisOf() {
-    const heaps = this.runs().flatMap((log) => log.heaps.map((heap) => ({ heap, origin: this.origin(log) })));
-    return this.state.axis === 'events' ? byEvents(heaps, this.whole) : BY_TIME;
+    const runs = this.runs(),
+      heaps = runs.flatMap((log) => log.heaps.map((heap) => ({ heap, origin: this.origin(log) }))),
+      begins = this.begins();
+    if (this.state.axis === 'events') return byEvents(heaps, this.whole);
+    const { repeat } = runs[0];
+    return this.state.axis === 'instances' && begins && repeat
+      ? byInstances(repeat.range, begins, repeat.to, this.whole)
+      : BY_TIME;
+  }
+
+  /** Returns the begins of the instances of the repeating range, or null if they are not all known, or two runs are
+   *  shown. */
+  begins() {
+    const [log, other] = this.runs();
+    return other ? null : beginsOf(log);
   }
 
   /** Returns functions that convert between times of a log and shares of the view. @param {number} origin the log's */
@@ -86,7 +100,7 @@ export class View extends Shown {
     const { place, time } = this.axis,
       [from, to] = this.view.map(place),
       [low, high] = this.whole.map(place),
-      length = Math.min(high - low, Math.max(this.axis === BY_TIME ? SHORTEST : 1, (to - from) * factor)),
+      length = Math.min(high - low, Math.max(this.axis.least, (to - from) * factor)),
       start = Math.min(high - length, Math.max(low, from + share * (to - from - length)));
     this.setView(time(start), time(start + length));
   }
