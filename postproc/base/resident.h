@@ -26,10 +26,11 @@ enum { MPR_RESIDENT_CELLS = 32, MPR_RESIDENT_MAPPINGS = 16 };
 
 struct mpr_resident {
     bool valid;
-    uint64_t time;                       /* ns */
-    uint64_t value[MPF_RESIDENT_COUNT];  /* bytes, and a number of stacks; 0: not known */
-    uint64_t sum;                        /* of the kinds: RSS, bytes */
-    uint64_t page_tables;                /* bytes, not in RSS; MPF_UNKNOWN */
+    uint64_t time;                      /* ns */
+    uint64_t value[MPF_RESIDENT_COUNT]; /* bytes, and a number of stacks; 0: not known */
+    uint64_t sum;                       /* of the kinds: RSS, bytes */
+    uint64_t page_tables;               /* bytes, not in RSS; MPF_UNKNOWN */
+    uint64_t anonymous; /* RSS that no file backs, as of the sample of RSS before it; MPF_UNKNOWN */
     uint64_t live_blocks, live_mappings; /* bytes of host/heap and host/mmap at that time */
     struct mpr_resident_file file[MPR_RESIDENT_KINDS];
     struct mpr_resident_cell cell[MPR_RESIDENT_CELLS]; /* owners of the largest mappings */

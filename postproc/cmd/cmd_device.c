@@ -1,9 +1,11 @@
-/* breakdown, segments and graphs: PyTorch's memory on GPUs, and CUDA graphs. */
+/* breakdown, segments and graphs: PyTorch's memory on GPUs, and CUDA graphs; segments also shows
+ * the pages of malloc. */
 #include <string.h>
 
 #include "breakdown.h"
 #include "cmd.h"
 #include "graphs.h"
+#include "occupancy.h"
 #include "reports.h"
 #include "segments.h"
 
@@ -57,30 +59,77 @@ int mpr_cmd_breakdown(int argc, char **argv)
 
 /* ---- segments */
 
+struct segments_args {
+    struct mpr_args common;
+    const char *at; /* NULL for the default instant */
+    uint8_t heap;
+    enum mpr_group by;
+};
+
 static const struct mpr_option segments_options[] = {
     { "at", 0, "TIME",
-      MPR_INSTANTS " (default: oom if memory ran out, else peak, each device's peak)",
-      MPR_TO_INSTANT(struct at_args, at) },
+      MPR_INSTANTS
+      " (default: oom if memory ran out, else peak, each device's peak; of host/heap: when malloc "
+      "kept most of what was freed)",
+      MPR_TO_INSTANT(struct segments_args, at) },
+    { "heap", 0, "NAME",
+      "host/heap: the pages of malloc, which a log without PyTorch's segments always shows",
+      MPR_TO_HEAP(struct segments_args, heap) },
+    { "by", 'b', MPR_BY_WORDS, "group the blocks of host/heap by " MPR_BY_HELP,
+      MPR_TO_BY(struct segments_args, by) },
     { 0 },
 };
+
+static void check_segments(void *args, struct argp_state *state)
+{
+    const struct segments_args *a = args;
+    if (a->heap != MPF_HEAP_NONE && a->heap != MPF_HEAP_HOST)
+        argp_error(state, "invalid --heap '%s': expected host/heap", mpr_heap_name(a->heap));
+}
 
 static const struct mpr_cmdline segments_cmdline = {
     .doc =
         "Shows the segments of PyTorch's caching allocator at one instant: their live blocks, their holes by pool, and the blocks "
-        "that pin free bytes."
+        "that pin free bytes. Of host/heap it shows the pages of malloc in the same way: what live blocks pin, and what "
+        "malloc_trim returns."
         "\vExamples:\n"
         "  memprof-report segments memprof.n03.4242.zst\n"
         "  memprof-report segments --at peak LOG\n"
-        "  memprof-report segments --at step:12.end --format json LOG",
+        "  memprof-report segments --at step:12.end --format json LOG\n"
+        "  memprof-report segments --heap host/heap --at rss LOG",
     .options = segments_options,
+    .check = check_segments,
     .has_stacks = true,
 };
 
+static int make_occupancy(struct mpr_log_report *report)
+{
+    const struct segments_args *a = (const struct segments_args *)report->args;
+    struct mpr_occupancy occupancy;
+    struct mpr_occupancy_options options = { .which = MPR_OCCUPANCY_AT_TIME,
+                                             .by = a->by,
+                                             .instead = !a->heap };
+    if (!a->at) options.which = MPR_OCCUPANCY_AT_KEPT;
+    else if (strcmp(a->at, "peak") == 0) options.which = MPR_OCCUPANCY_AT_PEAK;
+    else if (mpr_instant_find(a->at, 0, report->path, MPF_HEAP_HOST, &report->progress, &options.at,
+                              &report->error) != 0)
+        return -1;
+    if (mpr_occupancy_read(&occupancy, report->path, &options, &report->progress, &report->error) !=
+        0)
+        return -1;
+    mpr_report_occupancy(mpr_log_report_begin(report), &occupancy);
+    mpr_log_report_end(report, occupancy.summary.incomplete);
+    mpr_occupancy_free(&occupancy);
+    return 0;
+}
+
 static int make_segments(struct mpr_log_report *report)
 {
-    const char *at = ((const struct at_args *)report->args)->at;
+    const struct segments_args *a = (const struct segments_args *)report->args;
+    const char *at = a->at;
     struct mpr_segments segments;
     struct mpr_segments_options options = { .which = MPR_SEGMENTS_AT_TIME };
+    if (a->heap == MPF_HEAP_HOST) return make_occupancy(report);
     if (!at) options.which = MPR_SEGMENTS_AT_WORST;
     else if (strcmp(at, "peak") == 0) options.which = MPR_SEGMENTS_AT_PEAK;
     else if (strcmp(at, "oom") == 0) options.which = MPR_SEGMENTS_AT_OOM;
@@ -90,6 +139,10 @@ static int make_segments(struct mpr_log_report *report)
     if (mpr_segments_read(&segments, report->path, &options, &report->progress, &report->error) !=
         0)
         return -1;
+    if (!segments.devices) {
+        mpr_segments_free(&segments);
+        return make_occupancy(report);
+    }
     mpr_report_segments(mpr_log_report_begin(report), &segments);
     mpr_log_report_end(report, segments.summary.incomplete);
     mpr_segments_free(&segments);
@@ -98,9 +151,9 @@ static int make_segments(struct mpr_log_report *report)
 
 int mpr_cmd_segments(int argc, char **argv)
 {
-    struct at_args a = { .common = mpr_args_default() };
+    struct segments_args a = { .common = mpr_args_default(), .by = MPR_GROUP_AUTO };
     mpr_cmdline_parse(&segments_cmdline, argc, argv, &a);
-    return mpr_log_report_run(&a.common, MPF_HEAP_NONE, make_segments);
+    return mpr_log_report_run(&a.common, a.heap, make_segments);
 }
 
 /* ---- graphs */

@@ -20,7 +20,9 @@ static inline void mpr_observe_alloc(struct mpr_replay *r, uint8_t heap,
     if (r->lifetimes)
         mpr_lifetime_histogram_add(r->lifetimes, key, block->size, block->cell, block->from);
     const struct mpr_live_block live = { block->from, block->size, block->cell, { 0 } };
-    if (r->ledger) mpr_live_index_add(&r->ledger->live, key, &live);
+    if (!r->ledger) return;
+    mpr_live_index_add(&r->ledger->live, key, &live);
+    if (r->ledger->allocated) r->ledger->allocated(r->ledger->arg, key, &live);
 }
 
 /* A block loses its address. */

@@ -56,6 +56,7 @@ struct mpr_ledger_entry {
 
 struct mpr_ledger {
     void (*report)(void *arg, const struct mpr_ledger_entry *entry);
+    void (*allocated)(void *arg, uint64_t key, const struct mpr_live_block *block); /* or NULL */
     void *arg;
     struct mpr_live_index live; /* the caller frees it */
 };

@@ -126,6 +126,8 @@ void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_acco
                                 .time = event->time,
                                 .page_tables =
                                     samples->source[MPR_SOURCE_RSS].now.value[MPF_RSS_PAGE_TABLES],
+                                .anonymous =
+                                    samples->source[MPR_SOURCE_RSS].now.value[MPF_RSS_ANON],
                                 .live_blocks = accounts->heap[MPF_HEAP_HOST].bytes,
                                 .live_mappings = accounts->heap[MPF_HEAP_MMAP].bytes };
     memcpy(now.value, event->data, event->size < sizeof now.value ? event->size : sizeof now.value);

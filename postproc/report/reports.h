@@ -26,6 +26,7 @@ struct mpr_insights;
 struct mpr_insights_oom;
 struct mpr_refused_request;
 struct mpr_log_peaks;
+struct mpr_occupancy;
 struct mpr_ooms;
 struct mpr_peaks;
 struct mpr_process_info;
@@ -60,6 +61,8 @@ void mpr_report_peaks(struct mpr_document *doc, const struct mpr_peaks *peaks);
 void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *processes);
 void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *ranks);
 void mpr_report_segments(struct mpr_document *doc, const struct mpr_segments *segments);
+/* The same report on the pages of host/heap. */
+void mpr_report_occupancy(struct mpr_document *doc, const struct mpr_occupancy *occupancy);
 void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *steps);
 /* A tree of call stacks for programs; people see mpr_stacks_text. */
 void mpr_report_tree(struct mpr_document *doc, const struct mpr_calltree *tree);

@@ -862,6 +862,70 @@ static void idler(const char *path, uint64_t blocks)
     testlog_close(log, NULL);
 }
 
+/* Places a block in the next chunk of a heap of glibc, and returns its address. */
+static uint64_t place(struct testlog *log, uint64_t ns, uint64_t *top, uint64_t size)
+{
+    const uint64_t addr = *top + 16, chunk = (size + 23) / 16 * 16;
+    testlog_event(log, ns, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, addr, size);
+    *top += chunk;
+    return addr;
+}
+
+/* A burst of 64 replies of 4,000 B in a heap whose first chunk is at `top`.  After every eighth one
+ * comes a session of 64 B, which stays. */
+static void serve_burst(struct testlog *log, uint64_t ns, uint64_t top)
+{
+    enum { REPLIES = 64, EACH = 8 };
+    uint64_t reply[REPLIES];
+    for (int i = 0; i < REPLIES; i++) {
+        testlog_event(log, ns, 1, MPF_OP_PUSH, 0, 10, 0);
+        reply[i] = place(log, ns + (uint64_t)i * MS / 8, &top, 4000);
+        testlog_event(log, ns, 1, MPF_OP_POP, 0, 0, 0);
+        testlog_event(log, ns, 1, MPF_OP_PUSH, 0, 11, 0);
+        if (i % EACH == EACH - 1) place(log, ns + (uint64_t)i * MS / 8, &top, 64);
+        testlog_event(log, ns, 1, MPF_OP_POP, 0, 0, 0);
+    }
+    for (int i = 0; i < REPLIES; i++)
+        testlog_event(log, ns + 50 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, reply[i], 0);
+}
+
+/* Sessions pin pages of a burst of replies.  @n: 0: glibc, with the main heap, a heap of another
+ * arena, and a block with its own mapping; 1: jemalloc; 2: of glibc, but only a sample of the
+ * blocks; 3: of glibc, with resident memory by kind. */
+static void pages(const char *path, uint64_t n)
+{
+    const char *const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6", *const pairs[] = {
+        "pid",
+        "4242",
+        "argv",
+        "./server",
+        "page_size",
+        "4096",
+        "allocator",
+        n == 1 ? "/usr/lib/libjemalloc.so.2" : libc,
+        n == 2 ? "host.blocks" : NULL,
+        "large",
+        "host.large",
+        "4096",
+        NULL
+    };
+    struct testlog *log = testlog_open(path, pairs);
+    name(log, MPF_OP_NAME, 10, "reply");
+    name(log, MPF_OP_NAME, 11, "session");
+    testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x7f2000000010, MIB);
+    serve_burst(log, 10 * MS, 0x555555560000);
+    serve_burst(log, 100 * MS, 0x7f1004000030);
+    sample(log, 400 * MS, 3 * MIB);
+    if (n == 3) {
+        const uint64_t kind[MPF_RESIDENT_COUNT] = {
+            [MPF_RESIDENT_BRK] = 512 << 10, [MPF_RESIDENT_ANON] = 3 * MIB / 2
+        };
+        testlog_data(log, 400 * MS, 1, MPF_OP_SAMPLE_RESIDENT, 0, kind, sizeof kind);
+    }
+    testlog_event(log, 2000 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x7f2000000010, 0);
+    testlog_close(log, "exit");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -892,7 +956,7 @@ int main(int argc, char **argv)
         { "idler", idler },     { "charged", charged },
         { "dropped", dropped }, { "touched_later", touched_later },
         { "phases", phases },   { "untouched", untouched },
-        { "high", high },
+        { "high", high },       { "pages", pages },
     };
     if (argc == 4 && strcmp(argv[1], "named") == 0) return named(argv[2], argv[3]), 0;
     if (argc > 3 && strcmp(argv[1], "command") == 0) return command(argv[2], argv + 3, argc - 3), 0;
