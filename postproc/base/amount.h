@@ -1,6 +1,6 @@
-/* Saturating arithmetic for numbers from a log.  A log may say anything, and two readings of a
- * running process differ, so the number that should be larger may not be: unsigned differences end
- * at 0, signed results at +-INT64_MAX, so that every result can be negated. */
+/* Arithmetic with numbers from a log.  A log may say anything, and two readings of a running
+ * process differ, so the number that should be larger may not be.  A result that is out of range
+ * becomes 0 for unsigned numbers, and +-INT64_MAX for signed ones, so that it can be negated. */
 #ifndef MPR_AMOUNT_H
 #define MPR_AMOUNT_H
 

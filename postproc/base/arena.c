@@ -12,7 +12,7 @@
 
 struct mpr_arena_block {
     struct mpr_arena_block *older;
-    _Alignas(ALIGN) char data[]; /* allocated from the end to the beginning */
+    _Alignas(ALIGN) char data[]; /* used from the end to the beginning */
 };
 
 void *mpr_arena_alloc(struct mpr_arena *arena, size_t bytes)

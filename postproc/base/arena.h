@@ -1,5 +1,4 @@
-/* Memory of a result.  Everything in an arena lives until the arena is freed.  An arena of zeros is
- * empty. */
+/* Memory that is freed all at once, with its arena.  An arena of zeros is empty. */
 #ifndef MPR_ARENA_H
 #define MPR_ARENA_H
 

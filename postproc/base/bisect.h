@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Returns how many elements at the beginning of an array satisfy a condition, which none of the
- * later ones satisfies. @index: the name of the index in the condition. */
+/* Returns the number of elements that satisfy a condition.  They must precede all others.
+ * @index: the name of the index in the condition. */
 #define MPR_COUNT_FIRST(index, count, condition)                                                   \
     __extension__({                                                                                \
         size_t low_ = 0, high_ = (count);                                                          \

@@ -1,4 +1,4 @@
-/* The criteria that blocks can be grouped by: in the rows of a report, the cells of replay and the
+/* The criteria by which blocks are grouped: in the rows of a report, the cells of a replay and the
  * bands of the page. */
 #ifndef MPR_GROUP_H
 #define MPR_GROUP_H
@@ -31,11 +31,11 @@ enum mpr_group {
 // clang-format on
 
 extern const char *const mpr_group_name[]; /* "range", ..., "auto", NULL */
-/* Returns the word for a heading.  The rows of AUTO are ranges, or are used like ranges. */
+/* Returns the word for a heading, which is "range" for AUTO. */
 const char *mpr_group_word(enum mpr_group group);
-/* Returns the text for an empty path in rows of this group: "outside any range". */
+/* Returns the text for rows of this group whose path is empty: "outside any range". */
 const char *mpr_group_empty_path(enum mpr_group group);
-/* Returns true if paths in rows of this group consist of calls. */
+/* Returns true if the paths of rows in this group are call stacks. */
 bool mpr_group_is_calls(enum mpr_group group);
 
 #endif

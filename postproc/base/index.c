@@ -10,7 +10,7 @@ enum { MIN_ENTRIES = 64 };
 
 struct mpr_hash_secret mpr_hash_secret = { 0, UINT64_C(0x9e3779b97f4a7c15) };
 
-/* The kernel gives each program 16 random bytes, which no call can fail to read. */
+/* The kernel gives each program 16 random bytes; reading those cannot fail. */
 __attribute__((constructor)) static void draw_secret(void)
 {
     const void *random = (const void *)getauxval(AT_RANDOM);
@@ -24,8 +24,9 @@ void mpr_index_free(struct mpr_index *index)
     *index = (struct mpr_index){ 0 };
 }
 
-/* Returns the first empty entry at the key's home or after it. */
-static struct mpr_index_entry *empty_for(const struct mpr_index *index, uint64_t key)
+/* Returns the first empty entry at the key's home, which is the place that its hash gives, or after
+ * it. */
+static struct mpr_index_entry *find_empty(const struct mpr_index *index, uint64_t key)
 {
     size_t i = mpr_hash(key) & index->mask;
     while (index->at[i].value) i = (i + 1) & index->mask;
@@ -38,16 +39,16 @@ void mpr_index_add(struct mpr_index *index, uint64_t key, uint32_t value)
         struct mpr_index larger = { .mask = index->at ? index->mask * 2 + 1 : MIN_ENTRIES - 1,
                                     .count = index->count };
         larger.at = mpr_alloc(larger.mask + 1, sizeof *larger.at);
-        for (size_t i = 0; index->at && i <= index->mask; i++)
-            if (index->at[i].value) *empty_for(&larger, index->at[i].key) = index->at[i];
+        MPR_INDEX_ALL(entry, index) * find_empty(&larger, entry->key) = *entry;
         free(index->at);
         *index = larger;
     }
-    *empty_for(index, key) = (struct mpr_index_entry){ key, value };
+    *find_empty(index, key) = (struct mpr_index_entry){ key, value };
     index->count++;
 }
 
-/* Empties an entry, and moves entries into the gap that a search would no longer find after it. */
+/* Empties an entry, and moves later entries into the gap if a search would stop there before it
+ * finds them. */
 static void remove_entry(struct mpr_index *index, size_t gap)
 {
     for (size_t i = (gap + 1) & index->mask; index->at[i].value; i = (i + 1) & index->mask) {

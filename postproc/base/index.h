@@ -1,8 +1,8 @@
-/* A hash table from 64-bit keys to 32-bit numbers.  Open addressing, at most half full.  A table of
- * zeros is empty.
+/* A hash table from 64-bit keys to 32-bit values, with open addressing, at most half full.  A table
+ * of zeros is empty.
  *
- * For a longer key the table stores its hash.  Several entries may then have the same key, and the
- * caller compares the objects that have these numbers:
+ * For a longer key, the hash is the key and the number of an object the value.  Several objects may
+ * have the same hash, so the caller compares them:
  *
  *     MPR_INDEX_EACH(number, index, hash)
  *         if (object[number] has the key) return number;
@@ -15,15 +15,15 @@
 
 /* ---- hashes
  *
- * mpr_hash mixes a key so that every bit of it reaches the low bits: both halves of a product (the
- * "folded multiply" of wyhash).  Each run draws a random factor, so that the writer of a log cannot
- * choose keys that collide.  Output must therefore never depend on the order of a hash table. */
+ * mpr_hash mixes a key so that all its bits change the low bits of the hash: it joins both halves
+ * of a product (the "folded multiply" of wyhash).  The factor is random in each run, so that nobody
+ * can write a log whose keys collide.  So output must not depend on the order of a hash table. */
 
 extern struct mpr_hash_secret {
     uint64_t add, factor;
 } mpr_hash_secret;
 
-/* Gives the same value in every run: for a sample that a report shows. */
+/* Returns the same value in every run.  For choosing a sample that a report shows. */
 static inline uint64_t mpr_hash_plain(uint64_t key)
 {
     key *= UINT64_C(0x9e3779b97f4a7c15);

@@ -7,12 +7,12 @@
 #include <time.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-/* Reports print milliseconds or finer, so a time with fewer digits is not longer than that. */
+/* Reports print at least milliseconds, so an instant is not longer than that. */
 #define MAX_WIDTH_NS UINT64_C(1000000)
 
-/* Reads a decimal number of units, exact to the ns.  *end is the character after it, and *width the
- * ns of one unit of its last digit. */
-static bool decimal(const char *text, char **end, uint64_t unit, uint64_t *ns, uint64_t *width)
+/* Reads a decimal number of units, exact to the ns.  *end: the character after it.  *width: the ns
+ * that 1 in its last digit stands for. */
+static bool read_decimal(const char *text, char **end, uint64_t unit, uint64_t *ns, uint64_t *width)
 {
     if (!isdigit((unsigned char)*text)) return false;
     const uint64_t whole = strtoull(text, end, 10);
@@ -26,7 +26,7 @@ static bool decimal(const char *text, char **end, uint64_t unit, uint64_t *ns, u
 }
 
 /* Reads "mm:ss.fff" or "hh:mm:ss.fff". */
-static bool clock_time(const char *text, uint64_t *ns, uint64_t *width)
+static bool read_clock(const char *text, uint64_t *ns, uint64_t *width)
 {
     uint64_t minutes = 0;
     char *end;
@@ -35,12 +35,13 @@ static bool clock_time(const char *text, uint64_t *ns, uint64_t *width)
         minutes = minutes * 60 + strtoull(text, &end, 10);
         if (end != colon) return false;
     }
-    if (minutes > UINT64_MAX / (60 * NS_PER_S) || !decimal(text, &end, NS_PER_S, ns, width) || *end)
+    if (minutes > UINT64_MAX / (60 * NS_PER_S) || !read_decimal(text, &end, NS_PER_S, ns, width) ||
+        *end)
         return false;
     return !__builtin_add_overflow(*ns, minutes * 60 * NS_PER_S, ns);
 }
 
-static bool time_with_unit(const char *text, uint64_t *ns, uint64_t *width)
+static bool read_with_unit(const char *text, uint64_t *ns, uint64_t *width)
 {
     static const struct {
         const char *suffix;
@@ -51,7 +52,7 @@ static bool time_with_unit(const char *text, uint64_t *ns, uint64_t *width)
     };
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         char *end;
-        if (decimal(text, &end, unit[i].ns, ns, width) && strcmp(end, unit[i].suffix) == 0)
+        if (read_decimal(text, &end, unit[i].ns, ns, width) && strcmp(end, unit[i].suffix) == 0)
             return true;
     }
     return false;
@@ -61,7 +62,7 @@ bool mpr_instant_parse(const char *text, struct mpr_instant *instant)
 {
     uint64_t from, width, to;
     const bool is_valid =
-        strchr(text, ':') ? clock_time(text, &from, &width) : time_with_unit(text, &from, &width);
+        strchr(text, ':') ? read_clock(text, &from, &width) : read_with_unit(text, &from, &width);
     if (!is_valid) return false;
     if (width > MAX_WIDTH_NS) width = MAX_WIDTH_NS;
     if (__builtin_add_overflow(from, width - 1, &to)) to = UINT64_MAX;
@@ -74,7 +75,7 @@ bool mpr_instant_parse(const char *text, struct mpr_instant *instant)
 struct wall {
     struct tm day;
     bool has_year, utc;
-    uint64_t ns, width; /* since midnight; ns of one unit of the last digit */
+    uint64_t ns, width; /* since midnight; the ns that 1 in the last digit stands for */
 };
 
 static enum mpr_wall parse_wall(const char *text, struct wall *w)
@@ -97,7 +98,7 @@ static enum mpr_wall parse_wall(const char *text, struct wall *w)
     time[bytes] = 0;
     if (strcspn(time, ":") != 2) return MPR_NO_WALL;
     if (bytes == strlen("00:00")) strcat(time, ":00");
-    if (!clock_time(time, &w->ns, &w->width) || w->ns >= 24 * 3600 * NS_PER_S) return MPR_NO_WALL;
+    if (!read_clock(time, &w->ns, &w->width) || w->ns >= 24 * 3600 * NS_PER_S) return MPR_NO_WALL;
     return has_day ? MPR_WALL_DAY : MPR_WALL_TIME;
 }
 
@@ -107,9 +108,9 @@ enum mpr_wall mpr_instant_wall_kind(const char *text)
     return parse_wall(text, &w);
 }
 
-/* Returns the CLOCK_REALTIME ns of the time that many days and years later, or 0 if that is before
+/* Returns the CLOCK_REALTIME ns of this time some days and years later, or 0 if that is before
  * 1970. */
-static uint64_t real_of(const struct wall *w, int days, int years)
+static uint64_t to_realtime(const struct wall *w, int days, int years)
 {
     struct tm tm = w->day;
     tm.tm_mday += days;
@@ -135,10 +136,10 @@ bool mpr_instant_from_wall(const char *text, uint64_t start, struct mpr_instant 
     if (w.width > MAX_WIDTH_NS) w.width = MAX_WIDTH_NS;
     if (kind == MPR_WALL_TIME) w.day = began;
     else if (!w.has_year) w.day.tm_year = began.tm_year;
-    real = real_of(&w, 0, 0);
-    if (kind == MPR_WALL_TIME && real + w.width <= start) real = real_of(&w, 1, 0);
+    real = to_realtime(&w, 0, 0);
+    if (kind == MPR_WALL_TIME && real + w.width <= start) real = to_realtime(&w, 1, 0);
     if (kind == MPR_WALL_DAY && !w.has_year) {
-        const uint64_t next_year = real_of(&w, 0, 1);
+        const uint64_t next_year = to_realtime(&w, 0, 1);
         if (distance(next_year, start) < distance(real, start)) real = next_year;
     }
     if (real + w.width <= start) return false;

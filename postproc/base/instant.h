@@ -1,4 +1,4 @@
-/* An instant: a time of a run at which a report shows the state. */
+/* An instant: the time of a run for which a report shows the state. */
 #ifndef MPR_INSTANT_H
 #define MPR_INSTANT_H
 
@@ -7,10 +7,10 @@
 
 #define MPR_PEAK_TIME UINT64_MAX
 
-/* Several events may have the same time, and a text may have few digits.  So an instant lasts from
- * `from` to `to`, both included, and means the largest state in that time.  A state from before
- * `from` does not count if it changed at `from`: a time that a report printed with all its digits
- * means the state that the report showed. */
+/* Several events may have the same time, and a user may give few digits.  So an instant lasts from
+ * `from` to `to`, both included, and means the largest state in that time.  The state before
+ * that counts only if it did not change at `from`, so that a time which a report printed with all
+ * digits stands for the state that the report showed. */
 struct mpr_instant {
     uint64_t from, to; /* ns; both MPR_PEAK_TIME: the peak of each heap and device */
     bool settled;      /* the state after the last event at `to`, instead of the largest */
@@ -26,8 +26,8 @@ static inline bool mpr_instant_is_peak(struct mpr_instant at) { return at.from =
  * other text. */
 bool mpr_instant_parse(const char *text, struct mpr_instant *instant);
 
-/* A local time of day: with its date ("2023-11-15 00:13:20.018", "11-15 00:13:20.018", also with T
- * instead of the blank and Z at the end for UTC) or without ("00:13:20.018"). */
+/* A local time of day, without its date ("00:13:20.018") or with it ("2023-11-15 00:13:20.018",
+ * "11-15 00:13:20.018"; a T may be there instead of the blank, and Z at the end for UTC). */
 enum mpr_wall { MPR_NO_WALL, MPR_WALL_TIME, MPR_WALL_DAY };
 enum mpr_wall mpr_instant_wall_kind(const char *text);
 /* Converts a time of day to an instant of a run.  Without a date it is the first such time in the

@@ -37,8 +37,8 @@ static bool differ_only_in_numbers(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* Returns false if the word is not near.  Words that are too long to be compared letter by letter
- * count as different in all their letters. */
+/* Returns false if the word is not near.  If a word is too long for the distance to be computed,
+ * all its letters count as different. */
 static bool compare(const char *text, const char *word, enum mpr_nearness *nearness,
                     size_t *letters)
 {

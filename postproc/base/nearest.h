@@ -20,8 +20,8 @@ struct mpr_nearest {
     size_t letters; /* the number of different letters */
 };
 
-/* Takes the word if it is nearer than the nearest so far.  Among words of the same nearness, fewer
- * different letters are nearer, then the first word. */
+/* Keeps the word if it is nearer than the nearest so far.  Among words of the same nearness, one
+ * with fewer different letters is nearer. */
 void mpr_nearest_try(struct mpr_nearest *nearest, const char *word);
 
 #endif

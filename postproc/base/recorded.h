@@ -1,5 +1,5 @@
-/* Which blocks were recorded one by one, or have a call stack: the values of host.blocks, stacks,
- * stacks.torch and stacks.python in the header of a log. */
+/* Values of the keys host.blocks, stacks, stacks.torch and stacks.python in the header of a log:
+ * the blocks that were recorded one by one, or have a call stack. */
 #ifndef MPR_RECORDED_H
 #define MPR_RECORDED_H
 

@@ -13,14 +13,14 @@ enum { MPR_RESIDENT_KINDS = MPF_RESIDENT_MEMPROF + 1, MPR_RESIDENT_PATH = 128 };
 /* The file with the most resident bytes of a kind of mapping. */
 struct mpr_resident_file {
     uint64_t bytes;               /* 0: none is known */
-    char path[MPR_RESIDENT_PATH]; /* its end, if it is longer */
+    char path[MPR_RESIDENT_PATH]; /* only its end if it is longer */
 };
 
-/* Large blocks, or mappings, of one cell of the accounts. */
+/* The large blocks and mappings of one cell of the accounts. */
 struct mpr_resident_cell {
-    uint64_t bytes, resident, huge; /* huge: the resident part in anonymous huge pages */
-    uint32_t cell;                  /* in the accounts as they are now */
-    uint32_t replayed;              /* the same in the replay, before a projection */
+    uint64_t bytes, resident, huge; /* huge: resident bytes in anonymous huge pages */
+    uint32_t cell;                  /* number of the cell in the accounts */
+    uint32_t replayed;              /* its number in the replay, before a projection */
 };
 enum { MPR_RESIDENT_CELLS = 32, MPR_RESIDENT_MAPPINGS = 16 };
 
@@ -34,7 +34,7 @@ struct mpr_resident {
     uint64_t live_blocks, live_mappings; /* bytes of host/heap and host/mmap at that time */
     struct mpr_resident_file file[MPR_RESIDENT_KINDS];
     struct mpr_resident_cell cell[MPR_RESIDENT_CELLS]; /* owners of the largest mappings */
-    unsigned cells, mappings;                          /* mappings: number that was examined */
+    unsigned cells, mappings;                          /* mappings: that were examined */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers for people.  Each function writes into the caller's buffer and returns its text. */
+/* Writes numbers for people.  Each function fills a buffer of the caller and returns its text. */
 #ifndef MPR_UNITS_H
 #define MPR_UNITS_H
 
@@ -15,9 +15,9 @@ const char *mpr_units_change(struct mpr_number *n, int64_t bytes); /* "+1.23 GiB
 const char *mpr_units_count(struct mpr_number *n, uint64_t count); /* "48,211,907" */
 /* "5.193 s", "11:41.207" from a minute on, "02:15:51.207" from an hour on. */
 const char *mpr_units_time(struct mpr_number *n, uint64_t ns);
-/* The same, with the digits that a time needs if it is only exact to @width ns. */
+/* Does the same with the digits that a time needs if it is only exact to @width ns. */
 const char *mpr_units_instant(struct mpr_number *n, uint64_t ns, uint64_t width);
-/* The local time of day, "02:15:51.207", after month and day if it is another day than that of the
+/* Writes the local time of day, "02:15:51.207", after month and day if that is not the day of the
  * epoch.
  * @epoch: CLOCK_REALTIME ns that @ns counts from, or 0 for the text of mpr_units_instant */
 const char *mpr_units_clock(struct mpr_number *n, uint64_t epoch, uint64_t ns, uint64_t width);

@@ -1,4 +1,4 @@
-/* Text from recorded programs, which may be any bytes: made safe to show, measured, shortened. */
+/* Text from recorded programs, which may be any bytes: escapes, measures and shortens it. */
 #ifndef MPR_UTF8_H
 #define MPR_UTF8_H
 
@@ -17,30 +17,30 @@ bool mpr_utf8_next(const char **at, uint32_t *code);
 size_t mpr_utf8_width(uint32_t code);
 /* Sets the width of characters for output in ASCII only, or NULL for the C library's widths. */
 void mpr_utf8_set_width(size_t (*width)(uint32_t code));
-/* Returns the columns of a text.  A byte that is not UTF-8 takes one, or those of \xNN if a
- * function was given to mpr_utf8_set_width. */
+/* Returns the columns of a text.  A byte that is not UTF-8 takes one column, or the four of \xNN if
+ * a function was given to mpr_utf8_set_width. */
 size_t mpr_utf8_columns(const char *text);
-/* Returns true for a character that must be escaped: control characters, marks that change the
- * direction of text, and invisible characters. */
+/* Returns true for a character that must be escaped: a control character, a mark that changes the
+ * direction of text, or an invisible character. */
 bool mpr_utf8_unsafe(uint32_t code);
 /* Returns true if the output shows this character unchanged. */
 bool mpr_utf8_shown(uint32_t code);
 /* Writes a character as \xNN or \u{NNNN}. */
 void mpr_utf8_escape(FILE *out, uint32_t code);
-/* Returns true if a command of a CI service begins here, which such services read in the output of
- * their jobs: "::error::" at the beginning of a line or word, "##[error]" and "##vso[" anywhere. */
+/* Returns true at the beginning of a command that CI services execute when they find it in the
+ * output of a job: "::error::" at the beginning of a line or word, "##[error]" and "##vso[". */
 bool mpr_utf8_begins_ci_command(char before, uint32_t code, char next);
 /* Writes the text with unsafe characters and commands escaped, and bytes that are not UTF-8 as
  * \xNN. */
 void mpr_utf8_write_escaped(FILE *out, const char *text);
-/* Writes the text with the replacement character instead of each byte that is not UTF-8. */
+/* Writes the text with the replacement character for each byte that is not UTF-8. */
 void mpr_utf8_write_repaired(FILE *out, const char *text);
-/* Returns such a text, which the caller frees, or NULL if the text is valid UTF-8.  *bytes is its
- * length in both cases. */
+/* Returns such a text, which the caller frees, or NULL if the text is valid UTF-8.  *bytes: the
+ * length of the result, or of the valid text. */
 char *mpr_utf8_repaired(const char *text, size_t *bytes);
 
-/* Quotes a word for a shell command that a person can copy, if it must be: with single quotes, or
- * with bash's $'...' if it has characters that cannot be shown.  The result is never empty. */
+/* Quotes a word for a shell command that a person can copy, if needed: with single quotes, or with
+ * bash's $'...' if it has characters that cannot be shown.  The result is never empty. */
 const char *mpr_shell_word(struct mpr_arena *arena, const char *word);
 /* Returns the text if it has at most @max bytes, or else the text with "..." instead of its middle.
  * The last component of a path stays if there is room. */

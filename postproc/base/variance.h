@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdint.h>
 
-/* The variance of an estimate, in bytes^2. The estimates of a heap may be scaled to their known sum
- * (estimates.h). Then each errs with its own blocks and with those of the other estimates. */
+/* The variance of an estimate, in bytes^2.  If the estimates of a heap are scaled to their known
+ * sum (estimates.h), the error of each also depends on the blocks of the others. */
 struct mpr_variance {
-    double own;  /* of its blocks */
-    double part; /* its part of the sum, 0 if it is not scaled */
-    double all;  /* the sum's variance */
+    double own;  /* without scaling */
+    double part; /* its part of the sum; 0 if it is not scaled */
+    double all;  /* the variance of the sum before scaling */
 };
 
 static inline double mpr_variance_value(const struct mpr_variance *v)
@@ -17,7 +17,7 @@ static inline double mpr_variance_value(const struct mpr_variance *v)
     return fmax(0, (1 - 2 * v->part) * v->own + v->part * v->part * v->all);
 }
 
-/* For the sum of two estimates of one heap in one log. */
+/* Adds another estimate of the same heap and log. */
 static inline void mpr_variance_add(struct mpr_variance *to, const struct mpr_variance *from)
 {
     to->own += from->own;
@@ -25,7 +25,7 @@ static inline void mpr_variance_add(struct mpr_variance *to, const struct mpr_va
     to->all = fmax(to->all, from->all);
 }
 
-/* Return one standard error, in bytes; 0: they are exact. */
+/* These return one standard error in bytes, which is 0 for an exact value. */
 static inline uint64_t mpr_standard_error(double variance)
 {
     return (uint64_t)fmin(sqrt(variance) + 0.5, 0x1p63);

@@ -8,8 +8,8 @@
 
 #define MIN_BYTES   ((uint64_t)1 << 19) /* a shorter log is read faster than a thread starts */
 #define STACK_BYTES ((size_t)1 << 19)
-/* A batch with that much data is not filled further, and larger buffers are replaced at their next
- * use: only a damaged log has so much data. */
+/* After this many bytes of data a batch is not filled further, and a larger buffer is replaced at
+ * its next use: only a damaged log has as much data. */
 #define DATA_MAX ((size_t)1 << 22)
 
 /* A batch has the events of several reads, because the two threads need some microseconds to pass
@@ -67,7 +67,7 @@ static bool keep_data(struct data *data, struct mpf_event *event, long count, si
     return true;
 }
 
-/* If the log ends or fails, the events before that are in a batch of their own. */
+/* If the log ends or fails, this batch has the events before that, and the next one the end. */
 static void fill(struct mpr_ahead *a, struct batch *b)
 {
     size_t data = 0;

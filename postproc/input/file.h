@@ -27,9 +27,9 @@ static inline bool mpr_file_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Returns the offset of the first byte from @at on that is not in a hole, or @size if there is
- * none.  *end: where the next hole begins, or @size.  On a file system without holes: @at and
- * @size. */
+/* Returns the offset of the first byte after a hole at @at, or @at without a hole there; at most
+ * @size.  *end: the offset of the next hole, or @size.  On some file systems files have no holes.
+ */
 size_t mpr_file_skip_hole(int fd, size_t at, size_t size, size_t *end);
 
 /* Readers of a log hold a shared lock (flock); to release disk space of it a process takes the

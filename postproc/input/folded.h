@@ -25,7 +25,7 @@
 /* The mark: the contents of a FOLD frame. */
 struct mpr_mark {
     uint64_t seq;    /* the last frame that was replaced */
-    uint64_t offset; /* in LOG, of the first frame that was not replaced; 0 in a merged log */
+    uint64_t offset; /* of the first frame in LOG that was not replaced, or 0 in a merged log */
     uint64_t until;  /* CLOCK_MONOTONIC ns of the newest event that was thinned */
     uint64_t events; /* removed events */
     uint64_t grain;  /* ns: the resolution before `until` */

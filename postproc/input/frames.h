@@ -1,7 +1,7 @@
 /* Reads the frames of a log one after another, and continues after damage.
  *
- * Reading never goes back in a file, and only one frame is in memory.  If decoding costs far more
- * work than the size of the log can explain, the rest of the log counts as damaged. */
+ * A file is read once, and only one frame is in memory.  If decoding costs far more work than the
+ * size of the log can explain, the rest of the log counts as damaged. */
 #ifndef MPR_FRAMES_H
 #define MPR_FRAMES_H
 

@@ -1,5 +1,5 @@
-/* What a log says about its process: the keys and values of its HEADER frame, which FORMAT.md
- * lists. */
+/* Reads the description of a process: the keys and values in the HEADER frame of its log, which
+ * FORMAT.md lists. */
 #ifndef MPR_HEADER_H
 #define MPR_HEADER_H
 

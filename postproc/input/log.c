@@ -48,7 +48,7 @@ struct mpr_log {
     uint64_t newest_frame; /* CLOCK_MONOTONIC ns at which it was written */
     uint64_t kept_seq;     /* 1 + the number of the newest frame that is not SLOTS */
     uint64_t until;        /* ns; if not 0, later events of the journal are not read */
-    uint64_t frame_offset; /* of the frame that is being read */
+    uint64_t frame_offset; /* where the frame that is being read begins */
     uint64_t stop_after;   /* number of the last frame that is read */
     struct mpr_log_status status;
     uint8_t *data;                          /* DATA_BYTES */
@@ -433,8 +433,8 @@ static int map_again(struct mpr_log *log, uint64_t bytes, struct mpr_error *erro
  * frames of the log.
  *
  * Its threads record more events during the copy, so the copy has the events of all threads only up
- * to the time at which it began: `until`.  A journal without any frame does not know the length of
- * a tick, so there is no limit; it has few events then. */
+ * to the time at which it began: `until`.  Before its first frame a journal does not know the
+ * length of a tick, so all its events are read, which are few. */
 static int take_snapshot(struct mpr_log *log, struct mpr_error *error)
 {
     const struct mpf_journal *head = &log->journal.head;

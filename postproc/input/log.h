@@ -55,10 +55,10 @@ struct mpr_log_status {
     uint64_t cut_offset;
     uint64_t good_ns;        /* the log is complete up to this time */
     uint64_t events;         /* read so far */
-    uint64_t journal_events; /* of these, from the journal */
+    uint64_t journal_events; /* read from the journal */
     uint64_t lost;           /* all lost events, from END or the journal; LOST events report most */
     uint64_t torn;           /* events that were being written when the process died */
-    uint64_t journal_bytes;  /* of the journal that was read */
+    uint64_t journal_bytes;  /* read from the journal */
     uint64_t last_ns;        /* time of the newest event */
     uint64_t end_ns;         /* the last sign of life: an event, a frame, a beat of the journal, or
                                 the end in the run's record */
@@ -100,14 +100,14 @@ const struct mpr_header *mpr_log_header(const struct mpr_log *log);
 const struct mpr_log_status *mpr_log_status(const struct mpr_log *log);
 /* Returns the bytes read so far, of status->bytes. */
 uint64_t mpr_log_position(const struct mpr_log *log);
-/* Returns true if the log lacks events because of damage, a copy, or an end that no journal
+/* Returns true if events are missing because of damage, a copy, or an end that no journal
  * completes.  Losses that LOST events report do not count. */
 bool mpr_log_incomplete(const struct mpr_log_status *status);
 
 /* ---- decoding ahead
  *
  * A thread decodes the log some batches ahead of its reader, because decoding takes a third of the
- * time of a report.  Without a second processor, or if the log is short, there is no thread.
+ * time of a report.  With only one processor, or for a short log, no thread is started.
  *
  * From start to stop other code may read only the header of the log, and those parts of its status
  * that were final before the events at hand. */

@@ -35,8 +35,8 @@ struct scan {
     bool ended, has_header, has_slots;
 };
 
-/* The log that is recovered.  It is opened only once, so that the file that is read is the one that
- * is replaced. */
+/* The log that is recovered.  It is opened once, so that another file with its name is never
+ * replaced. */
 struct subject {
     const char *path, *name; /* the name in the directory `dir` */
     int dir;
@@ -125,8 +125,8 @@ static int add_frame(struct output *out, int kind, uint64_t seq, uint8_t *payloa
     return 0;
 }
 
-/* Makes SLOTS, unless the log has it, and END.  @slots: a payload of this many bytes.  Returns 0,
- * or -1 if memory runs out. */
+/* Makes END, after SLOTS if the log has none.  @slots: a payload of this many bytes.  Returns 0, or
+ * -1 if memory runs out. */
 static int make_frames(struct output *out, const struct scan *scan, uint8_t *slots, size_t bytes)
 {
     uint8_t payload[MPF_FRAME_HEAD + END_BYTES];

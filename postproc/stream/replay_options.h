@@ -1,4 +1,4 @@
-/* Reads from a log's header how the log must be replayed. */
+/* Reads the options of a replay from the header of its log. */
 #ifndef MPR_REPLAY_OPTIONS_H
 #define MPR_REPLAY_OPTIONS_H
 

@@ -1,5 +1,3 @@
-/* Invariants: `log` is NULL if it could not be opened; `replay` is initialized while `log` is not
- * NULL. */
 #include "mpr/stream.h"
 
 #include <stdlib.h>
@@ -10,8 +8,8 @@
 #include "replay_options.h"
 
 struct mpr_stream {
-    struct mpr_log *log;
-    struct mpr_replay replay;
+    struct mpr_log *log;      /* NULL if it could not be opened */
+    struct mpr_replay replay; /* of the log */
     struct mpr_error error;
     bool ended;
 };

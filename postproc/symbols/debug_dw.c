@@ -1,10 +1,10 @@
-/* With libdw.  If the object file is not the one that ran, its debug file is looked for by build id
- * only.  This file opens debug files itself and lets libdwfl only ask debuginfod servers, because
- * libdwfl would wait for a pipe, and trust any file from a server.
+/* Reads debug information with libdw.  If the object file is not the one that ran, a debug file is
+ * only looked for by build id.  The code here opens debug files itself, because libdwfl would wait
+ * for a pipe and trust any file from a server; libdwfl only asks debuginfod servers.
  *
- * The unit of an address is found in .debug_aranges or, because clang writes none, in the ranges of
- * the units.  The functions of a unit are indexed at its first use.  The calls inlined into a
- * function are found by walking down its tree. */
+ * The unit (DWARF's term for the code of one source file) of an address is found in .debug_aranges
+ * or, because clang writes none, in the ranges of the units.  The functions of a unit are listed at
+ * its first use.  Below the DIE (entry) of a function are those of the calls inlined into it. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct unit {
     struct spans functions;
 };
 
-/* An entry of the table of symbols. */
+/* An entry of the symbol table. */
 struct entry {
     uint64_t low, high;
     const char *name;
@@ -47,8 +47,8 @@ struct mpr_debug {
     Dwfl *dwfl;
     Dwfl_Module *module;
     Dwarf *dwarf;
-    Dwarf_Addr bias;   /* the process's addresses minus the file's */
-    struct unit *unit; /* the units that were used, by die */
+    Dwarf_Addr bias;   /* an address in the process minus the same one in the file */
+    struct unit *unit; /* the units that were used, sorted by `die` */
     size_t units, cap;
     struct spans ranges; /* of all units */
     struct entry *table; /* functions, by address */
@@ -61,7 +61,7 @@ struct mpr_debug {
 
 /* ---- debug files */
 
-static int fetch_error; /* errno from the first server that did not answer, the last one asked */
+static int fetch_error; /* the errno if a server did not answer; then no more are asked */
 
 const char *mpr_symbols_not_fetched(void)
 {
@@ -69,10 +69,10 @@ const char *mpr_symbols_not_fetched(void)
 }
 
 /* Lets libdwfl ask debuginfod servers, with libdebuginfod, which it loads if DEBUGINFOD_URLS is
- * set. Without limits that takes 90 seconds, three times, and for a connection as long as the
- * kernel waits: on a node without Internet access, minutes for each object file.  Limits in the
- * environment have precedence.  The timeout applies until there is a connection, the maximum time
- * to the whole transfer, also of large files. */
+ * set. Without limits an object file can take minutes on a node without Internet access: three
+ * attempts of 90 seconds, and the kernel's time for a connection.  Limits in the environment have
+ * precedence. The timeout is for the connection, the maximum time for the whole transfer of a large
+ * file. */
 static int fetch(Dwfl_Module *module, char **path)
 {
     static bool limited;
@@ -105,8 +105,8 @@ static void debug_path(const uint8_t *id, size_t bytes, char *path, size_t cap)
     if (at < cap) snprintf(path + at, cap - at, ".debug");
 }
 
-/* Returns the bias with which the object has the addresses of the recorded process, as the log. */
-static uint64_t bias_of(int fd, uint64_t from)
+/* Returns the bias of an object whose first byte was mapped at this address. */
+static uint64_t find_bias(int fd, uint64_t from)
 {
     uint64_t bias = from;
     size_t count;
@@ -121,21 +121,23 @@ static uint64_t bias_of(int fd, uint64_t from)
     return bias;
 }
 
-static int only_if_it_is(int fd, const uint8_t *id, size_t bytes)
+/* Closes the file and returns -1 if it has another build id. */
+static int check_build_id(int fd, const uint8_t *id, size_t bytes)
 {
     if (fd < 0 || mpr_object_has_build_id(fd, id, bytes) == 1) return fd;
     close(fd);
     return -1;
 }
 
-/* Opens the file that .gnu_debuglink names, in the object's folder or in one that mirrors it. */
-static int open_linked(const char *above, const char *object, const char *folder, const char *link,
+/* Opens the file that .gnu_debuglink names.
+ * @root, @folder: before and after the object's folder in the path */
+static int open_linked(const char *root, const char *object, const char *folder, const char *link,
                        const struct mpr_binary *o, char **path)
 {
     const char *slash = object ? strrchr(object, '/') : NULL;
     if (!slash || !link || strchr(link, '/')) return -1;
-    *path = mpr_text_format("%s%.*s/%s%s", above, (int)(slash - object), object, folder, link);
-    const int fd = only_if_it_is(mpr_object_open(*path), o->build_id, o->build_id_bytes);
+    *path = mpr_text_format("%s%.*s/%s%s", root, (int)(slash - object), object, folder, link);
+    const int fd = check_build_id(mpr_object_open(*path), o->build_id, o->build_id_bytes);
     if (fd >= 0) return fd;
     free(*path);
     *path = NULL;
@@ -148,15 +150,15 @@ static int open_by_id(Dwfl_Module *module, const uint8_t *id, size_t bytes, char
     char installed[256];
     if (!bytes) return -1;
     debug_path(id, bytes, installed, sizeof installed);
-    const int fd = only_if_it_is(mpr_object_open(installed), id, bytes);
-    if (fd < 0) return only_if_it_is(fetch(module, path), id, bytes);
+    const int fd = check_build_id(mpr_object_open(installed), id, bytes);
+    if (fd < 0) return check_build_id(fetch(module, path), id, bytes);
     *path = mpr_text_copy(installed);
     return fd;
 }
 
-/* libdwfl asks for the debug file, then for the file in which several debug files share data: the
- * debug file names its build id.  Without a debug file, libdwfl asks for that again when it needs
- * the table of symbols. */
+/* libdwfl asks for the debug file, then for the shared file (data of several debug files), whose
+ * build id is in the debug file.  If there is no debug file, libdwfl asks again when it needs the
+ * symbol table. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word crc, char **path)
 {
@@ -188,7 +190,7 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
     return -1;
 }
 
-/* libdwfl searches the folders of its path before it asks a server, so the path is empty. */
+/* libdwfl would search the folders of this path before it asks a server. */
 static char empty_path[] = "", *debug_folders = empty_path;
 
 static int find_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
@@ -213,8 +215,8 @@ static void destroy(struct mpr_debug *d)
     free(d);
 }
 
-/* On success the descriptor belongs to libdwfl. Without the shared file that it needs, the debug
- * file is not used: libdw would look for the shared file at whatever path the debug file names. */
+/* Opens an object file for libdwfl, which closes the descriptor.  A debug file that needs a shared
+ * file is not used without it, because libdw would look for that at any path in the debug file. */
 static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary *o)
 {
     void **data;
@@ -225,7 +227,7 @@ static struct mpr_debug *load(const char *path, int fd, const struct mpr_binary 
     d->too_large = !mpr_object_unpacks_well(fd);
     d->dwfl = mpr_dw.dwfl_begin(&callbacks);
     if (d->dwfl)
-        d->module = mpr_dw.dwfl_report_elf(d->dwfl, path, path, fd, bias_of(fd, o->from), false);
+        d->module = mpr_dw.dwfl_report_elf(d->dwfl, path, path, fd, find_bias(fd, o->from), false);
     if (!d->module) close(fd);
     if (!d->module || mpr_dw.dwfl_report_end(d->dwfl, NULL, NULL) != 0) {
         destroy(d);
@@ -267,7 +269,8 @@ static struct mpr_debug *open_guarded(const struct mpr_binary *o, enum mpr_symbo
     return d;
 }
 
-/* libelf maps files, and this user or root may truncate them, for example to install a package. */
+/* This user or root may truncate a file that libelf has mapped, for example to install a package.
+ */
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *o, enum mpr_symbols_state *state)
 {
     if (!mpr_dw_load()) {
@@ -339,15 +342,16 @@ static bool unit_at(struct mpr_debug *d, uint64_t pc, Dwarf_Die *cu)
 
 /* ---- the functions of a unit */
 
-/* Moves to the next sibling.  A sibling at a lower offset would lead to an endless loop. */
+/* Moves to the next sibling.  One at a lower offset is damage, and could lead to an endless loop.
+ */
 static bool next_sibling(Dwarf_Die *die)
 {
     const Dwarf_Off here = mpr_dw.dwarf_dieoffset(die);
     return mpr_dw.dwarf_siblingof(die, die) == 0 && mpr_dw.dwarf_dieoffset(die) > here;
 }
 
-/* Collects the functions in a unit, and in its namespaces and classes. */
-static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
+/* Adds the functions of a unit, and those in its namespaces and classes. */
+static void add_functions(struct spans *functions, Dwarf_Die *parent, int depth)
 {
     Dwarf_Die die;
     if (depth > 32 || mpr_dw.dwarf_child(parent, &die) != 0) return;
@@ -357,7 +361,7 @@ static void collect(struct spans *functions, Dwarf_Die *parent, int depth)
         case DW_TAG_namespace:
         case DW_TAG_module:
         case DW_TAG_class_type:
-        case DW_TAG_structure_type: collect(functions, &die, depth + 1); break;
+        case DW_TAG_structure_type: add_functions(functions, &die, depth + 1); break;
         default: break;
         }
     } while (next_sibling(&die) && functions->count < SPANS_MAX);
@@ -372,7 +376,7 @@ static const struct spans *functions_of(struct mpr_debug *d, Dwarf_Die *cu)
     struct unit *u = &d->unit[low];
     memmove(u + 1, u, (d->units++ - low) * sizeof *u);
     *u = (struct unit){ .die = die };
-    collect(&u->functions, cu, 0);
+    add_functions(&u->functions, cu, 0);
     sort_spans(&u->functions);
     return &u->functions;
 }
@@ -381,7 +385,7 @@ static const struct spans *functions_of(struct mpr_debug *d, Dwarf_Die *cu)
 
 enum { MAX_INLINED = 64 };
 
-static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
+static bool find_child(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
 {
     if (mpr_dw.dwarf_child(parent, out) != 0) return false;
     do {
@@ -393,22 +397,22 @@ static bool child_at(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *out)
     return false;
 }
 
-/* Lists the function and the calls inlined into it, down to the innermost one at an address.
- * Returns their number. */
-static int walk_down(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[MAX_INLINED])
+/* Lists the function and the inlined calls that contain an address, outermost first.  Returns their
+ * number. */
+static int list_calls(Dwarf_Die function, Dwarf_Addr pc, Dwarf_Die call[MAX_INLINED])
 {
     int count = 0;
     Dwarf_Die at = function, child;
     call[count++] = function;
-    while (count < MAX_INLINED && child_at(&at, pc, &child)) {
+    while (count < MAX_INLINED && find_child(&at, pc, &child)) {
         if (mpr_dw.dwarf_tag(&child) == DW_TAG_inlined_subroutine) call[count++] = child;
         at = child;
     }
     return count;
 }
 
-/* Returns the mangled name, which has more information than the name in the source.  Other linkage
- * names have less ("__GI_abort" for abort). */
+/* Returns the mangled name, which says more than the name in the source.  A linkage name that is
+ * not mangled says less ("__GI_abort" for abort). */
 static const char *name_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -432,7 +436,7 @@ static unsigned number_of(Dwarf_Die *die, unsigned what)
 }
 
 /* Returns the file and line from which an inlined function is called. */
-static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
+static const char *find_call_line(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
 {
     Dwarf_Files *files;
     size_t count;
@@ -443,7 +447,7 @@ static const char *call_place(Dwarf_Die *cu, Dwarf_Die *inlined, unsigned *line)
 }
 
 /* Returns the file and line of an address. */
-static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
+static const char *find_line(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
 {
     int number = 0;
     Dwarf_Line *found = mpr_dw.dwarf_getsrc_die(cu, pc);
@@ -452,12 +456,12 @@ static const char *line_place(Dwarf_Die *cu, Dwarf_Addr pc, unsigned *line)
     return found ? mpr_dw.dwarf_linesrc(found, NULL, NULL) : NULL;
 }
 
-/* ---- the table of symbols */
+/* ---- the symbol table */
 
 MPR_COMPARE(by_address, struct entry,
             mpr_compare(a->low, b->low) ?: mpr_compare(a->local, b->local))
 
-/* Sorts the symbols: libdwfl would search the whole table for each address. */
+/* The table is sorted, because libdwfl would search all of it for each address. */
 static void read_table(struct mpr_debug *d)
 {
     const int count = mpr_dw.dwfl_module_getsymtab(d->module);
@@ -478,9 +482,8 @@ static void read_table(struct mpr_debug *d)
     if (d->entries) qsort(d->table, d->entries, sizeof *d->table, by_address);
 }
 
-/* Returns the first of several names at an address.  A symbol without a size extends to the next.
- */
-static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
+/* Returns the first of several names at an address.  A symbol without a size ends at the next. */
+static const char *find_symbol(struct mpr_debug *d, uint64_t pc)
 {
     if (!d->table_read) read_table(d);
     size_t low = MPR_COUNT_FIRST(i, d->entries, d->table[i].low <= pc);
@@ -489,8 +492,8 @@ static const char *symbol_at(struct mpr_debug *d, uint64_t pc)
     return e && (pc < e->high || e->low == e->high) ? e->name : NULL;
 }
 
-/* libdwfl counts bytes between two functions of a unit as part of the unit, so the file and line of
- * such an address are only used if the unit contains it. */
+/* The unit from libdwfl may not contain the address, which may be between two functions; then its
+ * file and line are not used. */
 static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *arg)
 {
     const Dwarf_Addr in_file = pc - d->bias;
@@ -498,16 +501,16 @@ static void look(struct mpr_debug *d, uint64_t pc, mpr_debug_each *each, void *a
     unsigned line = 0;
     const bool has_unit = d->has_dwarf && unit_at(d, pc, &cu);
     if (has_unit && die_at(d, functions_of(d, &cu), in_file, &function)) {
-        const char *file = line_place(&cu, in_file, &line);
-        for (int i = walk_down(function, in_file, call); i-- > 0;) {
+        const char *file = find_line(&cu, in_file, &line);
+        for (int i = list_calls(function, in_file, call); i-- > 0;) {
             each(arg, name_of(&call[i]), file, line);
-            if (i) file = call_place(&cu, &call[i], &line);
+            if (i) file = find_call_line(&cu, &call[i], &line);
         }
         return;
     }
-    const char *name = symbol_at(d, pc);
+    const char *name = find_symbol(d, pc);
     const bool in_unit = name && has_unit && mpr_dw.dwarf_haspc(&cu, in_file) > 0;
-    const char *file = in_unit ? line_place(&cu, in_file, &line) : NULL;
+    const char *file = in_unit ? find_line(&cu, in_file, &line) : NULL;
     if (name) each(arg, name, file, line);
 }
 

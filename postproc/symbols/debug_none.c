@@ -1,4 +1,4 @@
-/* memprof-report built without libdw. */
+/* For a memprof-report without libdw. */
 #include "debug.h"
 
 struct mpr_debug *mpr_debug_open(const struct mpr_binary *object, enum mpr_symbols_state *state)

@@ -1,6 +1,6 @@
-/* Uses the demangler of the C++ runtime, which is loaded when it is needed: a machine on which a
- * C++ program was recorded has one.  Rust's older scheme is the one of C++ with a hash at the end
- * and escapes.  Its newer scheme (_R...) is in demangle_rust.c. */
+/* C++ names are demangled by the C++ runtime library, which is loaded at the first one.  Rust's
+ * older scheme is that of C++ with a hash at the end and escapes.  Its newer scheme (_R...) is in
+ * demangle_rust.c. */
 #include "demangle.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ typedef char *demangler(const char *name, char *out, size_t *bytes, int *status)
 
 /* ---- Rust */
 
-/* Removes the end of "...::h0123456789abcdef".  Returns false without such an end. */
+/* Removes the hash of a name like "...::h0123456789abcdef".  Returns false if it has none. */
 static bool cut_hash(char *name)
 {
     const size_t length = strlen(name);
@@ -26,7 +26,7 @@ static bool cut_hash(char *name)
     return true;
 }
 
-/* Works in place, because no escape is shorter than its character. */
+/* Works in place, because each escape is longer than its character. */
 static void unescape(char *name)
 {
     static const struct {
@@ -60,8 +60,8 @@ static void unescape(char *name)
 
 /* ---- C++ */
 
-/* Turns "f(int) const" into "f": cuts at the bracket that matches the last one, if the text before
- * it can be a name. */
+/* Turns "f(int) const" into "f": cuts at the bracket that matches the last ")", unless the text
+ * before it cannot be a name. */
 static void cut_parameters(char *name)
 {
     char *close = strrchr(name, ')');

@@ -1,14 +1,13 @@
-/* Rust's mangling of 2018 (RFC 2603, "v0").  A symbol is read from left to right and printed at the
- * same time; a back reference reads an earlier place again.  An error sets `failed`; from then on
- * every function reads and prints nothing.
+/* Rust's mangling of 2018 (RFC 2603, "v0").  A name is read from left to right and printed at the
+ * same time; a back reference reads an earlier part again.  After an error, `failed` is set and all
+ * functions read and print nothing.
  *
- * Libraries are not used, because the names in a log may be forged.  libiberty's
- * rust_demangle (of Debian 12), the only one packaged for C, prints real names as this file does,
- * but bounds only the depth: forty back references in 300 letters ask for 2^40 letters of text and
- * all memory, and a binder in an impl's path, in 30 letters, is counted for years
- * (tests/postproc/test_demangle.c has both).  Its callback can stop the first by longjmp, but is
- * never called in the second.  rustc-demangle is bounded, but is written in Rust, or C that would
- * have to be copied here. */
+ * Libraries are not used, because the names in a log may be forged.  libiberty's rust_demangle (of
+ * Debian 12), the only packaged one for C, prints real names as this file does, but only limits the
+ * depth.  Forty back references in a name of 300 letters print 2^40 letters, and a binder of 30
+ * letters in the path of an impl counts for years (tests/postproc/test_demangle.c has both).
+ * longjmp from its callback could stop the first, but the second never calls it.  rustc-demangle is
+ * limited, but written in Rust, or in C that would have to be copied here. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -68,13 +67,13 @@ static void put_number(struct state *s, uint64_t n)
     put_bytes(s, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)n));
 }
 
+/* Begins a nested path, type or constant, which ends with s->depth--.  Returns false after an
+ * error. */
 static bool enter(struct state *s)
 {
     if (s->depth++ >= MAX_DEPTH) fail(s);
     return !s->failed;
 }
-
-static void leave(struct state *s) { s->depth--; }
 
 /* ---- Punycode (RFC 3492), in which Rust writes "_" instead of the last "-" */
 
@@ -99,8 +98,8 @@ static uint32_t adapt(uint32_t delta, uint32_t letters, bool first)
     return k + (BASE - TMIN + 1) * delta / (delta + SKEW);
 }
 
-/* Reads the distance from the last inserted letter to the next one, by places and values.  Returns
- * -1 if it is not a number or is 2^31 or more. */
+/* Reads a delta of the RFC: it encodes the place and the value of the next letter.  Returns -1 if
+ * it is not a number or is 2^31 or more. */
 static int64_t punycode_delta(const char **at, const char *end, uint32_t bias)
 {
     uint64_t sum = 0, weight = 1;
@@ -275,8 +274,8 @@ static void type_in(struct state *s, const char *before, const char *after)
     put(s, after);
 }
 
-/* Reads a back reference whose "B" is eaten: evaluates @read at the earlier place.  If nothing is
- * printed it need not be read again. */
+/* Reads a back reference after its "B": evaluates @read at the earlier place, unless nothing is
+ * printed. */
 #define BACK(s, read)                                                                              \
     do {                                                                                           \
         const char *here_ = s->at - 1;                                                             \
@@ -331,8 +330,7 @@ static void nested(struct state *s, bool is_value)
     } else fail(s);
 }
 
-/* "<type>", "<type as trait>".  The path of the impl is not printed, because it adds nothing to the
- * type. */
+/* "<type>", "<type as trait>".  The path of the impl is not printed; the type says enough. */
 static void self_type(struct state *s, bool has_impl, bool has_trait)
 {
     if (has_impl) {
@@ -346,7 +344,7 @@ static void self_type(struct state *s, bool has_impl, bool has_trait)
     put(s, ">");
 }
 
-/* The generic arguments of a value follow "::". */
+/* @is_value: "::" precedes its generic arguments */
 static void path(struct state *s, bool is_value)
 {
     if (enter(s)) {
@@ -369,10 +367,10 @@ static void path(struct state *s, bool is_value)
         default: fail(s);
         }
     }
-    leave(s);
+    s->depth--;
 }
 
-/* Returns true if it leaves the "<" of generic arguments open. */
+/* Prints a path without the ">" of its generic arguments, and returns true if it has some. */
 static bool open_path(struct state *s)
 {
     bool open = false;
@@ -385,7 +383,7 @@ static bool open_path(struct state *s)
             open = true;
         } else path(s, false);
     }
-    leave(s);
+    s->depth--;
     return open;
 }
 
@@ -417,7 +415,7 @@ static void function(struct state *s)
 {
     const uint64_t bound = binder(s);
     if (eat(s, 'U')) put(s, "unsafe ");
-    if (eat(s, 'K')) { /* the ABI, in whose name "-" is written as "_" */
+    if (eat(s, 'K')) { /* the ABI, whose name has "_" for "-" */
         const struct identifier name =
             eat(s, 'C') ? (struct identifier){ "C", 1, false } : identifier(s);
         put(s, "extern \"");
@@ -483,7 +481,7 @@ static void type(struct state *s)
         if (name) put(s, name);
         else if (tag) compound(s, tag);
     }
-    leave(s);
+    s->depth--;
 }
 
 /* ---- constants */
@@ -539,11 +537,10 @@ static void constant(struct state *s)
             number(s);
         } else fail(s);
     }
-    leave(s);
+    s->depth--;
 }
 
-/* After the path there may be the crate that made the instance, and a suffix of the compiler's
- * vendor. */
+/* The path may be followed by the crate that instantiated it and a suffix of the compiler. */
 char *mpr_demangle_rust(const char *name)
 {
     struct state *s = mpr_alloc(1, sizeof *s);

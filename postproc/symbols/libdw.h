@@ -1,8 +1,7 @@
-/* The functions of libdw, and of libelf, through one table, so that memprof-report starts without
- * the library.
+/* A table of the functions of libdw and libelf, so that memprof-report starts without the library.
  *
- * The table is filled when the first object file is opened (libdw_loaded.c), or by the linker in a
- * program that contains libdw (libdw_inside.c).  Private to this folder. */
+ * It is filled when the first object file is opened (libdw_loaded.c), or by the linker in a program
+ * that contains libdw (libdw_inside.c).  Private to this folder. */
 #ifndef MPR_LIBDW_H
 #define MPR_LIBDW_H
 
@@ -63,7 +62,7 @@ struct mpr_dw {
 };
 extern struct mpr_dw mpr_dw;
 
-/* Returns true if the functions can be called.  The library is looked for once. */
+/* Loads the library, if that was not tried yet.  Returns true if the functions can be called. */
 bool mpr_dw_load(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* libdw.a is part of the program. */
+/* For a program that contains libdw.a. */
 #include "libdw.h"
 
 struct mpr_dw mpr_dw = {

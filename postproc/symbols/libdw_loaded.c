@@ -1,5 +1,5 @@
-/* The library of the machine on which the report runs.  libelf's functions are found through libdw,
- * which depends on it. */
+/* Loads libdw from the machine on which the report runs.  It brings libelf, whose functions dlsym
+ * finds through it. */
 #include <dlfcn.h>
 
 #include "libdw.h"

@@ -1,8 +1,8 @@
-/* Paths come from a log, so they may lead to anything: opening a pipe would block, opening a device
- * may act on it, and a section that unpacks to a thousand times its size would take all memory.
+/* Paths come from a log, so they may lead to anything: a pipe, on which open waits, a device, which
+ * may act, or an object file with a section that unpacks to all memory.
  *
- * libelf maps a file and checks its contents once.  If the file were changed afterwards, libelf
- * would read outside of its memory.  So a file that others may change is copied first. */
+ * libelf maps a file and checks its contents once.  If they changed afterwards, libelf could read
+ * outside of its memory.  So a file that others may change is copied first. */
 #include "debug.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "file.h"
 #include "libdw.h"
 
-/* Copies are kept for the run, because the logs of many ranks name the same files. */
+/* Copies are kept to the end of the run, because the logs of many ranks name the same files. */
 static struct copy {
     struct stat original;
     int fd;
@@ -38,9 +38,9 @@ static bool is_unchanged(const struct stat *a, const struct stat *b)
            same_time(a->st_ctim, b->st_ctim);
 }
 
-/* Returns the descriptor of a file's copy, or -1, with errno EFBIG if copies have too many bytes.
- * Copies are memory that RLIMIT_DATA does not count, so they are limited by half of it. */
-static int copy_of(int fd, const struct stat *st)
+/* Returns the descriptor of a copy of the file, or -1, with errno EFBIG if all copies would have
+ * too many bytes.  RLIMIT_DATA does not count the memory of copies, so they get half of it. */
+static int find_copy(int fd, const struct stat *st)
 {
     struct rlimit limit;
     uint64_t max = MPR_COPIED_MAX;
@@ -53,7 +53,8 @@ static int copy_of(int fd, const struct stat *st)
     }
     const int copy = memfd_create("object", MFD_CLOEXEC);
     if (copy < 0) return -1;
-    /* As many bytes as the file had when it was opened: it may grow without end. */
+    /* The file may grow without end, so only the bytes that it had when it was opened are copied.
+     */
     ssize_t done = 0;
     for (off_t left = st->st_size; left > 0 && (done = sendfile(copy, fd, NULL, (size_t)left)) > 0;)
         left -= done;
@@ -75,7 +76,7 @@ int mpr_object_open(const char *path)
     const bool others_may_change =
         fd >= 0 && ((st.st_uid && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)));
     if (!others_may_change) return fd;
-    const int copy = copy_of(fd, &st), error = errno;
+    const int copy = find_copy(fd, &st), error = errno;
     close(fd);
     errno = error;
     return copy < 0 ? -1 : fcntl(copy, F_DUPFD_CLOEXEC, 0);

@@ -1,6 +1,5 @@
-/* Reading LOG.symbols: the text is split into fields in place, front to back, and names point into
- * it.  The addresses of one object are adjacent in one array and sorted by offset, as they are
- * written; the addresses of a writer with another order are sorted. */
+/* When LOG.symbols is read, its text is split into fields in place, and names point into it.  The
+ * addresses of one object are next to each other in one array, sorted by offset. */
 #include "store.h"
 
 #include <errno.h>
@@ -24,11 +23,10 @@
 #include "mpf/slot.h"
 #include "units.h"
 
-#define VERSION  1u
-#define TEXT_MAX ((size_t)128 << 20) /* bytes of the unpacked text */
-/* A file that is packed more than that is not read. */
-#define MAX_RATIO    1000u
-#define BUILD_ID_MAX 64u /* bytes of a build id that are stored */
+#define VERSION      1u
+#define TEXT_MAX     ((size_t)128 << 20) /* bytes of the unpacked text */
+#define MAX_RATIO    1000u               /* maximum ratio of compression */
+#define BUILD_ID_MAX 64u                 /* bytes of a build id that are stored */
 
 enum { ZSTD_LEVEL = 9 };
 
@@ -65,8 +63,8 @@ void mpr_store_free(struct mpr_store *s)
     free(s);
 }
 
-/* Writes a field.  The characters that end a field or a line are escaped. */
-static void put(FILE *out, const char *text)
+/* Characters that would end a field or a line are escaped. */
+static void write_field(FILE *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '\t') fputs("\\t", out);
@@ -76,7 +74,7 @@ static void put(FILE *out, const char *text)
     }
 }
 
-/* @characters: of the fields; each takes at most two bytes */
+/* @characters: their number in the fields; each takes at most two bytes */
 static bool has_room(struct mpr_store *s, size_t lines, size_t characters)
 {
     enum { LINE = 64 + 2 * BUILD_ID_MAX };
@@ -88,7 +86,7 @@ bool mpr_store_object(struct mpr_store *s, const struct mpr_binary *object)
     char build_id[2 * BUILD_ID_MAX + 1];
     if (!has_room(s, 1, strlen(object->path))) return false;
     fprintf(s->out, "object\t%s\t", build_id_text(object, build_id));
-    put(s->out, object->path);
+    write_field(s->out, object->path);
     fputc('\n', s->out);
     return true;
 }
@@ -103,9 +101,9 @@ bool mpr_store_address(struct mpr_store *s, uint64_t offset, const struct mpr_sy
     fprintf(s->out, "at\t%" PRIx64 "\n", offset);
     for (size_t i = 0; i < count; i++) {
         fprintf(s->out, "call\t%u\t", symbol[i].line > INT_MAX ? 0 : symbol[i].line);
-        put(s->out, symbol[i].file ? symbol[i].file : "");
+        write_field(s->out, symbol[i].file ? symbol[i].file : "");
         fputc('\t', s->out);
-        put(s->out, symbol[i].function);
+        write_field(s->out, symbol[i].function);
         fputc('\n', s->out);
     }
     return true;
@@ -149,7 +147,7 @@ long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *err
     ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
     const size_t bytes = ZSTD_compress2(z, data, max, s->text, s->bytes);
     ZSTD_freeCCtx(z);
-    if (ZSTD_isError(bytes)) mpr_alloc_fail(); /* memory is the only reason */
+    if (ZSTD_isError(bytes)) mpr_alloc_fail(); /* the only possible error */
     const int status =
         s->bytes / MAX_RATIO > bytes
             ? mpr_fail(
@@ -164,11 +162,11 @@ long mpr_store_write(struct mpr_store *s, const char *log, struct mpr_error *err
 
 /* ---- reading the file */
 
-/* Reads a whole file that is kept with a log, and that must be trusted (file.h).
- * @ending: the file's name is the log's with this added
+/* Reads a whole file that is kept with a log, if it can be trusted (file.h).
+ * @ending: follows the log's name in the name of the file
  * @max: a file with more bytes is not read
- * Returns the bytes with a zero after them, to be freed, and their number in *bytes; or NULL, and
- * the reason in *found. */
+ * Returns the contents with a zero after them, which the caller frees, and the number of bytes in
+ * *bytes; or NULL, and the reason in *found. */
 static char *read_file(const char *log, const char *ending, size_t max, size_t *bytes,
                        enum mpr_symbols_stored_state *found)
 {
@@ -198,8 +196,8 @@ static char *read_file(const char *log, const char *ending, size_t max, size_t *
     return data;
 }
 
-/* Unpacks the text, which is whole: zstd would not check a frame without a checksum.  The size of a
- * frame that is damaged, or without a size, is larger than the maximum. */
+/* Unpacks the text.  Returns NULL if it is damaged; without a checksum that would not be noticed.
+ * For a frame whose size is damaged or missing, zstd returns one above TEXT_MAX. */
 static char *unpack(const char *data, size_t bytes)
 {
     const unsigned long long size = ZSTD_getFrameContentSize(data, bytes);
@@ -254,7 +252,7 @@ void mpr_stored_free(struct mpr_stored *s)
     free(s);
 }
 
-/* Splits the next line into fields.  Returns their number, or -1 if the line has no end or too many
+/* Splits the next line into fields.  Returns their number, or -1 if the line is cut or has too many
  * fields. */
 enum { FIELDS = 4 };
 static int next_line(char **at, char *field[FIELDS])
@@ -286,10 +284,10 @@ static const char *unescape(char *text)
     return text;
 }
 
-/* Returns true if the text is not longer than a name in a log may be. */
+/* Returns true if the text is as short as names in a log must be. */
 static bool is_name(const char *text) { return strlen(text) <= MPF_DATA_MAX; }
 
-static bool number(const char *text, int base, uint64_t *out)
+static bool read_number(const char *text, int base, uint64_t *out)
 {
     char *end;
     errno = 0;
@@ -324,7 +322,7 @@ static bool add_object(struct mpr_stored *s, const char *build_id, const char *p
 static bool add_address(struct mpr_stored *s, const char *offset)
 {
     uint64_t at;
-    if (!s->objects || !number(offset, 16, &at)) return false;
+    if (!s->objects || !read_number(offset, 16, &at)) return false;
     *MPR_ADD(s->address, s->addresses, s->address_cap) = (struct address){ at, s->calls, 0 };
     s->object[s->objects - 1].addresses++;
     return true;
@@ -333,7 +331,7 @@ static bool add_address(struct mpr_stored *s, const char *offset)
 static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
 {
     uint64_t line;
-    if (!s->addresses || !number(field[1], 10, &line) || line > INT32_MAX) return false;
+    if (!s->addresses || !read_number(field[1], 10, &line) || line > INT32_MAX) return false;
     const char *file = unescape(field[2]), *function = unescape(field[3]);
     if (!is_name(file) || !is_name(function)) return false;
     *MPR_ADD(s->call, s->calls, s->call_cap) =
@@ -344,22 +342,14 @@ static bool add_call(struct mpr_stored *s, char *const field[FIELDS])
 
 MPR_COMPARE(by_offset, struct address, mpr_compare(a->offset, b->offset))
 
-static bool is_sorted(const struct address *address, uint32_t addresses)
-{
-    for (uint32_t i = 1; i < addresses; i++)
-        if (address[i - 1].offset >= address[i].offset) return false;
-    return true;
-}
-
 /* Returns false if an object has an address twice. */
 static bool sort_addresses(struct mpr_stored *s)
 {
-    for (uint32_t i = 0; i < s->objects; i++) {
-        const struct object *o = &s->object[i];
+    for (const struct object *o = s->object; o < s->object + s->objects; o++) {
         struct address *address = s->address + o->first;
-        if (is_sorted(address, o->addresses)) continue;
-        qsort(address, o->addresses, sizeof *address, by_offset);
-        if (!is_sorted(address, o->addresses)) return false;
+        if (o->addresses) qsort(address, o->addresses, sizeof *address, by_offset);
+        for (uint32_t i = 1; i < o->addresses; i++)
+            if (address[i - 1].offset == address[i].offset) return false;
     }
     return true;
 }
@@ -371,7 +361,7 @@ static enum mpr_symbols_stored_state read_head(char **at, const uint8_t id[16])
     uint64_t version;
     uint8_t log[16];
     if (next_line(at, field) != 2 || strcmp(field[0], "memprof symbols") != 0 ||
-        !number(field[1], 10, &version) || !version)
+        !read_number(field[1], 10, &version) || !version)
         return MPR_SYMBOLS_FILE_DAMAGED;
     if (version > VERSION) return MPR_SYMBOLS_FILE_NEWER;
     if (next_line(at, field) != 2 || strcmp(field[0], "log") != 0 || !mpf_hex_read(field[1], log))
@@ -434,10 +424,7 @@ bool mpr_stored_look(const struct mpr_stored *s, uint32_t object, uint64_t offse
     return true;
 }
 
-/* ---- LOG.perfmap
- *
- * Functions are sorted by address.  Each has the largest end address up to it, so that a search for
- * the functions at an address ends early. */
+/* ---- LOG.perfmap */
 
 enum {
     FUNCTIONS_MAX = 1 << 21, /* lines of 32 bytes in a map of the largest size */
@@ -446,14 +433,14 @@ enum {
 
 struct generated {
     uint64_t from, to;
-    uint64_t reach; /* the largest `to` up to here */
+    uint64_t max_to; /* the largest `to` of the functions up to this one: ends a search early */
     const char *name;
     uint32_t line;
 };
 
 struct mpr_generated {
     char *text;
-    struct generated *function;
+    struct generated *function; /* sorted by address */
     uint32_t functions, cap;
 };
 
@@ -465,28 +452,23 @@ void mpr_generated_free(struct mpr_generated *g)
     free(g);
 }
 
-/* Reads a line "1a2b 30 name".  Returns false for any other line. */
-static bool read_line(char *line, struct generated *f)
-{
-    char *at = line, *end;
-    f->from = strtoull(at, &end, 16);
-    if (end == at || *end != ' ') return false;
-    const uint64_t bytes = strtoull(at = end + 1, &end, 16);
-    if (end == at || *end != ' ' || !end[1] || bytes > UINT64_MAX - f->from) return false;
-    f->to = f->from + bytes;
-    f->name = end + 1;
-    return true;
-}
-
-/* The last line may be cut, if the program was killed. */
+/* Reads lines like "1a2b 30 name" and skips all others.  A program that was killed may have written
+ * only a part of the last line. */
 static bool read_functions(struct mpr_generated *g)
 {
     uint32_t number = 0;
-    for (char *line = g->text, *end; (end = strchr(line, '\n')); line = end + 1) {
+    for (char *line = g->text, *line_end, *end; (line_end = strchr(line, '\n'));
+         line = line_end + 1) {
         struct generated f = { .line = number++ };
-        *end = 0;
-        if (!read_line(line, &f)) continue;
+        *line_end = 0;
+        f.from = strtoull(line, &end, 16);
+        if (end == line || *end != ' ') continue;
+        const char *size = end + 1;
+        const uint64_t bytes = strtoull(size, &end, 16);
+        if (end == size || *end != ' ' || !end[1] || bytes > UINT64_MAX - f.from) continue;
         if (g->functions == FUNCTIONS_MAX) return false;
+        f.to = f.from + bytes;
+        f.name = end + 1;
         *MPR_ADD(g->function, g->functions, g->cap) = f;
     }
     return g->functions > 0;
@@ -506,11 +488,11 @@ struct mpr_generated *mpr_generated_open(const char *log, enum mpr_symbols_store
         mpr_generated_free(g);
         return NULL;
     }
-    uint64_t reach = 0;
+    uint64_t max_to = 0;
     qsort(g->function, g->functions, sizeof *g->function, by_address);
     for (uint32_t i = 0; i < g->functions; i++) {
-        if (g->function[i].to > reach) reach = g->function[i].to;
-        g->function[i].reach = reach;
+        if (g->function[i].to > max_to) max_to = g->function[i].to;
+        g->function[i].max_to = max_to;
     }
     *found = MPR_SYMBOLS_FILE_GOOD;
     return g;
@@ -520,9 +502,9 @@ char *mpr_generated_name(const struct mpr_generated *g, uint64_t address)
 {
     const struct generated *last = NULL;
     unsigned others = 0, searched = 0;
-    /* those that begin at or below the address */
+    /* backwards from the last function that begins at or before the address */
     for (size_t i = MPR_COUNT_FIRST(k, g->functions, g->function[k].from <= address);
-         i-- > 0 && g->function[i].reach > address && searched++ < SEARCHED_MAX;) {
+         i-- > 0 && g->function[i].max_to > address && searched++ < SEARCHED_MAX;) {
         const struct generated *f = &g->function[i];
         if (address >= f->to) continue;
         others += last && strcmp(last->name, f->name) != 0;

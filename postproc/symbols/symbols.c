@@ -1,9 +1,9 @@
 /* Remembers every address that was looked up.
  *
- * Open object files are shared by the logs of a run: a file is opened, and its sections are
- * unpacked, once for each build id and path.  Files that no log uses any more stay open, up to
- * MAX_UNUSED, because most logs of a run are of the same program.  Logs may have an object at
- * different addresses; it is opened at the address of the first. */
+ * The logs of a run share open object files: a file is opened, and its sections are unpacked, once
+ * for each build id and path.  Up to MAX_UNUSED files that no log uses any more stay open, because
+ * most logs of a run are of the same program.  A file is opened for the address that the object has
+ * in the first log. */
 #include "symbols.h"
 
 #include <stdbool.h>
@@ -31,12 +31,12 @@ struct file {
     size_t users;
 };
 
-/* Files without users are ordered by the time at which they lost the last one. */
+/* Files without users are in the order in which they lost the last one. */
 static struct file **files;
 static size_t file_count, file_cap;
 
-/* Opens an object file, or shares it if another log has opened it.  Returns NULL if it cannot be
- * used, and the reason in *state.  A file without a build id is not shared. */
+/* Opens an object file, or shares it if it has a build id and another log has opened it.  Returns
+ * NULL if it cannot be used, and the reason in *state. */
 static struct file *open_file(const struct mpr_binary *object, enum mpr_symbols_state *state)
 {
     for (size_t i = 0; i < file_count; i++) {
@@ -57,8 +57,7 @@ static struct file *open_file(const struct mpr_binary *object, enum mpr_symbols_
     f->build_id_bytes = object->build_id_bytes;
     f->build_id = mpr_alloc(f->build_id_bytes + 1, 1);
     if (f->build_id_bytes) memcpy(f->build_id, object->build_id, f->build_id_bytes);
-    MPR_GROW(files, file_count, file_cap);
-    return files[file_count++] = f;
+    return *MPR_ADD(files, file_count, file_cap) = f;
 }
 
 static void remove_file(const struct file *f)
@@ -102,12 +101,12 @@ struct entry {
 };
 
 struct object {
-    bool opened; /* it was tried */
+    bool was_opened; /* or could not be opened */
     struct file *file;
     bool stored_known; /* `stored` is set */
     uint32_t stored;   /* the object's number in LOG.symbols, or 0 */
     enum mpr_symbols_state state;
-    struct mpr_index of_pc; /* entry + 1 */
+    struct mpr_index of_pc; /* from an address to the number of its entry + 1 */
 };
 
 struct mpr_symbols {
@@ -117,11 +116,12 @@ struct mpr_symbols {
     uint32_t entries, cap;
     const char *log; /* NULL if no files are kept with it */
     uint8_t id[16];
-    struct mpr_stored *stored;
-    enum mpr_symbols_stored_state beside;
-    struct mpr_generated *map;
-    enum mpr_symbols_stored_state map_beside;
-    struct mpr_index generated; /* entry + 1, by address */
+    struct mpr_stored *stored; /* LOG.symbols */
+    enum mpr_symbols_stored_state stored_state;
+    struct mpr_generated *map; /* LOG.perfmap */
+    enum mpr_symbols_stored_state map_state;
+    struct mpr_index generated; /* from an address of generated code to the number of its entry + 1
+                                 */
 };
 
 struct mpr_symbols *mpr_symbols_new(const char *log, const uint8_t id[16])
@@ -163,31 +163,31 @@ bool mpr_symbols_not_installed(void) { return not_installed; }
 
 enum mpr_symbols_stored_state mpr_symbols_stored_state(const struct mpr_symbols *s)
 {
-    return s->beside;
+    return s->stored_state;
 }
 
 enum mpr_symbols_stored_state mpr_symbols_map_state(const struct mpr_symbols *s)
 {
-    return s->map_beside;
+    return s->map_state;
 }
 
 enum mpr_symbols_stored_state mpr_symbols_read_stored(struct mpr_symbols *s)
 {
-    if (s->log && s->beside == MPR_SYMBOLS_FILE_NOT_READ)
-        s->stored = mpr_stored_open(s->log, s->id, &s->beside);
-    return s->beside;
+    if (s->log && s->stored_state == MPR_SYMBOLS_FILE_NOT_READ)
+        s->stored = mpr_stored_open(s->log, s->id, &s->stored_state);
+    return s->stored_state;
 }
 
 enum mpr_symbols_state mpr_symbols_state(const struct mpr_symbols *s, uint32_t number)
 {
-    return number < s->objects && s->object[number].opened ? s->object[number].state
-                                                           : MPR_SYMBOLS_NOT_ASKED;
+    return number < s->objects && s->object[number].was_opened ? s->object[number].state
+                                                               : MPR_SYMBOLS_NOT_ASKED;
 }
 
-/* Returns the object's number in LOG.symbols, or 0.  If its file is here, stored names are only
- * used if it has a build id, because they could be of another version. */
-static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
-                          const struct mpr_binary *described)
+/* Returns the object's number in LOG.symbols, or 0.  If its file is here and has no build id,
+ * stored names are not used, because they could be of another version. */
+static uint32_t find_stored(struct mpr_symbols *s, struct object *o,
+                            const struct mpr_binary *described)
 {
     if (o->stored_known || (o->file && !described->build_id_bytes)) return o->stored;
     o->stored_known = true;
@@ -198,7 +198,7 @@ static uint32_t stored_of(struct mpr_symbols *s, struct object *o,
 
 /* ---- the calls at an address */
 
-/* Shortens a name to at most MAX_NAME bytes, and splits no UTF-8 character. */
+/* Cuts a name to MAX_NAME bytes, before the beginning of a UTF-8 character. */
 static char *cut(char *name)
 {
     if (strlen(name) <= MAX_NAME) return name;
@@ -208,11 +208,10 @@ static char *cut(char *name)
     return name;
 }
 
-/* Takes ownership of the function's name. */
+/* @function: freed with the entry */
 static void add(struct entry *e, char *function, const char *file, unsigned line)
 {
-    MPR_GROW(e->symbol, e->count, e->cap);
-    e->symbol[e->count++] =
+    *MPR_ADD(e->symbol, e->count, e->cap) =
         (struct mpr_symbol){ cut(function), file ? cut(mpr_text_copy(file)) : NULL, line };
 }
 
@@ -237,15 +236,15 @@ static bool has_line(const struct entry *e)
     return false;
 }
 
-/* Looks up the byte before the return address, which belongs to the call.  LOG.symbols has the
- * return addresses themselves. */
+/* The debug information is searched for the byte before the return address, which belongs to the
+ * call; LOG.symbols has return addresses. */
 static void find_calls(struct mpr_symbols *s, struct object *o, const struct mpr_binary *described,
                        uint64_t pc, struct entry *e)
 {
     struct file *f = o->file;
     if (f && !mpr_debug_look(f->debug, f->from + pc - 1 - described->from, add_found, e)) {
-        /* The file was truncated.  All its names are dropped, because some without the others would
-         * mislead, and other logs must not share it. */
+        /* The file was truncated.  A part of the names would mislead, so all are dropped, and other
+         * logs must not share the file. */
         f->build_id_bytes = 0;
         free_entry(e);
         *e = (struct entry){ 0 };
@@ -253,12 +252,11 @@ static void find_calls(struct mpr_symbols *s, struct object *o, const struct mpr
         o->file = NULL;
         o->state = MPR_SYMBOLS_UNREADABLE;
     }
-    if (has_line(e) || !stored_of(s, o, described)) return;
-    /* Takes the stored names if they have more: a file that is here may have been stripped later.
-     */
+    if (has_line(e) || !find_stored(s, o, described)) return;
+    /* The stored names may have more, because the file may have been stripped later. */
     struct entry stored = { 0 }, found = *e;
     if (!mpr_stored_look(s->stored, o->stored, pc - described->from, add_stored, &stored)) {
-        if (!e->count) s->beside = MPR_SYMBOLS_FILE_INCOMPLETE;
+        if (!e->count) s->stored_state = MPR_SYMBOLS_FILE_INCOMPLETE;
         return;
     }
     const bool more = has_line(&stored) || (stored.count && !e->count);
@@ -266,17 +264,17 @@ static void find_calls(struct mpr_symbols *s, struct object *o, const struct mpr
     free_entry(more ? &found : &stored);
 }
 
-/* Returns the entry of an address, which is empty if it is new.  Valid until the next one. */
+/* Returns the entry of an address, which is empty if it is new.  Valid until the next call. */
 static struct entry *entry_of(struct mpr_symbols *s, struct mpr_index *of_pc, uint64_t pc,
                               bool *is_new)
 {
-    const uint32_t at = mpr_index_get(of_pc, pc);
-    *is_new = !at;
-    if (at) return &s->entry[at - 1];
-    MPR_GROW(s->entry, s->entries, s->cap);
-    s->entry[s->entries] = (struct entry){ 0 };
-    mpr_index_set(of_pc, pc, s->entries + 1);
-    return &s->entry[s->entries++];
+    const uint32_t number = mpr_index_get(of_pc, pc);
+    *is_new = !number;
+    if (number) return &s->entry[number - 1];
+    struct entry *e = MPR_ADD(s->entry, s->entries, s->cap);
+    *e = (struct entry){ 0 };
+    mpr_index_set(of_pc, pc, s->entries);
+    return e;
 }
 
 const struct mpr_symbol *mpr_symbols_find(struct mpr_symbols *s, uint32_t number,
@@ -286,10 +284,10 @@ const struct mpr_symbol *mpr_symbols_find(struct mpr_symbols *s, uint32_t number
     *count = 0;
     MPR_REACH(s->object, number, s->objects);
     struct object *o = &s->object[number];
-    if (!o->opened) {
-        o->opened = true;
+    if (!o->was_opened) {
+        o->was_opened = true;
         o->file = open_file(described, &o->state);
-        if (!o->file && stored_of(s, o, described)) o->state = MPR_SYMBOLS_STORED;
+        if (!o->file && find_stored(s, o, described)) o->state = MPR_SYMBOLS_STORED;
         not_installed |= o->state == MPR_SYMBOLS_NOT_INSTALLED;
     }
     if (!o->file && !o->stored) return NULL;
@@ -305,8 +303,8 @@ const struct mpr_symbol *mpr_symbols_find_generated(struct mpr_symbols *s, uint6
 {
     bool is_new;
     *count = 0;
-    if (s->log && s->map_beside == MPR_SYMBOLS_FILE_NOT_READ)
-        s->map = mpr_generated_open(s->log, &s->map_beside);
+    if (s->log && s->map_state == MPR_SYMBOLS_FILE_NOT_READ)
+        s->map = mpr_generated_open(s->log, &s->map_state);
     if (!s->map) return NULL;
     struct entry *e = entry_of(s, &s->generated, pc, &is_new);
     char *name = is_new ? mpr_generated_name(s->map, pc - 1) : NULL;

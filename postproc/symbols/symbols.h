@@ -1,9 +1,9 @@
-/* Names of return addresses: function, file and line, with inlined calls listed separately.
+/* Finds the names of return addresses: function, file and line, with a symbol for each inlined
+ * call.
  *
- * The names come from the object files that the program ran, from their separate debug files, or
- * from LOG.symbols, in which they were stored earlier.  The result of the search is reported for
- * each object. Names are cut to the maximum length of names in a log (MPF_DATA_MAX bytes).  Results
- * are valid until mpr_symbols_free.  Not thread-safe. */
+ * The names come from the object files of the program, from their debug files, or from LOG.symbols
+ * (store.h).  They are cut to the maximum length of names in a log (MPF_DATA_MAX bytes), and are
+ * valid until mpr_symbols_free.  Not thread-safe. */
 #ifndef MPR_SYMBOLS_H
 #define MPR_SYMBOLS_H
 
@@ -15,7 +15,7 @@
 struct mpr_binary {
     const char *path;
     const uint8_t *build_id;
-    size_t build_id_bytes; /* 0: the file is only used if it has no build id either */
+    size_t build_id_bytes; /* 0: the file is used only if it has no build id either */
     uint64_t from;         /* address of its first byte */
 };
 
@@ -24,31 +24,31 @@ struct mpr_symbol {
     unsigned line;
 };
 
+/* The state of an object. */
 enum mpr_symbols_state {
     MPR_SYMBOLS_GOOD,
-    MPR_SYMBOLS_STORED,        /* LOG.symbols has names of the object, whose file has one of the
+    MPR_SYMBOLS_STORED,        /* names come from LOG.symbols, because the file has one of the
                                   following states or was stripped */
-    MPR_SYMBOLS_NOT_INSTALLED, /* libdw is not on this machine; commands report it once
-                                  (mpr_symbols_not_installed) */
+    MPR_SYMBOLS_NOT_INSTALLED, /* libdw is not on this machine */
     MPR_SYMBOLS_MISSING,       /* neither the file nor a debug file with its build id is here */
     MPR_SYMBOLS_OTHER,         /* the file has another build id */
     MPR_SYMBOLS_UNREADABLE,    /* it is not an object file, was truncated while it was read, or
                                   others may change it and it is too large to be copied */
-    MPR_SYMBOLS_TOO_LARGE,     /* its debug sections unpack to too many bytes: names come from the
-                                  table of symbols only */
+    MPR_SYMBOLS_TOO_LARGE,     /* its debug sections unpack to too many bytes, so names come only
+                                  from the symbol table */
     MPR_SYMBOLS_NOT_BUILT,     /* this program was built without libdw */
     MPR_SYMBOLS_NOT_ASKED,
 };
 
-/* The state of a file that is kept with the log.  LOG.symbols is read when an object file is not
- * here, or has no name or no line for a call. */
+/* The state of LOG.symbols or LOG.perfmap.  LOG.symbols is read when an object file is not here, or
+ * has no name or no line for a call. */
 enum mpr_symbols_stored_state {
     MPR_SYMBOLS_FILE_NOT_READ,
     MPR_SYMBOLS_FILE_MISSING,
     MPR_SYMBOLS_FILE_GOOD,
-    MPR_SYMBOLS_FILE_INCOMPLETE, /* addresses of an object are missing: the log has grown, or they
-                               did not fit */
-    MPR_SYMBOLS_FILE_DAMAGED,    /* this and all following states: not used */
+    MPR_SYMBOLS_FILE_INCOMPLETE, /* addresses of an object are missing: the log has grown, or the
+                                    file would have been too large */
+    MPR_SYMBOLS_FILE_DAMAGED,    /* with this and each following state the file is not used */
     MPR_SYMBOLS_FILE_FOREIGN,    /* of another log */
     MPR_SYMBOLS_FILE_UNTRUSTED,  /* its owner is neither the log's owner nor this user nor root */
     MPR_SYMBOLS_FILE_UNREADABLE,
@@ -58,15 +58,15 @@ enum mpr_symbols_stored_state {
 struct mpr_symbols;
 
 /* @log: path of the log, which must outlive the result, or NULL if no files are kept with it
- * @id: of the log */
+ * @id: the id of the log */
 struct mpr_symbols *mpr_symbols_new(const char *log, const uint8_t id[16]);
 void mpr_symbols_free(struct mpr_symbols *s);
 /* Returns the calls at a return address, innermost first; *count is 0 if nothing is known.
- * @number: the caller's number of the object, always the same for one object */
+ * @number: a number that the caller gives to the object, always the same one */
 const struct mpr_symbol *mpr_symbols_find(struct mpr_symbols *s, uint32_t number,
                                           const struct mpr_binary *object, uint64_t pc,
                                           size_t *count);
-/* Does the same for code that a JIT generated, with LOG.perfmap (file.h). */
+/* Does the same for code that a JIT compiler generated, with LOG.perfmap (file.h). */
 const struct mpr_symbol *mpr_symbols_find_generated(struct mpr_symbols *s, uint64_t pc,
                                                     size_t *count);
 /* Returns the state of LOG.perfmap, or MPR_SYMBOLS_FILE_NOT_READ if it was not needed. */
