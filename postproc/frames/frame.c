@@ -57,7 +57,7 @@ size_t mpr_frame_words(const struct mpr_frame *f, struct mpr_frame_word word[MPR
 
 /* ---- frames */
 
-static struct mpr_frame *made(struct mpr_arena *arena, const struct mpr_frame *fields)
+static struct mpr_frame *add_frame(struct mpr_arena *arena, const struct mpr_frame *fields)
 {
     static uint64_t ids;
     struct mpr_frame *frame = mpr_arena_alloc(arena, sizeof *frame);
@@ -68,7 +68,7 @@ static struct mpr_frame *made(struct mpr_arena *arena, const struct mpr_frame *f
 
 const struct mpr_frame *mpr_frame_new(struct mpr_arena *arena, struct mpr_frame fields)
 {
-    struct mpr_frame *frame = made(arena, &fields);
+    struct mpr_frame *frame = add_frame(arena, &fields);
     frame->name = or_none(fields.name);
     frame->module = or_none(fields.module);
     frame->path = or_none(fields.path);
@@ -128,7 +128,7 @@ const struct mpr_frame *mpr_frame_renumbered(struct mpr_arena *arena, const stru
     return mpr_frame_new(arena, fields);
 }
 
-/* ---- frames of any build */
+/* ---- frames that are the same in other builds */
 
 /* Returns "libfoo.so" for "libfoo.so.1.2". */
 static const char *without_version(struct mpr_arena *arena, const char *object)
@@ -137,8 +137,7 @@ static const char *without_version(struct mpr_arena *arena, const char *object)
     return so ? mpr_arena_format(arena, "%.*s", (int)(so - object) + 3, object) : object;
 }
 
-/* Returns the function's name without suffixes that a compiler adds when it copies a function or
- * moves a part out of it. */
+/* Returns the name without the suffixes of functions that a compiler has copied or split. */
 static const char *without_suffixes(struct mpr_arena *arena, const char *name)
 {
     static const char *const added[] = { ".constprop.", ".isra.",     ".part.",
@@ -173,10 +172,10 @@ const struct mpr_frame *mpr_frame_stable(struct mpr_arena *arena, const char *pr
     }
 }
 
-const char *mpr_frame_stable_function(struct mpr_arena *arena, const struct mpr_frame *same)
+const char *mpr_frame_stable_function(struct mpr_arena *arena, const struct mpr_frame *stable)
 {
-    struct mpr_frame fields = *same;
-    if (!*same->file) return same->text;
+    struct mpr_frame fields = *stable;
+    if (!*stable->file) return stable->text;
     fields.text = NULL;
     fields.file = fields.object = "";
     return mpr_frame_new(arena, fields)->text;
@@ -194,7 +193,7 @@ struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *c, struct mpr_path 
             in_path[i] = c->copy[known - 1];
             continue;
         }
-        struct mpr_frame *copy = made(c->arena, frame);
+        struct mpr_frame *copy = add_frame(c->arena, frame);
         copy->text = mpr_arena_text(c->arena, frame->text);
         copy->name =
             frame->name == frame->text ? copy->text : mpr_arena_text(c->arena, frame->name);
@@ -202,8 +201,7 @@ struct mpr_path mpr_frame_copy_path(struct mpr_frame_copies *c, struct mpr_path 
         copy->path = mpr_arena_text(c->arena, frame->path);
         copy->file = mpr_arena_text(c->arena, frame->file);
         copy->object = mpr_arena_text(c->arena, frame->object);
-        MPR_GROW(c->copy, c->count, c->cap);
-        in_path[i] = c->copy[c->count++] = copy;
+        in_path[i] = *MPR_ADD(c->copy, c->count, c->cap) = copy;
         mpr_index_set(&c->by_id, frame->id, c->count);
     }
     return (struct mpr_path){ in_path, path.depth };
@@ -241,15 +239,15 @@ const char *mpr_frame_path_text(struct mpr_arena *arena, struct mpr_path path)
 
 /* ---- patterns */
 
-#define ARROW   " > "
-#define OUTSIDE "**" ARROW
+#define ARROW     " > "
+#define ANY_OUTER "**" ARROW
 
-/* The pattern after a star, and the text after what it has matched so far. */
+/* The pattern after a star, and the text after that which the star has matched so far. */
 struct star {
     const char *pattern, *text;
 };
 
-/* path: a single * does not match beyond the end of a name. */
+/* @path: a single star, `one`, matches no arrow */
 static bool matches(const char *pattern, const char *text, bool path)
 {
     struct star one = { NULL, NULL }, any = { NULL, NULL };
@@ -283,6 +281,6 @@ bool mpr_pattern_matches(const char *pattern, const char *text)
 bool mpr_pattern_matches_path(const char *pattern, const char *path)
 {
     if (matches(pattern, path, true)) return true;
-    return strncmp(pattern, OUTSIDE, strlen(OUTSIDE)) == 0 &&
-           matches(pattern + strlen(OUTSIDE), path, true);
+    return strncmp(pattern, ANY_OUTER, strlen(ANY_OUTER)) == 0 &&
+           matches(pattern + strlen(ANY_OUTER), path, true);
 }

@@ -1,21 +1,21 @@
-/* Each number in the path of a module ends a subtree.  A module whose path has two numbers is in
- * two subtrees, so the sum of all subtrees has no meaning. */
+/* A row whose module has several numbers in its path is part of several modules: "layers.5.attn.0"
+ * is part of "layers.5" and of itself. */
 #include "module_outliers.h"
-#include "amount.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "amount.h"
 #include "numbered_names.h"
 #include "user_frame.h"
 
 enum { IN_A_PATH = 8, FEWEST = 3, TWENTIETH = 20 };
 
-/* A row's part of a subtree: "layers." before the number 5. */
+/* The bytes of one row, and then of all rows, in a module. */
 struct part {
-    const char *module;
-    size_t before, length; /* bytes of the module's path */
+    const char *module;    /* its path, and more */
+    size_t before, length; /* bytes of the path before the number ("layers."), and with it */
     uint64_t number, bytes, blocks;
     bool estimated;
 };
@@ -29,7 +29,7 @@ static int compare_places(const struct part *a, const struct part *b)
 MPR_COMPARE(by_place, struct part, compare_places(a, b) ?: mpr_compare(a->number, b->number))
 
 /* Adds the outliers among modules that differ only in the number, and returns how many there are.
- * An outlier must exceed the median by a twentieth of `whole`. */
+ */
 static size_t add_outliers(struct mpr_arena *arena, const struct part *part, size_t parts,
                            uint64_t whole, struct mpr_module_outlier *out)
 {
@@ -62,7 +62,7 @@ MPR_COMPARE(by_bytes, struct mpr_module_outlier,
             mpr_compare(b->bytes, a->bytes) ?: strcmp(a->module, b->module))
 
 struct mpr_module_outlier *mpr_module_outliers(struct mpr_arena *arena, const struct mpr_row *row,
-                                               size_t rows, uint64_t whole, size_t *subtrees)
+                                               size_t rows, uint64_t whole, size_t *outliers)
 {
     struct part *part = NULL;
     size_t parts = 0, cap = 0, kept = 0;
@@ -71,14 +71,13 @@ struct mpr_module_outlier *mpr_module_outliers(struct mpr_arena *arena, const st
         const struct mpr_frame *frame = mpr_frame_module(r->path);
         const size_t places = frame && r->bytes ? mpr_numbers_find(frame, place, IN_A_PATH) : 0;
         for (size_t i = 0; i < places; i++) {
-            MPR_GROW(part, parts, cap);
-            part[parts++] =
+            *MPR_ADD(part, parts, cap) =
                 (struct part){ frame->module, place[i].from, place[i].to, place[i].number,
                                r->bytes,      r->blocks,     r->estimated };
         }
     }
     if (parts) qsort(part, parts, sizeof *part, by_place);
-    for (size_t i = 0; i < parts; i++) { /* parts of one subtree become one */
+    for (size_t i = 0; i < parts; i++) { /* parts of one module become one */
         struct part *last = kept ? &part[kept - 1] : NULL;
         if (last && by_place(last, &part[i]) == 0) {
             last->bytes += part[i].bytes;
@@ -87,12 +86,12 @@ struct mpr_module_outlier *mpr_module_outliers(struct mpr_arena *arena, const st
         } else part[kept++] = part[i];
     }
     struct mpr_module_outlier *out = mpr_arena_alloc(arena, kept * sizeof *out);
-    *subtrees = 0;
+    *outliers = 0;
     for (size_t i = 0, to; i < kept; i = to) {
         for (to = i + 1; to < kept && compare_places(&part[i], &part[to]) == 0;) to++;
-        *subtrees += add_outliers(arena, &part[i], to - i, whole, &out[*subtrees]);
+        *outliers += add_outliers(arena, &part[i], to - i, whole, &out[*outliers]);
     }
-    if (*subtrees) qsort(out, *subtrees, sizeof *out, by_bytes);
+    if (*outliers) qsort(out, *outliers, sizeof *out, by_bytes);
     free(part);
     return out;
 }

@@ -6,7 +6,7 @@
 #include "numbered_names.h"
 #include "units.h"
 
-/* Rows of groups that have no paths have other names: a thread's number, a size class. */
+/* Returns false for groups whose rows have labels: a thread, a size class. */
 static bool has_paths(enum mpr_group by)
 {
     return by == MPR_GROUP_RANGE || by == MPR_GROUP_AUTO || by == MPR_GROUP_PYTHON ||
@@ -47,8 +47,8 @@ struct mpr_line *mpr_naming_merge(struct mpr_arena *arena, const struct mpr_nami
     return line;
 }
 
-/* Returns the path by which a thread is grouped: "worker 3", or "worker" and "12" for "worker12". A
- * thread without a number in its name is not grouped. */
+/* Returns the path by which a thread is grouped: "worker 3", or "worker" and "12" for "worker12".
+ * For a thread without a number in its name it is the thread itself. */
 static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_frame *thread)
 {
     enum { DIGITS = 9 };
@@ -72,8 +72,8 @@ static struct mpr_path thread_path(struct mpr_arena *arena, const struct mpr_fra
     return (struct mpr_path){ path, digits ? 2 : 1 };
 }
 
-/* Threads are grouped by their names, not by the kernel's numbers.  Each line gets links to its
- * rows, as from mpr_naming_merge. */
+/* Groups threads by their names, without the kernel's numbers.  Each line gets links to its rows,
+ * as from mpr_naming_merge. */
 static size_t group_threads(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
 {
     struct mpr_row_link *link = mpr_arena_alloc(arena, lines * sizeof *link);
@@ -115,8 +115,7 @@ size_t mpr_naming_group_sides(struct mpr_arena *arena, const struct mpr_naming *
                                             : lines;
 }
 
-/* Rows without bytes are shortened and merged like the others because they have allocations, but
- * only rows with bytes are grouped, unless all are without. */
+/* If no line has an amount, all are grouped. */
 struct mpr_line *mpr_naming_lines(struct mpr_arena *arena, const struct mpr_naming *naming,
                                   enum mpr_group by, const struct mpr_row *row, size_t rows,
                                   size_t *lines, size_t *live)

@@ -1,4 +1,3 @@
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +14,13 @@ enum {
     MAX_PATH = 4096 /* bytes */
 };
 
-/* A number of a path, or the set that it became: exact for comparing, shown for people. */
+/* A number in a path, or the set of numbers that replaces it. */
 struct place {
     uint64_t number;
-    const char *exact, *shown;
+    const char *exact, *shown; /* for comparing, and for people */
 };
 
-/* A line, its path with a mark for each number, and the numbers at the marks. */
+/* A line, its skeleton, which is the path with a mark for each number, and the numbers. */
 struct item {
     struct mpr_line line;
     const char *skeleton;
@@ -34,8 +33,8 @@ struct grouping {
     struct mpr_arena *arena;
     struct item *item;
     size_t items, at;
-    bool other[PLACES];
-    bool same[PLACES];
+    bool same[PLACES];  /* places whose numbers are always those at `at` */
+    bool other[PLACES]; /* all other places whose numbers vary */
 };
 
 /* ---- sets */
@@ -47,8 +46,8 @@ static size_t run_of(const uint64_t *number, size_t numbers)
     return run;
 }
 
-/* Three and more consecutive numbers are shown as "0..15".  A set of many pieces is shown by its
- * first and last number. */
+/* Three and more consecutive numbers are shown as "0..15", and of a set with many pieces only the
+ * first and the last number. */
 static struct place set_of(struct mpr_arena *arena, const uint64_t *number, size_t numbers)
 {
     char *text = NULL;
@@ -80,18 +79,19 @@ const char *mpr_number_set(struct mpr_arena *arena, const uint64_t *number, size
 
 /* ---- skeletons */
 
-/* Finds the places of a frame; `before` is how many the path has already. */
-static size_t places_of(const struct mpr_frame *frame, size_t before, struct mpr_name_number *place)
+/* Finds the numbers of a frame.  @before: how many the frames before it have */
+static size_t find_places(const struct mpr_frame *frame, size_t before,
+                          struct mpr_name_number *place)
 {
     const size_t room = PLACES - before;
     return mpr_numbers_find(frame, place, room < IN_A_NAME ? room : IN_A_NAME);
 }
 
 /* Writes the text with a mark for each number, and after the path of a module also the call. */
-static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i)
+static void write_skeleton(FILE *out, const struct mpr_frame *frame, struct item *i)
 {
     struct mpr_name_number place[IN_A_NAME];
-    const size_t found = places_of(frame, i->places, place);
+    const size_t found = find_places(frame, i->places, place);
     const char *text = found ? mpr_frame_numbered(frame) : frame->text;
     size_t at = 0;
     for (size_t k = 0; k < found; k++) {
@@ -107,19 +107,20 @@ static void skeleton_of(FILE *out, const struct mpr_frame *frame, struct item *i
     fputc('\2', out);
 }
 
-static void split(struct mpr_arena *arena, struct item *i)
+/* Sets the skeleton and the numbers of an item. */
+static void read_path(struct mpr_arena *arena, struct item *i)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = mpr_text_open(&text, &bytes);
     const struct mpr_path path = i->line.row.path;
-    /* Names may be any bytes, also marks, and many paths may have the same very long names. */
+    /* A path with the bytes that serve as marks is not grouped, and neither is a very long one. */
     size_t depth = path.depth, length = 0;
     for (size_t k = 0; k < depth; k++) {
         length += strlen(path.frame[k]->text);
         if (length > MAX_PATH || strpbrk(path.frame[k]->text, "\1\2\3")) depth = 0;
     }
-    for (size_t k = 0; k < depth; k++) skeleton_of(out, path.frame[k], i);
+    for (size_t k = 0; k < depth; k++) write_skeleton(out, path.frame[k], i);
     fputs(i->line.caller, out);
     mpr_text_close(out);
     i->skeleton = i->places ? mpr_arena_text(arena, text) : "";
@@ -128,15 +129,15 @@ static void split(struct mpr_arena *arena, struct item *i)
         i->at[k].exact = i->at[k].shown = mpr_arena_format(arena, "%" PRIu64, i->at[k].number);
 }
 
-/* Replaces the numbers of all frames by the sets that they became. */
-static void join(struct mpr_arena *arena, struct item *i)
+/* Replaces the numbers in the path of an item by their sets. */
+static void set_path(struct mpr_arena *arena, struct item *i)
 {
     const struct mpr_frame **path = mpr_arena_alloc(arena, i->line.row.path.depth * sizeof *path);
     for (size_t k = 0, before = 0; k < i->line.row.path.depth; k++) {
         struct mpr_name_number place[IN_A_NAME];
         const char *set[IN_A_NAME];
         const struct mpr_frame *frame = i->line.row.path.frame[k];
-        const size_t places = places_of(frame, before, place);
+        const size_t places = find_places(frame, before, place);
         for (size_t n = 0; n < places; n++) set[n] = i->at[before + n].shown;
         path[k] = places ? mpr_numbers_replace(arena, frame, place, set, places) : frame;
         before += places;
@@ -159,25 +160,23 @@ static int compare_others(const struct item *a, const struct item *b, const stru
     return 0;
 }
 
-/* Outliers are grouped among themselves. */
-static int compare_kinds(const struct item *a, const struct item *b)
+/* Compares outliers with other lines: both are grouped only among themselves. */
+static int compare_outliers(const struct item *a, const struct item *b)
 {
-    const bool x = a->line.sibling_most != 0, y = b->line.sibling_most != 0;
-    return x != y ? (x ? 1 : -1) : 0;
+    return mpr_compare(a->line.sibling_most != 0, b->line.sibling_most != 0);
 }
 
 static int by_others(const void *left, const void *right, void *grouping)
 {
     const struct item *a = left, *b = right;
     const struct grouping *f = grouping;
-    int order = compare_others(a, b, f);
-    if (!order) order = compare_kinds(a, b);
-    return order ? order : mpr_compare(a->at[f->at].number, b->at[f->at].number);
+    return compare_others(a, b, f) ?: compare_outliers(a, b)
+                                   ?: mpr_compare(a->at[f->at].number, b->at[f->at].number);
 }
 
 /* ---- one place */
 
-/* Lines that differ in the place only. */
+/* Lines that differ only in the place that is grouped, and in the same ones. */
 struct bucket {
     const struct item *item;
     size_t items;
@@ -189,7 +188,7 @@ static struct bucket next_bucket(const struct grouping *f, const struct bucket *
 {
     const struct item *from = last ? last->item + last->items : f->item, *to = from,
                       *end = f->item + f->items;
-    while (to < end && !compare_others(from, to, f) && !compare_kinds(from, to)) to++;
+    while (to < end && !compare_others(from, to, f) && !compare_outliers(from, to)) to++;
     return (struct bucket){ from, (size_t)(to - from) };
 }
 
@@ -206,9 +205,8 @@ uint64_t mpr_outlier_limit(uint64_t *bytes, size_t count)
     return median > UINT64_MAX / 2 ? UINT64_MAX : 2 * median;
 }
 
-/* Returns the bytes above which an item is an outlier.  Items that are outliers already have no
- * limit. */
-static uint64_t usual_bytes(const struct item *item, size_t items)
+/* Returns the bytes above which an item is an outlier.  Outliers have no limit. */
+static uint64_t outlier_limit(const struct item *item, size_t items)
 {
     if (item->line.sibling_most) return UINT64_MAX;
     uint64_t *bytes = mpr_alloc(items, sizeof *bytes);
@@ -218,11 +216,12 @@ static uint64_t usual_bytes(const struct item *item, size_t items)
     return limit;
 }
 
-static size_t lines_left(struct grouping *f)
+/* Returns how many lines would be left. */
+static size_t count_lines(struct grouping *f)
 {
     size_t lines = 0;
     for (struct bucket b = first_bucket(f); b.items; b = next_bucket(f, &b)) {
-        const uint64_t limit = usual_bytes(b.item, b.items);
+        const uint64_t limit = outlier_limit(b.item, b.items);
         bool outliers = false;
         for (size_t i = 0; i < b.items; i++) outliers |= b.item[i].line.row.bytes > limit;
         lines += outliers ? 2 : 1;
@@ -230,8 +229,8 @@ static size_t lines_left(struct grouping *f)
     return lines;
 }
 
-/* Merges items that are sorted by number. */
-static struct item merged(struct grouping *f, const struct item *item, size_t items)
+/* Returns one item for several that are sorted by number. */
+static struct item merge(struct grouping *f, const struct item *item, size_t items)
 {
     struct item sum = item[0];
     if (items == 1) return sum;
@@ -247,12 +246,12 @@ static struct item merged(struct grouping *f, const struct item *item, size_t it
     return sum;
 }
 
-/* Merges the usual items and the outliers, which get the range of the others' bytes unless there
- * are only two items: then the smaller one is visible anyway.  Returns 1, or 2 with outliers. */
+/* Merges the outliers of a bucket, and all its other items.  Outliers get the range of the others'
+ * bytes, except the larger one of two items.  Returns the number of items in @to: 1 or 2. */
 static size_t group_bucket(struct grouping *f, const struct item *item, size_t items,
                            struct item *to)
 {
-    const uint64_t limit = usual_bytes(item, items);
+    const uint64_t limit = outlier_limit(item, items);
     struct item *part = mpr_alloc(items, sizeof *part);
     size_t usual = 0, outliers = 0;
     uint64_t min = UINT64_MAX, max = 0;
@@ -271,15 +270,15 @@ static size_t group_bucket(struct grouping *f, const struct item *item, size_t i
         outlier->line.sibling_least = min;
         outlier->line.sibling_most = max;
     }
-    to[0] = merged(f, part, usual);
-    if (outliers) to[1] = merged(f, part + usual, outliers);
+    to[0] = merge(f, part, usual);
+    if (outliers) to[1] = merge(f, part + usual, outliers);
     free(part);
     return outliers ? 2 : 1;
 }
 
 /* ---- which place */
 
-/* Groups at a place: sets which places always have the same number, and which are others. */
+/* Chooses the place that is grouped.  @varying: places whose numbers are not always the same */
 static void choose(struct grouping *f, size_t at, const bool *varying)
 {
     f->at = at;
@@ -291,8 +290,8 @@ static void choose(struct grouping *f, size_t at, const bool *varying)
     }
 }
 
-/* Groups at the place that leaves the fewest lines, the innermost of equal ones.  Returns false if
- * none leaves fewer lines than there are. */
+/* Groups at the place that leaves the fewest lines: of several, at the innermost, or the outermost
+ * that always has the same number.  Returns false if none leaves fewer lines than there are. */
 static bool group_best(struct grouping *f, const bool *grouped)
 {
     bool varying[PLACES] = { false };
@@ -303,7 +302,7 @@ static bool group_best(struct grouping *f, const bool *grouped)
     for (size_t k = f->item->places; k-- > 0;) {
         if (!varying[k] || grouped[k]) continue;
         choose(f, k, varying);
-        const size_t left = lines_left(f);
+        const size_t left = count_lines(f);
         if (left > fewest || (left == fewest && !(best < PLACES && f->same[best]))) continue;
         fewest = left;
         best = k;
@@ -317,49 +316,19 @@ static bool group_best(struct grouping *f, const bool *grouped)
     return true;
 }
 
-static size_t group_similar(struct mpr_arena *arena, struct item *item, size_t items, size_t older)
+static size_t group_similar(struct mpr_arena *arena, struct item *item, size_t items)
 {
-    (void)older;
     struct grouping f = { .arena = arena, .item = item, .items = items };
     bool grouped[PLACES] = { false };
     if (items < 2 || !item->places || !group_best(&f, grouped)) return items;
     grouped[f.at] = true;
     for (size_t k = 0; k < PLACES; k++) grouped[k] |= f.same[k];
     if (f.items > 1) group_best(&f, grouped);
-    for (size_t i = 0; i < f.items; i++) join(arena, &f.item[i]);
+    for (size_t i = 0; i < f.items; i++) set_path(arena, &f.item[i]);
     return f.items;
 }
 
-/* Groups items of one skeleton in place, and returns how many are left. */
-typedef size_t group_items(struct mpr_arena *arena, struct item *item, size_t items, size_t older);
-
-static size_t group_by_skeleton(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
-                                group_items *group, size_t older)
-{
-    struct item *item = mpr_alloc(lines, sizeof *item);
-    size_t left = 0;
-    for (size_t i = 0; i < lines; i++) {
-        item[i].line = line[i];
-        split(arena, &item[i]);
-    }
-    qsort(item, lines, sizeof *item, by_skeleton);
-    for (size_t i = 0, to; i < lines; i = to) {
-        for (to = i + 1; to < lines && by_skeleton(&item[i], &item[to]) == 0;) to++;
-        const size_t kept = group(arena, &item[i], to - i, older);
-        for (size_t k = 0; k < kept; k++) line[left++] = item[i + k].line;
-    }
-    free(item);
-    return left;
-}
-
-size_t mpr_lines_group(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
-{
-    const size_t left = group_by_skeleton(arena, line, lines, group_similar, 0);
-    mpr_lines_sort(line, left, MPR_ORDER_BYTES);
-    return left;
-}
-
-/* ---- sides */
+/* ---- older and newer runs */
 
 static size_t group_both_sides(struct mpr_arena *arena, struct item *item, size_t items,
                                size_t older)
@@ -381,13 +350,37 @@ static size_t group_both_sides(struct mpr_arena *arena, struct item *item, size_
         if (numbers > 1) sum.at[k] = set_of(arena, number, numbers);
     }
     free(number);
-    join(arena, &sum);
+    set_path(arena, &sum);
     item[0] = sum;
     return 1;
 }
 
+/* ---- lines */
+
+/* For mpr_lines_group there are 0 older runs. */
 size_t mpr_lines_group_sides(struct mpr_arena *arena, struct mpr_line *line, size_t lines,
                              size_t older)
 {
-    return group_by_skeleton(arena, line, lines, group_both_sides, older);
+    struct item *item = mpr_alloc(lines, sizeof *item);
+    size_t left = 0;
+    for (size_t i = 0; i < lines; i++) {
+        item[i].line = line[i];
+        read_path(arena, &item[i]);
+    }
+    qsort(item, lines, sizeof *item, by_skeleton);
+    for (size_t i = 0, to; i < lines; i = to) {
+        for (to = i + 1; to < lines && by_skeleton(&item[i], &item[to]) == 0;) to++;
+        const size_t kept = older ? group_both_sides(arena, &item[i], to - i, older)
+                                  : group_similar(arena, &item[i], to - i);
+        for (size_t k = 0; k < kept; k++) line[left++] = item[i + k].line;
+    }
+    free(item);
+    return left;
+}
+
+size_t mpr_lines_group(struct mpr_arena *arena, struct mpr_line *line, size_t lines)
+{
+    const size_t left = mpr_lines_group_sides(arena, line, lines, 0);
+    mpr_lines_sort(line, left, MPR_ORDER_BYTES);
+    return left;
 }

@@ -6,8 +6,8 @@
 
 enum { DIGITS = 9 }; /* more are an id, a time or a hash */
 
-/* Part of a name: numbers are looked for between `from` and `to`. */
-struct part {
+/* A name in which numbers are looked for. */
+struct text {
     const char *from, *to;
     bool modules; /* a path of torch.nn modules */
 };
@@ -18,38 +18,27 @@ static bool starts_name(char c) { return isalpha((unsigned char)c) || c == '_'; 
 
 /* ---- the text before a number */
 
-/* Words whose number identifies one thing: two of them are not similar. */
-static const char *const names_one[] = { "pid",  "ppid",    "tid",     "uid", "gid", "fd",
-                                         "port", "line",    "version", "v",   "id",  "at",
-                                         "addr", "address", "seed",    "of" };
-
-static bool names_one_thing(const struct part *p, const char *end)
+/* Returns true for "batch 3", "bs=3", "step:3", "rank#3", "stage_3", "stage-3", where a word that
+ * ends with a letter precedes the number.  False for "12:30", "2026-11", "file.py:88", and after
+ * words whose number identifies one thing. */
+static bool follows_word(const struct text *p, const char *number)
 {
-    const char *from = end;
-    while (from > p->from && is_word(from[-1])) from--;
-    for (size_t i = 0; i < sizeof names_one / sizeof *names_one; i++)
-        if (strlen(names_one[i]) == (size_t)(end - from) &&
-            strncasecmp(names_one[i], from, (size_t)(end - from)) == 0)
-            return true;
-    return false;
-}
-
-/* "batch 3", "bs=3", "step:3", "rank#3", "stage_3", "stage-3": a word before it that ends in a
- * letter.  Not "12:30", "2026-11", "file.py:88". */
-static bool behind_word(const struct part *p, const char *number)
-{
-    const char *const end = number - 1;
-    if (end <= p->from || !strchr(" =:#_-", *end) || !isalpha((unsigned char)end[-1]) ||
-        names_one_thing(p, end))
-        return false;
-    const char *word = end;
+    static const char *const identifies[] = { "pid",  "ppid",    "tid",     "uid", "gid", "fd",
+                                              "port", "line",    "version", "v",   "id",  "at",
+                                              "addr", "address", "seed",    "of" };
+    const char *const end = number - 1, *word = end;
+    if (end <= p->from || !strchr(" =:#_-", *end) || !isalpha((unsigned char)end[-1])) return false;
     while (word > p->from && is_word(word[-1])) word--;
+    for (size_t i = 0; i < sizeof identifies / sizeof *identifies; i++)
+        if (strlen(identifies[i]) == (size_t)(end - word) &&
+            strncasecmp(identifies[i], word, (size_t)(end - word)) == 0)
+            return false;
     return *end != ':' || word == p->from || word[-1] != '.';
 }
 
-/* "layers.3", "layers.3.0": not a version, because it follows a name that ends in a letter, or
- * precedes one ("layer1.0.conv1"). */
-static bool in_dotted_name(const struct part *p, const char *number, const char *to)
+/* Returns true for "layers.3", "layers.3.0" and "layer1.0.conv1", and false for versions, which
+ * neither follow a name that ends with a letter nor precede a name. */
+static bool in_dotted_name(const struct text *p, const char *number, const char *to)
 {
     const char *before = number - 1;
     if (before <= p->from || *before != '.') return false;
@@ -64,15 +53,15 @@ static bool in_dotted_name(const struct part *p, const char *number, const char 
 
 /* ---- the text after a number */
 
-/* Nothing that makes it a part of a longer number or word: "3.5", "3:30", "3-4", "3rd", "3%". */
-static bool ends_well(const struct part *p, const char *to)
+/* Returns false if the number is a part of "3.5", "3:30", "3-4", "3rd" or "3%". */
+static bool is_complete(const struct text *p, const char *to)
 {
     if (to == p->to) return true;
     if (strchr(".:-_", *to)) return to + 1 < p->to && !is_digit(to[1]);
     return strchr(" ,;)]}/>", *to) != NULL;
 }
 
-static bool is_index(const struct part *p, const char *number, const char *to)
+static bool is_index(const struct text *p, const char *number, const char *to)
 {
     const bool at_begin = number == p->from, at_end = to == p->to;
     if (to - number > DIGITS || (*number == '0' && to - number > 1)) return false;
@@ -82,14 +71,14 @@ static bool is_index(const struct part *p, const char *number, const char *to)
                              (number - 1 == p->from || number[-2] != ' ');
     if ((at_begin && at_end) || in_brackets) return true;
     if (in_dotted_name(p, number, to) && (to == p->to || !is_word(*to))) return true;
-    return ends_well(p, to) && behind_word(p, number);
+    return is_complete(p, to) && follows_word(p, number);
 }
 
 /* ---- names */
 
 static size_t find(const char *text, bool modules, struct mpr_name_number *place, size_t cap)
 {
-    const struct part p = { text, text + strlen(text), modules };
+    const struct text p = { text, text + strlen(text), modules };
     size_t found = 0;
     if (!modules && strstr(text, ".so.")) return 0; /* the version of a library */
     for (const char *at = text; at < p.to && found < cap;) {
@@ -133,9 +122,9 @@ size_t mpr_numbers_in_name(const char *name, struct mpr_name_number *place, size
 
 enum { PLACES = 8 };
 
-/* whole: the text is a name, so a number at its end is removed and not replaced by "{n}". */
-static const char *without(struct mpr_arena *arena, const char *text, bool whole,
-                           const struct mpr_name_number *place, size_t places)
+/* @whole: the text is a whole name, so a number at its end is removed, and not replaced by "{n}" */
+static const char *remove_numbers(struct mpr_arena *arena, const char *text, bool whole,
+                                  const struct mpr_name_number *place, size_t places)
 {
     const size_t length = strlen(text);
     size_t at = 0, from = 0;
@@ -157,7 +146,7 @@ const char *mpr_name_without_numbers(struct mpr_arena *arena, const char *name)
 {
     struct mpr_name_number place[PLACES];
     const size_t places = mpr_numbers_in_name(name, place, PLACES);
-    return places ? without(arena, name, true, place, places) : name;
+    return places ? remove_numbers(arena, name, true, place, places) : name;
 }
 
 const struct mpr_frame *mpr_frame_without_numbers(struct mpr_arena *arena,
@@ -166,8 +155,9 @@ const struct mpr_frame *mpr_frame_without_numbers(struct mpr_arena *arena,
     struct mpr_name_number place[PLACES];
     const size_t places = mpr_numbers_find(frame, place, PLACES);
     if (!places) return frame;
-    return mpr_frame_renumbered(
-        arena, frame, without(arena, mpr_frame_numbered(frame), !*frame->module, place, places));
+    const char *text =
+        remove_numbers(arena, mpr_frame_numbered(frame), !*frame->module, place, places);
+    return mpr_frame_renumbered(arena, frame, text);
 }
 
 const char *mpr_path_without_numbers(struct mpr_arena *arena, struct mpr_path path)

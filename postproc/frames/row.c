@@ -42,8 +42,8 @@ struct mpr_line mpr_line_of(const struct mpr_row *row)
     return (struct mpr_line){ .row = *row, .caller = "", .rows = 1, .own_peaks = row->own_peak };
 }
 
-/* All rows' bytes existed together at the peak, so their sum is a lower bound of the line's own
- * peak, and so is the largest own peak of a row. */
+/* The bytes of all rows existed at the same time, so their sum is a lower bound of the line's own
+ * peak.  So is the largest own peak of a row. */
 void mpr_line_add(struct mpr_line *line, const struct mpr_line *other)
 {
     if (line->link && other->link) {

@@ -30,8 +30,9 @@ static const struct pattern listed[] = {
 #include "hidden_frames.def"
 };
 
-/* Frames that match no pattern. */
-static const struct pattern own = { KIND_OWN, "", "" }, package = { KIND_PACKAGE, "", "" },
+/* For frames that match no pattern. */
+static const struct pattern own_code = { KIND_OWN, "", "" },
+                            package_code = { KIND_PACKAGE, "", "" },
                             allocator = { KIND_ALLOCATOR, "", "" },
                             nameless = { KIND_NAMELESS, "", "" };
 
@@ -40,10 +41,10 @@ static const struct pattern own = { KIND_OWN, "", "" }, package = { KIND_PACKAGE
 struct mpr_user_frames {
     struct pattern *given;
     size_t givens, given_cap;
-    const struct pattern **found; /* by number of a frame that was classified */
+    const struct pattern **found; /* of each frame that was classified */
     uint32_t count, cap;
-    struct mpr_index number;  /* by frame: number + 1 */
-    struct mpr_arena scratch; /* texts of frames that were classified, freed now and then */
+    struct mpr_index number;  /* from a frame to its index in `found` + 1 */
+    struct mpr_arena scratch; /* texts for classifying frames, freed now and then */
 };
 
 struct mpr_user_frames *mpr_user_frames_new(void)
@@ -86,9 +87,9 @@ static bool follows_operator(const char *name, const char *at)
     return at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
 }
 
-/* Not the signs of "operator<", "operator->" and the like.  After "operator+", "operator()" and
- * "operator<< ", with the demangler's blank, template arguments may follow.  No sign is longer than
- * "<=>". */
+/* Returns true for the '<' of template arguments, and not for that of "operator<", "operator<=>"
+ * and the like.  Template arguments may follow an operator: "operator+<int>", "operator<< <int>".
+ */
 static bool opens_template(const char *name, const char *at)
 {
     if (*at != '<' || at == name) return false;
@@ -109,8 +110,8 @@ static const char *template_end(const char *at, const char *end)
     return NULL;
 }
 
-/* Replaces template arguments longer than `keep` bytes by `instead`, which is no longer.  It stops
- * at the first '<' without an end, so that the end is searched only once. */
+/* Replaces template arguments longer than `keep` bytes by `instead`, which is not longer.  At the
+ * first '<' without an end it stops, so that the end is searched only once. */
 static const char *without_arguments(struct mpr_arena *arena, const char *name, size_t keep,
                                      const char *instead)
 {
@@ -131,8 +132,8 @@ static const char *without_arguments(struct mpr_arena *arena, const char *name, 
     return text;
 }
 
-/* "void f<..> " is shown as "f<..> ": a template's name begins with its return type. */
-static const char *without_result(const char *name)
+/* Returns "f<..>" for "void f<..>": the name of a template begins with its return type. */
+static const char *without_return_type(const char *name)
 {
     const char *from = name, *sign = strstr(name, "operator"),
                *end = sign ? sign : name + strlen(name);
@@ -150,7 +151,7 @@ static const char *short_name(struct mpr_arena *arena, const struct mpr_frame *f
 {
     enum { KEEP = 12 };
     if (frame->kind != MPR_FRAME_NATIVE || !strchr(frame->name, '<')) return frame->name;
-    return without_result(without_arguments(arena, frame->name, KEEP, "<..>"));
+    return without_return_type(without_arguments(arena, frame->name, KEEP, "<..>"));
 }
 
 const struct mpr_frame *mpr_frame_short(struct mpr_arena *arena, const struct mpr_frame *frame)
@@ -161,7 +162,9 @@ const struct mpr_frame *mpr_frame_short(struct mpr_arena *arena, const struct mp
     return fields.name == frame->name ? frame : mpr_frame_new(arena, fields);
 }
 
-/* ---- allocators in C: jemalloc, mimalloc, tcmalloc, snmalloc, rpmalloc, dlmalloc, nedmalloc */
+/* ---- allocators in C: jemalloc, mimalloc, tcmalloc, snmalloc, rpmalloc, dlmalloc, nedmalloc
+ *
+ * A program may contain one under names with a prefix, like je_malloc. */
 
 /* A word of a name, between underscores. */
 struct word {
@@ -169,16 +172,17 @@ struct word {
     size_t length;
 };
 
-/* @list: words, each with a blank before and after it */
-static bool is_one_of(struct word word, const char *list)
+/* @list: words, with a blank before and after each */
+static bool is_in(struct word word, const char *list)
 {
     for (const char *at = list; (at = memmem(at, strlen(at), word.at, word.length)); at++)
         if (at[-1] == ' ' && at[word.length] == ' ') return true;
     return false;
 }
 
-/* Returns the number of words; 0 if there are more than @room or the name has other characters. */
-static size_t words_of(const char *name, struct word *word, size_t room)
+/* Splits a name into words.  Returns their number, or 0 if there are more than @room or the name
+ * has other characters than letters, digits and underscores. */
+static size_t split_words(const char *name, struct word *word, size_t room)
 {
     size_t words = 0;
     for (const char *at = name; *at;) {
@@ -192,64 +196,66 @@ static size_t words_of(const char *name, struct word *word, size_t room)
     return words;
 }
 
-/* Words that only functions of allocators have in their names. */
+/* Words in the names of functions that allocate or free, and of no others. */
 static const char allocating[] =
     " malloc calloc realloc memalign mallocx rallocx xallocx sallocx dallocx sdallocx nallocx "
     "zalloc valloc pvalloc mallocn reallocn reallocf reallocarray recalloc rezalloc free cfree "
     "dealloc ";
-/* Words that functions of an interface and of other programs have in their names. */
+/* Words in the names of such functions and of others. */
 static const char operators[] = " new newarray delete deletearray strdup strndup ";
-/* Words that an interface adds to the name of an allocating function. */
+/* Words that an allocator adds to these names. */
 static const char qualifiers[] =
     " je aligned at posix small heap theap zeroed zero default usable size sized nothrow generic n "
     "rust alloc page skip handler hard arena large independent pool ex ";
 
-/* Returns true if the words are a name of an allocator's interface without its prefix: malloc,
+/* Returns true if the words are the name of an allocator's function without the prefix: malloc,
  * posix_memalign, aligned_alloc, heap_zalloc_aligned_at.
- * @with_operators: new and delete are such names. */
-static bool is_interface(const struct word *word, size_t words, bool with_operators)
+ * @with_operators: new and delete count */
+static bool is_allocator_function(const struct word *word, size_t words, bool with_operators)
 {
     bool found = false;
     for (size_t i = 0; i < words; i++) {
         const bool aligned_alloc =
-            i && is_one_of(word[i], " alloc ") && is_one_of(word[i - 1], " aligned rust ");
-        if (aligned_alloc || is_one_of(word[i], allocating) ||
-            (with_operators && is_one_of(word[i], operators)))
+            i && is_in(word[i], " alloc ") && is_in(word[i - 1], " aligned rust ");
+        if (aligned_alloc || is_in(word[i], allocating) ||
+            (with_operators && is_in(word[i], operators)))
             found = true;
-        else if (!is_one_of(word[i], qualifiers)) return false;
+        else if (!is_in(word[i], qualifiers)) return false;
     }
     return found;
 }
 
-/* Returns true for a function of an allocator's interface that a program has linked under names
- * with a prefix: je_malloc, _rjem_je_malloc_default, mi_heap_zalloc_aligned, dlmalloc.  A prefix
- * alone is not enough: tc_alloc_tiles is another program's function. */
+/* Returns true for the name of an allocator's function with a prefix: je_malloc, dlmalloc,
+ * _rjem_je_malloc_default, mi_heap_zalloc_aligned.  The prefix alone is not enough: tc_alloc_tiles
+ * may be any program's function. */
 static bool is_allocator(const char *function)
 {
     static const char *const joined[] = { "dl", "nedp", "ned", "rp", "xx" };
     struct word word[8];
-    const size_t words = words_of(function, word, COUNT(word));
+    const size_t words = split_words(function, word, COUNT(word));
     size_t prefix = 0;
     if (!words) return false;
-    while (prefix + 1 < words && !is_one_of(word[prefix], " je rjem mi tc sn ")) prefix++;
-    if (prefix + 1 < words && is_interface(word + prefix + 1, words - prefix - 1, prefix == 0))
+    while (prefix + 1 < words && !is_in(word[prefix], " je rjem mi tc sn ")) prefix++;
+    if (prefix + 1 < words &&
+        is_allocator_function(word + prefix + 1, words - prefix - 1, prefix == 0))
         return true;
     const struct word first = word[0];
     for (size_t i = 0; i < COUNT(joined); i++) {
         const size_t length = strlen(joined[i]);
         if (first.length <= length || memcmp(first.at, joined[i], length) != 0) continue;
         word[0] = (struct word){ first.at + length, first.length - length };
-        if (is_interface(word, words, false)) return true;
+        if (is_allocator_function(word, words, false)) return true;
     }
     return false;
 }
 
 /* ---- the kind of a frame */
 
-/* The texts that patterns match: the function, and the function with its file, without folders and
- * as the frame has it. */
+/* The texts that patterns match. */
 struct frame_texts {
-    const char *function, *whole, *path;
+    const char *function;
+    const char *with_file; /* "function (file.py:12)" */
+    const char *with_path; /* the same with the folders of the file */
 };
 
 static const struct pattern *find(const struct pattern *list, size_t count,
@@ -257,8 +263,8 @@ static const struct pattern *find(const struct pattern *list, size_t count,
 {
     for (const struct pattern *p = list; p < list + count; p++) {
         const char *text = !strchr(p->text, '(')  ? texts.function
-                           : strchr(p->text, '/') ? texts.path
-                                                  : texts.whole;
+                           : strchr(p->text, '/') ? texts.with_path
+                                                  : texts.with_file;
         if (mpr_pattern_matches(p->text, text)) return p;
     }
     return NULL;
@@ -274,16 +280,16 @@ static const struct pattern *classify(const struct mpr_user_frames *t, struct mp
                *place = no_name ? frame->object : mpr_frame_place(scratch, frame);
     struct frame_texts texts = { function, function, function };
     if (*place) {
-        texts.whole = mpr_arena_format(scratch, "%s (%s)", function, mpr_basename(place));
-        texts.path = mpr_arena_format(scratch, "%s (%s)", function, place);
+        texts.with_file = mpr_arena_format(scratch, "%s (%s)", function, mpr_basename(place));
+        texts.with_path = mpr_arena_format(scratch, "%s (%s)", function, place);
     }
     const struct pattern *found = find(t->given, t->givens, texts);
     if (!found && native && is_allocator(function)) return &allocator;
     if (!found) found = find(listed, COUNT(listed), texts);
     if (found) return found;
     /* The program's own code has no folder (mpr_python_file). */
-    if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/')) return &package;
-    return no_name ? &nameless : &own;
+    if (frame->kind == MPR_FRAME_PYTHON && strchr(frame->file, '/')) return &package_code;
+    return no_name ? &nameless : &own_code;
 }
 
 static const struct pattern *class_of(struct mpr_user_frames *t, const struct mpr_frame *frame)
@@ -292,10 +298,10 @@ static const struct pattern *class_of(struct mpr_user_frames *t, const struct mp
     const uint32_t known = mpr_index_get(&t->number, frame->id);
     if (known) return t->found[known - 1];
     if (t->count % KEPT == 0) mpr_arena_free(&t->scratch);
-    MPR_GROW(t->found, t->count, t->cap);
-    t->found[t->count++] = classify(t, &t->scratch, frame);
+    const struct pattern *found = classify(t, &t->scratch, frame);
+    *MPR_ADD(t->found, t->count, t->cap) = found;
     mpr_index_set(&t->number, frame->id, t->count);
-    return t->found[t->count - 1];
+    return found;
 }
 
 static enum kind kind_of(struct mpr_user_frames *t, const struct mpr_frame *frame)
@@ -305,7 +311,7 @@ static enum kind kind_of(struct mpr_user_frames *t, const struct mpr_frame *fram
 
 /* ---- a stack: its last frame is the innermost */
 
-/* Returns the number of frames without those that an allocator called. */
+/* Returns the number of frames up to the outermost one of an allocator. */
 static size_t without_allocator(struct mpr_user_frames *t, struct mpr_path path)
 {
     for (size_t i = 0; i < path.depth; i++)
@@ -330,14 +336,14 @@ static size_t innermost(struct mpr_user_frames *t, struct mpr_path s, enum kind 
     return s.depth;
 }
 
-/* Returns the user's frame: the innermost one of the program, else of a package, else of a library,
- * else the innermost frame. */
-static size_t user_frame(struct mpr_user_frames *t, struct mpr_path s)
+/* Returns the index of the user's frame: the innermost one of the program, or else of a package, or
+ * else of a library, or else the innermost frame. */
+static size_t find_user_frame(struct mpr_user_frames *t, struct mpr_path s)
 {
     size_t i = innermost(t, s, KIND_OWN, KIND_NAMELESS);
     if (i < s.depth) {
-        /* A call without a name is replaced by the next outer call with one, if that is in the same
-         * object file and has no source. */
+        /* For a call without a name, take the next outer call that has one, if it is in the same
+         * object file and its source is unknown. */
         size_t up = i;
         while (up > 0 && kind_of(t, s.frame[up]) == KIND_NAMELESS) up--;
         const struct mpr_frame *outer = s.frame[up], *frame = s.frame[i];
@@ -352,7 +358,7 @@ static size_t user_frame(struct mpr_user_frames *t, struct mpr_path s)
 }
 
 /* Returns the outermost library frame from frame `from` on, or the depth. */
-static size_t library_call(struct mpr_user_frames *t, struct mpr_path s, size_t from)
+static size_t find_library_call(struct mpr_user_frames *t, struct mpr_path s, size_t from)
 {
     for (size_t i = from; i < s.depth; i++) {
         const enum kind kind = kind_of(t, s.frame[i]);
@@ -361,24 +367,24 @@ static size_t library_call(struct mpr_user_frames *t, struct mpr_path s, size_t 
     return s.depth;
 }
 
-/* Returns the library function that frame `from` called, or the innermost module's call with the
- * module's path; "" if there is neither. */
+/* Returns the name of the library function that frame `from` or the innermost call of a module has
+ * called, or "" without one. */
 static const char *callee_name(struct mpr_user_frames *t, struct mpr_path s, size_t from)
 {
     const size_t module = module_frame(s);
     size_t i = s.depth;
     if (module < s.depth && module > from) {
-        i = library_call(t, s, module + 1);
-        if (i == s.depth && library_call(t, s, module) == module) i = module;
+        i = find_library_call(t, s, module + 1);
+        if (i == s.depth && find_library_call(t, s, module) == module) i = module;
     }
-    if (i == s.depth) i = library_call(t, s, from + 1);
+    if (i == s.depth) i = find_library_call(t, s, from + 1);
     if (i == s.depth) return "";
     const char *name = class_of(t, s.frame[i])->name;
     return *name ? name : s.frame[i]->name;
 }
 
-/* Returns the next outer function of the program, or "" if that is the body of a Python module,
- * which calls everything. */
+/* Returns the name of the next outer function of the program, or "" if that is the body of a Python
+ * module, from which everything is called. */
 static const char *caller_name(struct mpr_user_frames *t, struct mpr_arena *arena,
                                struct mpr_path s, size_t of)
 {
@@ -389,7 +395,7 @@ static const char *caller_name(struct mpr_user_frames *t, struct mpr_arena *aren
         const enum kind kind = kind_of(t, frame);
         const size_t bytes = strlen(frame->name);
         if (kind != KIND_OWN && !(in_package && kind == KIND_PACKAGE)) continue;
-        /* It is the same function, or one inside it: "f.<locals>.<listcomp>" of f. */
+        /* Skip the same function, and f for "f.<locals>.<listcomp>". */
         if (strncmp(name, frame->name, bytes) == 0 &&
             (!name[bytes] || strncmp(name + bytes, ".<locals>", 9) == 0))
             continue;
@@ -398,7 +404,7 @@ static const char *caller_name(struct mpr_user_frames *t, struct mpr_arena *aren
     return "";
 }
 
-/* Returns the user's frame; before a Python one is the path of the innermost module. */
+/* Returns the user's frame as it is shown: a Python one with the path of the innermost module. */
 static const struct mpr_frame *summary_frame(struct mpr_arena *arena, struct mpr_path s, size_t at)
 {
     struct mpr_frame fields = *s.frame[at];
@@ -432,7 +438,7 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
     if (path.depth > 1 && path.frame[0]->kind == MPR_FRAME_CUT) path.frame++, path.depth--;
     size_t ranges = 0;
     while (!calls && ranges < path.depth && !mpr_frame_is_call(path.frame[ranges])) ranges++;
-    /* After the calls of a backward operator follows its range, "torch:MmBackward0". */
+    /* The calls of a backward operator are followed by its range, "torch:MmBackward0". */
     size_t end = path.depth;
     if (!calls && ranges < path.depth && path.frame[ranges]->is_backward)
         while (end > ranges && path.frame[end - 1]->kind != MPR_FRAME_PYTHON) end--;
@@ -442,7 +448,7 @@ struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, stru
     s.depth = without_allocator(t, s);
     if (!s.depth) return summary;
     const struct mpr_frame **brief = mpr_arena_alloc(arena, (ranges + 2) * sizeof *brief);
-    const size_t at = user_frame(t, s);
+    const size_t at = find_user_frame(t, s);
     const struct mpr_frame *callee = end < path.depth ? path.frame[path.depth - 1] : NULL;
     const char *name = callee ? "" : callee_name(t, s, at);
     if (*name) callee = mpr_frame_named(arena, MPR_FRAME_LABEL, name);

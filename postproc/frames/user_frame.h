@@ -1,9 +1,9 @@
-/* Shortens a call stack to one line: the innermost call in the program's own code, the library
- * function that it called, and its caller.
+/* Shortens a call stack to the user's frame, which is the innermost call in the program's own code,
+ * the library function that it called, and its caller.
  *
  * "Module.f > main (t.py:3) > Linear._wrapped_call_impl [0] (module.py:1779) > Linear.forward [0]
  * (linear.py:134)" becomes "[0] main (t.py:3)" and "Linear.forward".  hidden_frames.def lists the
- * frames that are not the program's own code; the user can add patterns. */
+ * frames that are not the program's own code, and users can add patterns. */
 #ifndef MPR_USER_FRAME_H
 #define MPR_USER_FRAME_H
 
@@ -19,17 +19,17 @@ void mpr_user_frames_free(struct mpr_user_frames *user_frames);
 /* Adds a pattern of frames to hide, as in hidden_frames.def; the text is not copied. */
 void mpr_user_frames_hide(struct mpr_user_frames *user_frames, const char *pattern);
 
-/* caller: "" if no caller has a name, or if the path has ranges instead. */
 struct mpr_frame_summary {
     struct mpr_path path;
-    const char *caller;
+    const char *caller; /* "" if no caller has a name, or if the path has ranges */
 };
 
-/* Returns its path with the caller after the last name: "serve (a.c:9) <- main". */
+/* Returns the path with the caller after the last name: "serve (a.c:9) <- main". */
 struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
                                        const struct mpr_frame_summary *summary);
 
-/* calls: all frames count as calls; otherwise ranges before the calls are kept. */
+/* Shortens a path.
+ * @calls: all frames are calls; otherwise the ranges before the calls are kept */
 struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *user_frames,
                                                  struct mpr_arena *arena, struct mpr_path path,
                                                  bool calls);
@@ -47,13 +47,13 @@ bool mpr_user_frames_is_foreign(struct mpr_user_frames *user_frames, const struc
 const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *user_frames,
                                                   struct mpr_path path);
 
-/* Returns the places of a stack's calls in the program, innermost first, at most `max`:
+/* Returns the places of at most `max` calls in the program's own code, innermost first:
  * "loss.py:41 < model.py:318 < train.py:212", or "". */
 const char *mpr_user_frames_places(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
                                    struct mpr_path path, size_t max);
 
-/* Returns the innermost call in which `path` differs from `other`; NULL if `other` only has more
- * outer calls. */
+/* Returns the innermost call of `path` that is not in `other` at the same depth from the inside, or
+ * NULL if `other` ends with the whole path. */
 const struct mpr_frame *mpr_frame_difference(struct mpr_path path, struct mpr_path other);
 
 /* Returns the frame without the long template arguments of a native call:
