@@ -69,7 +69,8 @@ static bool read_frame(const struct subject *s, size_t i, uint64_t *seq, uint64_
 
 /* Returns the first frame that stays whole.  Only slots and an end can follow the last frame of
  * events.  The budget of a time is estimated from the size of the log in that time. */
-static size_t first_whole(const struct subject *s, const struct mpf_keep *keep, struct cut *cut)
+static size_t find_first_whole(const struct subject *s, const struct mpf_keep *keep,
+                               struct cut *cut)
 {
     uint64_t seq, newest, mono;
     size_t last = s->frames;
@@ -102,7 +103,7 @@ static struct cut choose_cut(struct subject *s, const struct mpf_keep *keep)
         s->end += (size_t)length;
     }
     if (!s->frames) return cut;
-    const size_t first = first_whole(s, keep, &cut);
+    const size_t first = find_first_whole(s, keep, &cut);
     if (s->frame[first] - s->frame[0] < cut.budget / PARTS * WORTH || first == 0 ||
         !read_frame(s, first, &seq, &mono))
         return cut;
@@ -175,8 +176,8 @@ static int put_in_place(const struct subject *s, const struct cut *cut, struct m
     return mpr_fail_errno(error, s->path, "release room in");
 }
 
-static int fold(struct subject *s, const struct cut *cut, struct mpr_compaction *out,
-                struct mpr_error *error)
+static int thin_beginning(struct subject *s, const struct cut *cut, struct mpr_compaction *out,
+                          struct mpr_error *error)
 {
     struct mpr_thinned thinned;
     if (make_fold(s, cut, &thinned, error) != 0) return -1;
@@ -192,8 +193,8 @@ static int fold(struct subject *s, const struct cut *cut, struct mpr_compaction 
 
 /* ---- one round */
 
-static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr_compaction *out,
-                     struct mpr_error *error)
+static int compact_locked(struct subject *s, const struct mpf_keep *given,
+                          struct mpr_compaction *out, struct mpr_error *error)
 {
     const struct mpr_folded *f = &s->folded;
     const char *text = mpr_header_get(&s->header, "keep");
@@ -226,7 +227,7 @@ static int with_lock(struct subject *s, const struct mpf_keep *given, struct mpr
             "%s: this file system cannot release room inside a file, so the log grows until its process has "
             "ended",
             s->path);
-    return fold(s, &cut, out, error);
+    return thin_beginning(s, &cut, out, error);
 }
 
 /* Returns true if a log was recorded in this run, on this machine, with MEMPROF_KEEP. */
@@ -255,7 +256,7 @@ int mpr_compact(const char *path, const struct mpf_keep *keep, const char *run,
     if (result == 0 && run && !is_of_run(&s.header, run)) out->outcome = MPR_COMPACT_OTHER;
     else if (result == 0) {
         s.lock = mpr_folded_lock(s.dir, s.name, path, error);
-        result = s.lock < 0 ? -1 : with_lock(&s, keep, out, error);
+        result = s.lock < 0 ? -1 : compact_locked(&s, keep, out, error);
         if (s.lock >= 0) mpr_folded_unlock(s.dir, s.name, s.lock);
     }
     mpr_folded_close(&s.folded);

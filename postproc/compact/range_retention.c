@@ -62,7 +62,7 @@ static void keep(struct mpr_spans *s, uint32_t span)
 }
 
 /* Replaces the range that *at holds. */
-static void hold_instead(struct mpr_spans *s, uint32_t *at, uint32_t span)
+static void replace_held(struct mpr_spans *s, uint32_t *at, uint32_t span)
 {
     const uint32_t before = *at;
     hold(s, span);
@@ -77,7 +77,7 @@ static struct mpr_span_stack *stack_at(struct mpr_spans *s, uint32_t number)
     return number ? &s->of[number - 1] : NULL;
 }
 
-static void unlist(struct mpr_spans *s, struct mpr_span_stack *t)
+static void remove_from_list(struct mpr_spans *s, struct mpr_span_stack *t)
 {
     struct mpr_span_stack *newer = stack_at(s, t->newer), *older = stack_at(s, t->older);
     if (!t->listed) return;
@@ -88,7 +88,7 @@ static void unlist(struct mpr_spans *s, struct mpr_span_stack *t)
     t->listed = false;
 }
 
-static uint32_t innermost(const struct mpr_span_stack *t)
+static uint32_t innermost_range(const struct mpr_span_stack *t)
 {
     return t->depth ? t->open[t->depth - 1] : 0;
 }
@@ -101,11 +101,12 @@ static void find_around(struct mpr_spans *s, uint32_t thread, bool inherits,
 {
     const struct mpr_span_stack *own = stack_of(s, thread), *carrier = NULL;
     if (inherits && !own->application) {
-        while (s->newest && !stack_at(s, s->newest)->application) unlist(s, stack_at(s, s->newest));
+        while (s->newest && !stack_at(s, s->newest)->application)
+            remove_from_list(s, stack_at(s, s->newest));
         carrier = stack_at(s, s->newest);
     }
-    span[0] = innermost(own);
-    span[1] = carrier ? innermost(carrier) : 0;
+    span[0] = innermost_range(own);
+    span[1] = carrier ? innermost_range(carrier) : 0;
     span[2] = carrier ? carrier->newest : 0;
 }
 
@@ -155,18 +156,19 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
         MPR_REACH(s->span, s->spans, s->cap);
         span = s->spans++;
     }
-    s->span[span] = (struct mpr_span){ .domain = domain, .around = innermost(t), .holders = 1 };
+    s->span[span] =
+        (struct mpr_span){ .domain = domain, .around = innermost_range(t), .holders = 1 };
     add(s, span, event);
     hold(s, s->span[span].around);
     *MPR_ADD(t->open, t->depth, t->cap) = span;
-    hold_instead(s, &t->latest, span);
+    replace_held(s, &t->latest, span);
     if (stays) keep(s, span);
     if (domain) return;
     t->application++;
-    hold_instead(s, &t->newest, span);
+    replace_held(s, &t->newest, span);
     /* The thread becomes the first in the list. */
     const uint32_t number = (uint32_t)(t - s->of) + 1;
-    unlist(s, t);
+    remove_from_list(s, t);
     t->older = s->newest;
     if (s->newest) stack_at(s, s->newest)->newer = number;
     s->newest = number;
@@ -188,7 +190,7 @@ void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_
     for (; at < t->depth; at++) t->open[at - 1] = t->open[at];
     t->depth--;
     if (!domain) t->application--;
-    hold_instead(s, &t->latest, span);
+    replace_held(s, &t->latest, span);
     release(s, span);
 }
 
@@ -200,7 +202,7 @@ void mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event)
 
 void mpr_spans_forget_newest(struct mpr_spans *s, uint32_t thread)
 {
-    hold_instead(s, &stack_of(s, thread)->latest, 0);
+    replace_held(s, &stack_of(s, thread)->latest, 0);
 }
 
 void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread)
@@ -210,8 +212,8 @@ void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread)
     while (t->depth) release(s, t->open[--t->depth]);
     t->application = 0;
     t->depth_overflow = 0;
-    hold_instead(s, &t->newest, 0);
-    hold_instead(s, &t->latest, 0);
+    replace_held(s, &t->newest, 0);
+    replace_held(s, &t->latest, 0);
 }
 
 void mpr_spans_end(struct mpr_spans *s)

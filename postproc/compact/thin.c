@@ -307,8 +307,8 @@ static int write_thinned(struct writer *w, const char *path, uint64_t seq, int f
 }
 
 /* Writes nothing if the events that stay cannot fit: each takes at least a byte. */
-static int attempt(const struct mpr_kept *kept, const char *path, uint64_t seq, uint64_t budget,
-                   int fd, struct mpr_thinned *out, struct mpr_error *error)
+static int try_budget(const struct mpr_kept *kept, const char *path, uint64_t seq, uint64_t budget,
+                      int fd, struct mpr_thinned *out, struct mpr_error *error)
 {
     struct mpr_retention retention;
     struct writer w = { .kept = kept, .retention = &retention };
@@ -339,7 +339,7 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
     *out = (struct mpr_thinned){ 0 };
     uint64_t before = UINT64_MAX; /* bytes of the previous attempt, or 0 after the last one */
     int result = mpr_kept_find(&kept, path, seq, MIN_GRAIN_NS, error);
-    if (result == 0) result = attempt(&kept, path, seq, budget, fd, out, error);
+    if (result == 0) result = try_budget(&kept, path, seq, budget, fd, out, error);
     while (result == 0 && out->bytes > budget && before != 0) {
         /* If wider bins hardly help, the last attempt is written without a budget.  Otherwise bins
          * are merged at least once, and until the bytes are expected to fit: half as many bins take
@@ -349,7 +349,7 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
             can = mpr_kept_coarsen(&kept);
         before = can ? out->bytes : 0;
         if (ftruncate(fd, at) == 0 && lseek(fd, at, SEEK_SET) == at)
-            result = attempt(&kept, path, seq, can ? budget : UINT64_MAX, fd, out, error);
+            result = try_budget(&kept, path, seq, can ? budget : UINT64_MAX, fd, out, error);
         else result = mpr_fail_errno(error, path, "write the thinned part of it");
     }
     mpr_kept_free(&kept);

@@ -124,7 +124,7 @@ typedef void distinguish(struct mpr_arena *arena, struct path *path, size_t path
 
 /* Adds to each path the call in which it differs from another one.  If the call is in the function
  * at the end of the shown path, it replaces that function.  Otherwise it becomes the caller. */
-static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
+static void distinguish_by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
 {
     for (size_t i = paths; i-- > 0;) {
         struct mpr_value *v = path[i].shown;
@@ -144,7 +144,7 @@ static void by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
 }
 
 /* Numbers paths that no call distinguishes: "caller #2". */
-static void by_numbers(struct mpr_arena *arena, struct path *path, size_t paths)
+static void distinguish_by_numbers(struct mpr_arena *arena, struct path *path, size_t paths)
 {
     for (size_t i = 0, number = 1; i < paths; i++) {
         number += i && mpr_frame_compare_paths(path[i].whole, path[i - 1].whole) != 0;
@@ -180,7 +180,7 @@ void mpr_distinct_paths(struct mpr_arena *arena, struct mpr_user_frames *user_fr
         v->path = summary.path;
         v->caller = summary.caller;
     }
-    distinguish_equal(arena, path, paths, by_calls);
-    distinguish_equal(arena, path, paths, by_numbers);
+    distinguish_equal(arena, path, paths, distinguish_by_calls);
+    distinguish_equal(arena, path, paths, distinguish_by_numbers);
     free(path);
 }

@@ -43,7 +43,7 @@ struct writing {
     size_t bytes;
 };
 
-static size_t here(struct writing *w)
+static size_t position(struct writing *w)
 {
     fflush(w->out);
     return w->bytes;
@@ -73,22 +73,22 @@ static void write_word(struct writing *w, const struct part *p, const struct mpr
 {
     struct mpr_parts *parts = &w->to->parts;
     const bool brief = p->amount == LINE && p->last && *p->frame->file;
-    const size_t from = here(w);
+    const size_t from = position(w);
     fputs(word->open, w->out);
-    const size_t name = here(w);
+    const size_t name = position(w);
     mpr_utf8_write_escaped(w->out, brief && word->kind == MPR_WORD_NAME ? without_scope(word->text)
                                                                         : word->text);
-    const size_t name_end = here(w);
+    const size_t name_end = position(w);
     const char *last_dot = memrchr(w->to->text + name, '.', name_end - name);
     const size_t dot = last_dot ? (size_t)(last_dot - w->to->text) : 0;
     if (word->line != MPR_ANY_LINE) fprintf(w->out, ":%" PRIu64, word->line);
     fputs(word->close, w->out);
-    if (word->kind == MPR_WORD_PLACE) parts->place = (struct mpr_piece){ from, here(w) };
+    if (word->kind == MPR_WORD_PLACE) parts->place = (struct mpr_piece){ from, position(w) };
     if (!p->last) return;
     if (dot && (word->kind == MPR_WORD_NAME || word->kind == MPR_WORD_OTHER))
         parts->method = (struct mpr_piece){ dot + 1, name_end };
     if (word->kind == MPR_WORD_MODULE && first)
-        parts->module = (struct mpr_piece){ dot ? dot : from, here(w) };
+        parts->module = (struct mpr_piece){ dot ? dot : from, position(w) };
 }
 
 static void write_frame(struct writing *w, const struct part *p)
@@ -101,7 +101,7 @@ static void write_frame(struct writing *w, const struct part *p)
     const bool no_name = !whole && line_only && *f->file,
                no_object = !whole && p->end && strstr(f->object, ".so");
     bool any = false;
-    if (p->last) w->to->parts.last = here(w);
+    if (p->last) w->to->parts.last = position(w);
     for (size_t i = 0; i < words; i++) {
         if (word[i].kind == MPR_WORD_NAME ? no_name : word[i].kind == MPR_WORD_OBJECT && no_object)
             continue;
@@ -135,12 +135,12 @@ static struct shown show(const struct mpr_value *v, enum amount amount)
     w.out = mpr_text_open(&shown.text, &w.bytes);
     if (is_path(v)) write_path(&w, v->path, amount);
     else fputs(v->text, w.out);
-    shown.parts.caller.from = here(&w);
+    shown.parts.caller.from = position(&w);
     if (amount >= CALLED && v->caller && *v->caller) {
         fputs(" <- ", w.out);
         mpr_utf8_write_escaped(w.out, v->caller);
     }
-    shown.parts.caller.to = here(&w);
+    shown.parts.caller.to = position(&w);
     mpr_text_close(w.out);
     return shown;
 }
@@ -165,12 +165,12 @@ char *mpr_cut_frame(const struct mpr_frame *frame, size_t width)
 
 /* ---- one cell */
 
-static const char *source(const struct cell *c) { return c->source[c->amount].text; }
+static const char *cell_text(const struct cell *c) { return c->source[c->amount].text; }
 
 static void write_cell(struct cell *c, size_t width)
 {
     free(c->text);
-    c->text = mpr_snip(source(c), &c->source[c->amount].parts, width, c->marked);
+    c->text = mpr_snip(cell_text(c), &c->source[c->amount].parts, width, c->marked);
 }
 
 /* ---- commands, which are texts with a lead */
@@ -232,19 +232,19 @@ static char *without_folders(const char *command, size_t width)
 
 /* Marks the lead, and the file that the command runs ("train.py" of "/x/train.py") unless its name
  * is long.  Returns NULL if there is no lead. */
-static unsigned char *marks_of(const struct cell *c)
+static unsigned char *mark_pieces(const struct cell *c)
 {
     enum { LONG = 24 };
     if (!c->lead) return NULL;
-    unsigned char *marked = mpr_alloc(strlen(source(c)) + 1, 1);
+    unsigned char *marked = mpr_alloc(strlen(cell_text(c)) + 1, 1);
     memset(marked, 1, c->lead);
-    for (const char *word = source(c) + c->lead; *(word += strspn(word, " "));) {
+    for (const char *word = cell_text(c) + c->lead; *(word += strspn(word, " "));) {
         const size_t bytes = strcspn(word, " ");
         const char *slash = memrchr(word, '/', bytes), *name = slash ? slash + 1 : word;
         word += bytes;
         if (word[-(ptrdiff_t)bytes] == '-' || !(slash || memchr(name, '.', (size_t)(word - name))))
             continue;
-        if (word - name <= LONG) memset(marked + (name - source(c)), 1, (size_t)(word - name));
+        if (word - name <= LONG) memset(marked + (name - cell_text(c)), 1, (size_t)(word - name));
         break;
     }
     return marked;
@@ -298,17 +298,17 @@ static void add_module(struct cell *c, struct mpr_path path, size_t width)
 }
 
 /* Returns a cell with the largest amount that fits, or a part of the smallest one. */
-static struct cell cell_of(const struct mpr_value *v, size_t index, size_t width)
+static struct cell make_cell(const struct mpr_value *v, size_t index, size_t width)
 {
     struct cell c = { .amount = WHOLE, .index = index };
     for (enum amount i = 0; i < AMOUNTS; i++) c.source[i] = show(v, i);
     if (width == MPR_CUT_FULL) width = mpr_utf8_columns(c.source[WHOLE].text);
-    while (c.amount > LINE && mpr_utf8_columns(source(&c)) > width)
+    while (c.amount > LINE && mpr_utf8_columns(cell_text(&c)) > width)
         c.amount = c.amount == WHOLE ? ALONE : c.amount - 1;
     if (v->lead) begin_command(&c, v->lead, width);
-    c.marked = marks_of(&c);
+    c.marked = mark_pieces(&c);
     write_cell(&c, width);
-    if (mpr_utf8_columns(source(&c)) > width && is_path(v)) add_module(&c, v->path, width);
+    if (mpr_utf8_columns(cell_text(&c)) > width && is_path(v)) add_module(&c, v->path, width);
     return c;
 }
 
@@ -320,7 +320,7 @@ static int by_text(const void *left, const void *right)
 {
     const struct cell *a = left, *b = right;
     int order = strcmp(a->text, b->text);
-    if (!order) order = strcmp(source(a), source(b));
+    if (!order) order = strcmp(cell_text(a), cell_text(b));
     return order ? order : strcmp(a->source[WHOLE].text, b->source[WHOLE].text);
 }
 
@@ -328,7 +328,7 @@ static int by_text(const void *left, const void *right)
 static void mark_difference(struct cell *a, const struct cell *b, bool last)
 {
     enum { BEFORE = 3 };
-    const char *x = source(a), *y = source(b);
+    const char *x = cell_text(a), *y = cell_text(b);
     const size_t m = strlen(x), n = strlen(y);
     size_t same = 0, at;
     if (last) {
@@ -343,7 +343,7 @@ static void mark_difference(struct cell *a, const struct cell *b, bool last)
 }
 
 /* Numbers a cell that cannot be distinguished otherwise: "text #2". */
-static void number(struct cell *c, size_t width)
+static void add_number(struct cell *c, size_t width)
 {
     enum { MIN_TEXT = 4 };
     char suffix[32];
@@ -359,7 +359,7 @@ static void number(struct cell *c, size_t width)
 static bool any_equal(const struct cell *cell, size_t cells)
 {
     for (size_t i = 1; i < cells; i++)
-        if (strcmp(source(&cell[i]), source(&cell[i - 1])) == 0 &&
+        if (strcmp(cell_text(&cell[i]), cell_text(&cell[i - 1])) == 0 &&
             strcmp(cell[i].source[WHOLE].text, cell[i - 1].source[WHOLE].text) != 0)
             return true;
     return false;
@@ -372,10 +372,10 @@ static void distinguish(struct cell *cell, size_t cells, size_t width, int round
     const bool last = round >= ROUNDS / 2;
     for (int more = LINE; more < WHOLE && any_equal(cell, cells); more++) {
         for (struct cell *c = cell; c < cell + cells; c++) {
-            const char *before = source(c);
-            while (c->amount < WHOLE && strcmp(source(c), before) == 0) c->amount++;
+            const char *before = cell_text(c);
+            while (c->amount < WHOLE && strcmp(cell_text(c), before) == 0) c->amount++;
             free(c->marked);
-            c->marked = marks_of(c);
+            c->marked = mark_pieces(c);
         }
         qsort(cell, cells, sizeof *cell, by_text);
     }
@@ -385,7 +385,7 @@ static void distinguish(struct cell *cell, size_t cells, size_t width, int round
     }
     for (size_t i = 0; i < cells; i++) {
         if (round < ROUNDS - 1) write_cell(&cell[i], width);
-        else number(&cell[i], width);
+        else add_number(&cell[i], width);
     }
 }
 
@@ -411,7 +411,7 @@ char **mpr_cut_paths(const struct mpr_value *value, size_t values, size_t width)
     struct cell *cell = mpr_alloc(values, sizeof *cell);
     size_t cells = 0;
     for (size_t i = 0; i < values; i++)
-        if (is_path(&value[i]) || value[i].text) cell[cells++] = cell_of(&value[i], i, width);
+        if (is_path(&value[i]) || value[i].text) cell[cells++] = make_cell(&value[i], i, width);
     for (int round = 0; round < ROUNDS && distinguish_equal(cell, cells, width, round); round++)
         continue;
     for (size_t i = 0; i < cells; i++) {

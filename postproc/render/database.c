@@ -97,7 +97,7 @@ static void open_part(struct mpr_database *db, const struct mpr_database_place *
 }
 
 /* Frees the database.  Returns its first failure, or NULL. */
-static const char *release(struct mpr_database *db)
+static const char *free_database(struct mpr_database *db)
 {
     memcpy(last_failure, db->why, sizeof last_failure);
     sqlite3_close(db->sqlite);
@@ -107,7 +107,7 @@ static const char *release(struct mpr_database *db)
     return *last_failure ? last_failure : NULL;
 }
 
-static void set(struct mpr_database *db, const char *name, unsigned value)
+static void set_pragma(struct mpr_database *db, const char *name, unsigned value)
 {
     char *sql = mpr_text_format("PRAGMA %s=%u", name, value);
     mpr_database_run(db, sql);
@@ -125,15 +125,15 @@ struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
     if (!*db->why)
         check(db, mpr_database_file_open(db->file.part, db->file.fd, &db->sqlite, flags),
               SQLITE_OK);
-    set(db, "page_size", kind->page_bytes);
+    set_pragma(db, "page_size", kind->page_bytes);
     mpr_database_run(db, "PRAGMA journal_mode=OFF");
     mpr_database_run(db, "PRAGMA synchronous=OFF");
     mpr_database_run(db, "PRAGMA locking_mode=EXCLUSIVE");
-    set(db, "application_id", kind->application);
-    set(db, "user_version", kind->version);
+    set_pragma(db, "application_id", kind->application);
+    set_pragma(db, "user_version", kind->version);
     mpr_database_run(db, "BEGIN");
     if (!*db->why) return db;
-    *why = release(db);
+    *why = free_database(db);
     return NULL;
 }
 
@@ -145,7 +145,7 @@ const char *mpr_database_close(struct mpr_database *db, bool keep)
     db->sqlite = NULL;
     if (!*db->why && keep && mpr_atomic_commit(&db->file) != 0)
         snprintf(db->why, sizeof db->why, "%s", mpr_file_part_error_text(errno));
-    return release(db);
+    return free_database(db);
 }
 
 void mpr_database_process(struct mpr_database *db, uint64_t process) { db->process = process; }

@@ -46,23 +46,25 @@ struct reading {
     uint8_t heap; /* the heap of the last row, which the next row often also has */
 };
 
-static enum mpr_digest_found say(struct reading *r, enum mpr_digest_found found, const char *why)
+static enum mpr_digest_found set_reason(struct reading *r, enum mpr_digest_found found,
+                                        const char *why)
 {
     *r->why = why;
     return found;
 }
 
-static enum mpr_digest_found damaged(struct reading *r, const char *what)
+static enum mpr_digest_found fail_damaged(struct reading *r, const char *what)
 {
-    return say(r, MPR_DIGEST_DAMAGED,
-               mpr_arena_format(r->arena, "this digest is damaged: %s", what));
+    return set_reason(r, MPR_DIGEST_DAMAGED,
+                      mpr_arena_format(r->arena, "this digest is damaged: %s", what));
 }
 
-static enum mpr_digest_found refused(struct reading *r)
+static enum mpr_digest_found fail_refused(struct reading *r)
 {
     const int code = sqlite3_errcode(r->sqlite);
-    if (code == SQLITE_NOTADB) return say(r, MPR_DIGEST_FOREIGN, "this is not a digest of a log");
-    return damaged(r, sqlite3_errmsg(r->sqlite));
+    if (code == SQLITE_NOTADB)
+        return set_reason(r, MPR_DIGEST_FOREIGN, "this is not a digest of a log");
+    return fail_damaged(r, sqlite3_errmsg(r->sqlite));
 }
 
 /* Returns true to end the statement, because a hostile file may need any number of steps. */
@@ -120,23 +122,24 @@ static enum mpr_digest_found identify(struct reading *r)
     int64_t application, version;
     if (!number_of(r, "PRAGMA application_id", &application) ||
         !number_of(r, "PRAGMA user_version", &version))
-        return refused(r);
+        return fail_refused(r);
     if (application != APPLICATION)
-        return say(r, MPR_DIGEST_FOREIGN, "this database is not a digest of a log");
+        return set_reason(r, MPR_DIGEST_FOREIGN, "this database is not a digest of a log");
     if (version == VERSION) return MPR_DIGEST_GOOD;
     const bool older = version < VERSION;
-    return say(r, older ? MPR_DIGEST_DAMAGED : MPR_DIGEST_NEWER,
-               mpr_arena_format(
-                   r->arena,
-                   "this digest has version %lld, and this memprof-report reads version %d; %s",
-                   (long long)version, VERSION,
-                   older ? "make the digest again from its log" : "use a newer memprof-report"));
+    return set_reason(
+        r, older ? MPR_DIGEST_DAMAGED : MPR_DIGEST_NEWER,
+        mpr_arena_format(
+            r->arena, "this digest has version %lld, and this memprof-report reads version %d; %s",
+            (long long)version, VERSION,
+            older ? "make the digest again from its log" : "use a newer memprof-report"));
 }
 
 /* ---- values */
 
 /* Stores a value in the row's member.  Returns false if it does not have the column's type. */
-static bool take(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_column *c, void *row)
+static bool store_value(struct reading *r, sqlite3_stmt *s, int at, const struct mpr_column *c,
+                        void *row)
 {
     void *to = (char *)row + c->at;
     const int type = sqlite3_column_type(s, at);
@@ -180,21 +183,21 @@ static enum mpr_digest_found take_rows(struct reading *r, const struct mpr_diges
     mpr_text_close(text);
     sqlite3_stmt *s = prepare(r, sql);
     free(sql);
-    enum mpr_digest_found found = s ? MPR_DIGEST_GOOD : refused(r);
+    enum mpr_digest_found found = s ? MPR_DIGEST_GOOD : fail_refused(r);
     int status = SQLITE_DONE;
     while (found == MPR_DIGEST_GOOD && (status = sqlite3_step(s)) == SQLITE_ROW) {
         if (*rows == MAX_ROWS) {
-            found = damaged(r, "it has too many rows");
+            found = fail_damaged(r, "it has too many rows");
             break;
         }
         if (*rows == cap) *row = mpr_resize(*row, cap = cap ? 2 * cap : 64, t->stride);
         char *to = memset(*row + (*rows)++ * t->stride, 0, t->stride);
         for (size_t i = 0; found == MPR_DIGEST_GOOD && i < t->table.columns; i++)
-            if (!take(r, s, (int)i, &t->table.column[i], to))
-                found = damaged(r, mpr_arena_format(r->arena, "%s.%s has another type",
-                                                    t->table.name, t->table.column[i].key));
+            if (!store_value(r, s, (int)i, &t->table.column[i], to))
+                found = fail_damaged(r, mpr_arena_format(r->arena, "%s.%s has another type",
+                                                         t->table.name, t->table.column[i].key));
     }
-    if (found == MPR_DIGEST_GOOD && status != SQLITE_DONE) found = refused(r);
+    if (found == MPR_DIGEST_GOOD && status != SQLITE_DONE) found = fail_refused(r);
     sqlite3_finalize(s);
     return found;
 }
@@ -211,7 +214,7 @@ static enum mpr_digest_found take_table(struct reading *r, const struct mpr_dige
     const bool is_there = number_of(r, sql, &count) && count == 1;
     free(sql);
     if (!is_there)
-        return damaged(r, mpr_arena_format(r->arena, "it has no table %s", t->table.name));
+        return fail_damaged(r, mpr_arena_format(r->arena, "it has no table %s", t->table.name));
     const enum mpr_digest_found found = take_rows(r, t, &row, &rows);
     void *list = mpr_arena_alloc(&r->digest->arena, rows * t->stride);
     if (rows) memcpy(list, row, rows * t->stride);
@@ -227,17 +230,17 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *d, const char *path,
     struct reading r = { .digest = d, .arena = arena, .why = why };
     *d = (struct mpr_digest){ 0 };
     if (access(path, R_OK) != 0)
-        return say(&r, errno == ENOENT ? MPR_DIGEST_MISSING : MPR_DIGEST_NOT_READ,
-                   mpr_arena_text(arena, strerror(errno)));
+        return set_reason(&r, errno == ENOENT ? MPR_DIGEST_MISSING : MPR_DIGEST_NOT_READ,
+                          mpr_arena_text(arena, strerror(errno)));
     char *uri = uri_of(path);
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     const int opened = mpr_database_file_open(uri, -1, &r.sqlite, flags);
     if (opened == SQLITE_OK) harden_sqlite(&r);
-    enum mpr_digest_found found = opened == SQLITE_OK ? identify(&r) : refused(&r);
+    enum mpr_digest_found found = opened == SQLITE_OK ? identify(&r) : fail_refused(&r);
     for (size_t i = 0; found == MPR_DIGEST_GOOD && i < mpr_digest_tables; i++)
         found = take_table(&r, &mpr_digest_table[i]);
     if (found == MPR_DIGEST_GOOD && d->processes != 1)
-        found = damaged(&r, "it does not have exactly one process");
+        found = fail_damaged(&r, "it does not have exactly one process");
     sqlite3_close(r.sqlite);
     free(uri);
     if (found != MPR_DIGEST_GOOD) mpr_digest_free(d);

@@ -27,7 +27,7 @@ static void write_string(const struct mpr_json *j, const char *text)
     fputc('"', out);
 }
 
-static void start(struct mpr_json *j, const char *key)
+static void begin_value(struct mpr_json *j, const char *key)
 {
     if (!j->first) fputc(',', j->out);
     if (j->depth && !j->in_html) fprintf(j->out, "\n%*s", j->depth * 2, "");
@@ -39,7 +39,7 @@ static void start(struct mpr_json *j, const char *key)
 
 void mpr_json_open(struct mpr_json *j, const char *key, char bracket)
 {
-    start(j, key);
+    begin_value(j, key);
     fputc(bracket, j->out);
     j->depth++;
     j->first = true;
@@ -56,32 +56,32 @@ void mpr_json_close(struct mpr_json *j, char bracket)
 
 void mpr_json_text(struct mpr_json *j, const char *key, const char *text)
 {
-    start(j, key);
+    begin_value(j, key);
     write_string(j, text);
 }
 
 void mpr_json_number(struct mpr_json *j, const char *key, uint64_t number)
 {
-    start(j, key);
+    begin_value(j, key);
     fprintf(j->out, "%" PRIu64, number);
 }
 
 void mpr_json_signed(struct mpr_json *j, const char *key, int64_t number)
 {
-    start(j, key);
+    begin_value(j, key);
     fprintf(j->out, "%" PRId64, number);
 }
 
 void mpr_json_percent(struct mpr_json *j, const char *key, double percent)
 {
-    start(j, key);
+    begin_value(j, key);
     fprintf(j->out, "%.6f", percent / 100);
 }
 
 #define NUMBERS(name, type, format)                                                                \
     void name(struct mpr_json *j, const char *key, const type *numbers, size_t count)              \
     {                                                                                              \
-        start(j, key);                                                                             \
+        begin_value(j, key);                                                                       \
         fputc('[', j->out);                                                                        \
         for (size_t i = 0; i < count; i++)                                                         \
             fprintf(j->out, "%s%" format, i ? "," : "", numbers[i]);                               \
@@ -92,13 +92,13 @@ NUMBERS(mpr_json_signeds, int64_t, PRId64)
 
 void mpr_json_flag(struct mpr_json *j, const char *key, bool flag)
 {
-    start(j, key);
+    begin_value(j, key);
     fputs(flag ? "true" : "false", j->out);
 }
 
 void mpr_json_null(struct mpr_json *j, const char *key)
 {
-    start(j, key);
+    begin_value(j, key);
     fputs("null", j->out);
 }
 

@@ -76,7 +76,7 @@ void mpr_pprof_begin(struct mpr_pprof *p)
 
 /* Returns the id of a function.  "<module>" becomes "(module)", because pprof removes text in <> as
  * template arguments. */
-static uint32_t function(struct mpr_pprof *p, const char *name, const char *file)
+static uint32_t function_id(struct mpr_pprof *p, const char *name, const char *file)
 {
     const size_t bytes = strlen(name);
     const bool brackets = *name == '<' && name[bytes - 1] == '>';
@@ -109,7 +109,7 @@ static void end_mapping(struct mpr_pprof *p)
     put(p, MAPPING);
 }
 
-static uint32_t mapping(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t module)
+static uint32_t mapping_id(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t module)
 {
     if (!module || module > profile->modules) return PROGRAM;
     MPR_REACH(p->of_module, module, p->modules);
@@ -133,20 +133,21 @@ static void put_line(struct mpr_pprof *p, uint32_t function_id, uint64_t line)
 
 /* Returns the id of a location, which has all calls that are inlined into each other.  Functions
  * are written before it, because both are made in the same message. */
-static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t first)
+static uint32_t location_id(struct mpr_pprof *p, const struct mpr_profile *profile, uint32_t first)
 {
     const struct mpr_code_frame *frame = profile->code.frame;
     uint32_t last = first;
     MPR_REACH(p->of_frame, first, p->frames);
     if (p->of_frame[first]) return p->of_frame[first];
     while (frame[last].inlined) last++;
-    const uint32_t module = mapping(p, profile, frame[first].module);
-    for (uint32_t i = first; i <= last; i++) function(p, frame[i].function, frame[i].frame->path);
+    const uint32_t module = mapping_id(p, profile, frame[first].module);
+    for (uint32_t i = first; i <= last; i++)
+        function_id(p, frame[i].function, frame[i].frame->path);
     mpr_protobuf_number(&p->message, LOCATION_ID, ++p->locations);
     mpr_protobuf_number(&p->message, LOCATION_MAPPING, module);
     mpr_protobuf_number(&p->message, LOCATION_ADDRESS, frame[first].address);
     for (uint32_t i = first; i <= last; i++)
-        put_line(p, function(p, frame[i].function, frame[i].frame->path), frame[i].frame->line);
+        put_line(p, function_id(p, frame[i].function, frame[i].frame->path), frame[i].frame->line);
     put(p, LOCATION);
     return p->of_frame[first] = p->locations;
 }
@@ -154,7 +155,8 @@ static uint32_t location(struct mpr_pprof *p, const struct mpr_profile *profile,
 /* Returns the id of the outermost location of all stacks of a heap, which separates the heaps. */
 static uint32_t heap_location(struct mpr_pprof *p, uint8_t heap)
 {
-    const uint32_t id = function(p, mpr_heap_name(heap), ""), known = mpr_index_get(&p->heap, id);
+    const uint32_t id = function_id(p, mpr_heap_name(heap), ""),
+                   known = mpr_index_get(&p->heap, id);
     if (known) return known;
     mpr_protobuf_number(&p->message, LOCATION_ID, ++p->locations);
     mpr_protobuf_number(&p->message, LOCATION_MAPPING, PROGRAM);
@@ -182,7 +184,7 @@ static void put_sample(struct mpr_pprof *p, const struct mpr_profile *profile,
     const struct mpr_code_stack stack = mpr_code_stack(&profile->code, s->stack);
     struct mpr_blob ids = { 0 };
     for (size_t i = 0; i < stack.frames; i++) {
-        mpr_blob_number(&ids, location(p, profile, stack.frame[i]));
+        mpr_blob_number(&ids, location_id(p, profile, stack.frame[i]));
         while (profile->code.frame[stack.frame[i]].inlined) i++;
     }
     mpr_blob_number(&ids, heap_location(p, s->heap));

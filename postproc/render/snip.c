@@ -161,7 +161,7 @@ static bool in_a_number(const struct text *t, size_t i)
 
 /* Returns the worth of a piece plus the costs of cutting there.  " <- " is only omitted as a whole,
  * together with the caller. */
-static uint64_t cost(const struct text *t, size_t from, size_t to)
+static uint64_t cost_of_cut(const struct text *t, size_t from, size_t to)
 {
     uint64_t sum = t->letter[to].before - t->letter[from].before;
     const size_t caller = t->caller, caller_end = caller + strlen(CALLER);
@@ -185,7 +185,7 @@ static uint64_t cost(const struct text *t, size_t from, size_t to)
 
 /* Finds the cheapest piece of at least this many columns.  It may have up to SLACK more letters if
  * it then ends before a name. */
-static void choose(const struct text *t, size_t columns, size_t *from, size_t *to)
+static void choose_piece(const struct text *t, size_t columns, size_t *from, size_t *to)
 {
     uint64_t min = UINT64_MAX;
     for (size_t a = 0, b = 0; a < t->letters; a++) {
@@ -193,7 +193,7 @@ static void choose(const struct text *t, size_t columns, size_t *from, size_t *t
         if (t->letter[b].column < t->letter[a].column + columns) break;
         for (size_t end = b; end <= t->letters && end < b + SLACK; end++) {
             if (end > b && !begins_name(t, end)) continue;
-            const uint64_t sum = cost(t, a, end);
+            const uint64_t sum = cost_of_cut(t, a, end);
             if (sum >= min) continue;
             min = sum;
             *from = a;
@@ -214,7 +214,7 @@ char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
     t.caller = letter_at(&t, text + t.parts.caller.from);
     weigh(&t, marked);
     to = t.letters;
-    choose(&t, columns - width + 1, &from, &to);
+    choose_piece(&t, columns - width + 1, &from, &to);
     char *cut = mpr_text_format("%.*s" ELLIPSIS "%s", (int)(t.letter[from].at - text), text,
                                 t.letter[to].at);
     free(t.letter);

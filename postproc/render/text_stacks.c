@@ -17,7 +17,7 @@
 
 enum { FIGURES = 36 }; /* columns */
 
-static void figures(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uint64_t blocks)
+static void write_amounts(FILE *out, const struct mpr_calltree *t, uint64_t bytes, uint64_t blocks)
 {
     struct mpr_number size, share, count;
     const char *mark = t->samples ? "~" : "";
@@ -37,7 +37,7 @@ static void call_line(FILE *out, const struct mpr_calltree *t, size_t i,
     int indent = (int)depth * 2;
     if (width && indent > room / 2) indent = room / 2;
     if (mpr_report_tree_continues(t, i)) fprintf(out, "%*s", FIGURES, "");
-    else figures(out, t, t->call[i].bytes, t->call[i].blocks);
+    else write_amounts(out, t, t->call[i].bytes, t->call[i].blocks);
     fprintf(out, "%*s", indent, "");
     if (width) {
         char *cut = mpr_cut_frame(name, (size_t)(room - indent));
@@ -57,7 +57,7 @@ MPR_COMPARE(by_name, struct short_name,
 
 /* Returns the names of calls: short ones, but whole ones if two calls below one call would have the
  * same name. */
-static const struct mpr_frame **names_of(const struct mpr_calltree *t, struct mpr_arena *arena)
+static const struct mpr_frame **call_names(const struct mpr_calltree *t, struct mpr_arena *arena)
 {
     const struct mpr_frame **name = mpr_arena_alloc(arena, t->calls * sizeof *name);
     struct short_name *brief = mpr_arena_alloc(arena, t->calls * sizeof *brief);
@@ -79,7 +79,7 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
     bool *shown = mpr_report_tree_shown(t, style->top ? style->top : MPR_TOP);
     unsigned *depth = mpr_alloc(t->calls, sizeof *depth);
     struct mpr_arena arena = { 0 };
-    const struct mpr_frame **name = names_of(t, &arena);
+    const struct mpr_frame **name = call_names(t, &arena);
     size_t omitted = 0;
     for (size_t i = 0; i < t->calls; i++) {
         const size_t parent = t->call[i].parent;
@@ -88,7 +88,7 @@ static void tree(FILE *out, const struct mpr_calltree *t, const struct mpr_style
         else omitted++;
     }
     if (t->unknown_bytes) {
-        figures(out, t, t->unknown_bytes, t->unknown_blocks);
+        write_amounts(out, t, t->unknown_bytes, t->unknown_blocks);
         fprintf(out, "(no %scall stack)\n", t->options.python ? "Python " : "");
     }
     if (omitted) fprintf(out, "(%zu smaller calls)\n", omitted);

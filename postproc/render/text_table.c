@@ -132,7 +132,8 @@ static int lead_width(const struct mpr_column *c)
 }
 
 /* Returns the position of a text in column c, which begins at `column`. */
-static int begin_of(const struct line *l, const struct mpr_column *c, int column, const char *text)
+static int text_begin(const struct line *l, const struct mpr_column *c, int column,
+                      const char *text)
 {
     return is_left(c) ? column : column + width_of(l, c) - (int)mpr_utf8_columns(text);
 }
@@ -141,7 +142,7 @@ static int begin_of(const struct line *l, const struct mpr_column *c, int column
 static void align(struct line *l, const struct mpr_column *c, const char *text, bool first)
 {
     if (!first) l->column += lead_width(c);
-    put(l, begin_of(l, c, l->column, text), text, c->lead ? 0 : is_left(c) ? GAP : 1);
+    put(l, text_begin(l, c, l->column, text), text, c->lead ? 0 : is_left(c) ? GAP : 1);
     l->column += width_of(l, c);
 }
 
@@ -199,7 +200,8 @@ static void label(struct line *l, const char *text, int at, const char *next)
     put(l, at, text, 0);
     l->column = l->indent + width_of(l, first);
     if (!l->style->width || !second || second->below) return;
-    const int begin = next ? begin_of(l, second, l->column + lead_width(second), next) : l->column;
+    const int begin =
+        next ? text_begin(l, second, l->column + lead_width(second), next) : l->column;
     if (l->end >= begin && !(next && !*next)) break_line(l);
 }
 
@@ -261,7 +263,7 @@ static void sum_row(struct line *l, const char *name, size_t from)
 
 /* Writes the sums of the omitted rows: as a row if there are several sums, else as a sentence, "(3
  * more, 1.00 MiB, 182 allocs)". */
-static void rest(struct line *l)
+static void write_omitted(struct line *l)
 {
     const struct mpr_table *t = l->table;
     struct mpr_words words;
@@ -284,7 +286,7 @@ static void rest(struct line *l)
 
 /* ---- widths */
 
-static int between(int min, int width, int max)
+static int clamp(int min, int width, int max)
 {
     return width < min ? min : width > max ? max : width;
 }
@@ -321,7 +323,7 @@ static void fill_cells(struct line *l)
 /* Returns the width that a cut column gets before notes and other columns get any. */
 static int needed_width(const struct cuts *k)
 {
-    return between(MIN_PATH, k->longest, k->column->width > 0 ? k->column->width : USUAL_PATH);
+    return clamp(MIN_PATH, k->longest, k->column->width > 0 ? k->column->width : USUAL_PATH);
 }
 
 /* Returns the width of all columns except notes.  @needed: include the needed width of cut columns.
@@ -359,7 +361,7 @@ static int notes_width(const struct line *l, bool beside)
 
 /* ---- paths */
 
-static struct cuts gather(const struct line *l, const struct mpr_column *c)
+static struct cuts gather_cuts(const struct line *l, const struct mpr_column *c)
 {
     struct cuts k = { .column = c, .value = mpr_alloc(l->rows, sizeof *k.value) };
     for (size_t i = 0; i < l->rows; i++)
@@ -380,7 +382,7 @@ static void cut_paths(struct line *l)
     int gathered = 0, paths = 0, max_spare = 0;
     for (const struct mpr_column *c = first_column(l); c && gathered < PATHS;
          c = next_column(l, c + 1))
-        if (is_cut(c) && !c->below) l->cuts[gathered++] = gather(l, c);
+        if (is_cut(c) && !c->below) l->cuts[gathered++] = gather_cuts(l, c);
     for (size_t i = 0; i < l->table->columns; i++)
         if (l->table->column[i].spare > max_spare) max_spare = l->table->column[i].spare;
     while (l->style->width && l->narrow < max_spare &&
@@ -395,8 +397,8 @@ static void cut_paths(struct line *l)
         const int room = l->style->width - columns_width(l, false), notes = notes_width(l, false);
         const bool has_both = room - notes >= needed_width(k) * paths;
         k->width = l->style->width
-                       ? between(MIN_PATH, (has_both ? room - notes : room) / paths, MAX_PATH)
-                       : between(usual, k->longest, MAX_WHOLE);
+                       ? clamp(MIN_PATH, (has_both ? room - notes : room) / paths, MAX_PATH)
+                       : clamp(usual, k->longest, MAX_WHOLE);
         k->text =
             mpr_cut_paths(k->value, l->rows, l->style->width ? (size_t)k->width : MPR_CUT_FULL);
     }
@@ -411,7 +413,7 @@ void mpr_text_table(FILE *out, const struct mpr_table *t, const struct mpr_style
     cut_paths(&l);
     if (t->title) heading(&l);
     for (size_t i = 0; i < l.rows; i++) one_row(&l, i);
-    if (l.rows < t->rows && !t->partial) rest(&l);
+    if (l.rows < t->rows && !t->partial) write_omitted(&l);
     if (t->total) sum_row(&l, t->total, 0);
     for (struct cuts *k = l.cuts; k < l.cuts + PATHS && k->column; k++) {
         for (size_t i = 0; k->text && i < l.rows; i++) free(k->text[i]);

@@ -30,7 +30,7 @@ static size_t column_of(const struct columns *c, uint64_t time)
     return at < c->count ? (size_t)at : c->count - 1;
 }
 
-static void raise(struct columns *c, size_t column, uint64_t total, size_t span)
+static void raise_columns(struct columns *c, size_t column, uint64_t total, size_t span)
 {
     if (total <= c->total[column]) return;
     c->total[column] = total;
@@ -55,8 +55,8 @@ static void make_columns(struct columns *c, struct mpr_arena *arena, const struc
         const struct mpr_span *span = &h->span[i];
         const size_t first = column_of(c, span->time),
                      next = i + 1 < h->spans ? column_of(c, h->span[i + 1].start) : c->count;
-        raise(c, first, span->max, i);
-        for (size_t k = first + 1; k < next; k++) raise(c, k, span->max, i);
+        raise_columns(c, first, span->max, i);
+        for (size_t k = first + 1; k < next; k++) raise_columns(c, k, span->max, i);
     }
 }
 
@@ -64,7 +64,7 @@ static void make_columns(struct columns *c, struct mpr_arena *arena, const struc
 
 /* Returns how many eighths of a cell are filled in row `row` from the bottom, if the value `whole`
  * fills `rows` rows. */
-static unsigned filled(uint64_t value, uint64_t whole, unsigned row, unsigned rows)
+static unsigned filled_eighths(uint64_t value, uint64_t whole, unsigned row, unsigned rows)
 {
     const double eighths = whole ? (double)value / (double)whole * rows * 8 - row * 8.0 : 0;
     if (eighths >= 8) return 8;
@@ -93,9 +93,9 @@ static void chart(FILE *out, const struct columns *c)
         fprintf(out, "%*s %s", MARGIN, labelled ? mpr_units_size(&size, level) : "",
                 labelled ? "┤" : "│");
         size_t end = c->count;
-        while (end && !filled(c->total[end - 1], c->peak, row, ROWS)) end--;
+        while (end && !filled_eighths(c->total[end - 1], c->peak, row, ROWS)) end--;
         for (size_t i = 0; i < end; i++)
-            fputs(eighth[filled(c->total[i], c->peak, row, ROWS)], out);
+            fputs(eighth[filled_eighths(c->total[i], c->peak, row, ROWS)], out);
         fputc('\n', out);
     }
 }
@@ -186,7 +186,7 @@ static const char *band_chart(struct mpr_arena *arena, const uint64_t *bytes, si
     for (size_t i = 0; i < count; i++)
         if (bytes[i * lines + line] > max) max = bytes[i * lines + line];
     for (size_t i = 0; i < count; i++)
-        end = stpcpy(end, eighth[filled(bytes[i * lines + line], max, 0, 1)]);
+        end = stpcpy(end, eighth[filled_eighths(bytes[i * lines + line], max, 0, 1)]);
     while (end > text && end[-1] == ' ') *--end = 0;
     return text;
 }

@@ -10,7 +10,7 @@ static struct mpr_forward_mark *mark_at(struct mpr_forward *f, uint64_t index)
 }
 
 /* Returns the mark of the next node, which is made if it is new. */
-static struct mpr_forward_mark *newest(struct mpr_forward *f)
+static struct mpr_forward_mark *next_mark(struct mpr_forward *f)
 {
     if (f->end == f->first || mark_at(f, f->end - 1)->number != f->next) {
         *mark_at(f, f->end++) = (struct mpr_forward_mark){ .number = f->next };
@@ -22,7 +22,7 @@ static struct mpr_forward_mark *newest(struct mpr_forward *f)
 void mpr_forward_range(struct mpr_replay *r, struct mpr_thread *t)
 {
     const uint32_t backward = mpr_backward_path(r, t);
-    newest(t->forward)->node = backward ? backward : mpr_thread_inherited_path(r, t, NULL);
+    next_mark(t->forward)->node = backward ? backward : mpr_thread_inherited_path(r, t, NULL);
 }
 
 void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -35,7 +35,7 @@ void mpr_forward_next(struct mpr_replay *r, struct mpr_thread *t, const struct m
 
 void mpr_forward_block(struct mpr_thread *t)
 {
-    struct mpr_forward_mark *mark = newest(t->forward);
+    struct mpr_forward_mark *mark = next_mark(t->forward);
     if (!mark->python) mark->python = t->at.python;
 }
 
@@ -57,7 +57,7 @@ bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
 
 /* Returns the path below "backward of".  A forward pass that runs again in a backward pass
  * (checkpointing) already has such a path. */
-static uint32_t below(struct mpr_ranges *ranges, uint32_t node)
+static uint32_t path_below_backward(struct mpr_ranges *ranges, uint32_t node)
 {
     uint32_t name[MPR_PATH_MAX], domain[MPR_PATH_MAX], depth = 0;
     if (mpr_backward_is(ranges, node)) return node;
@@ -81,9 +81,9 @@ void mpr_backward_node(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const uint32_t forward = made && made->node ? made->node : python;
     if (!forward) return;
     struct mpr_open_range *range = &t->stack[t->depth - 1];
-    range->forward =
-        mpr_ranges_child(&r->ranges, below(&r->ranges, forward), range->name, range->domain);
-    if (python) range->python = below(&r->ranges, python);
+    range->forward = mpr_ranges_child(&r->ranges, path_below_backward(&r->ranges, forward),
+                                      range->name, range->domain);
+    if (python) range->python = path_below_backward(&r->ranges, python);
     if (t->forward) mpr_forward_range(r, t); /* for nodes that this thread makes */
 }
 

@@ -33,7 +33,7 @@ static void set_live(struct mpr_accounts *accounts, uint32_t cell, struct mpr_co
 /* ---- totals */
 
 /* A forked child may have freed more than it allocated: blocks of its parent. */
-static uint64_t counted(const struct mpr_counted_totals *t, unsigned made)
+static uint64_t total_of(const struct mpr_counted_totals *t, unsigned made)
 {
     const uint64_t live = mpr_saturating_sub(t->value[made], t->value[made + 2]);
     return live < LIVE_MAX ? live : LIVE_MAX;
@@ -43,7 +43,7 @@ _Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
                "the numbers of freed blocks follow those of made ones");
 
 /* Returns the sum, between 0 and LIVE_MAX more than the counted number. */
-static uint64_t with(uint64_t counted, double more)
+static uint64_t add_limited(uint64_t counted, double more)
 {
     if (more < 0) return mpr_saturating_sub(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
     return counted + (uint64_t)fmin(more, (double)LIVE_MAX);
@@ -66,12 +66,12 @@ void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_account
      * Three if the change counts already, because otherwise the total would jump up and down near
      * the limit. */
     s->certain = fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
-    struct mpr_counted_blocks live = { counted(t, MPF_HOST_MADE_BYTES),
-                                       counted(t, MPF_HOST_MADE_BLOCKS) };
+    struct mpr_counted_blocks live = { total_of(t, MPF_HOST_MADE_BYTES),
+                                       total_of(t, MPF_HOST_MADE_BLOCKS) };
     if (!s->certain && t->live.bytes == live.bytes) return;
     if (s->certain)
-        live =
-            (struct mpr_counted_blocks){ with(live.bytes, s->bytes), with(live.blocks, s->blocks) };
+        live = (struct mpr_counted_blocks){ add_limited(live.bytes, s->bytes),
+                                            add_limited(live.blocks, s->blocks) };
     set_live(accounts, t->cell, &t->live, live, time);
 }
 
@@ -104,8 +104,8 @@ void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
         now[MPF_HOST_FREED_BLOCKS] - t->value[MPF_HOST_FREED_BLOCKS];
     memcpy(t->value, now, sizeof now);
     mpr_counted_totals_free(t);
-    const struct mpr_counted_blocks live = { counted(t, MPF_HOST_MADE_BYTES),
-                                             counted(t, MPF_HOST_MADE_BLOCKS) };
+    const struct mpr_counted_blocks live = { total_of(t, MPF_HOST_MADE_BYTES),
+                                             total_of(t, MPF_HOST_MADE_BLOCKS) };
     set_live(accounts, t->cell, &t->live, live, e->time);
 }
 
@@ -113,8 +113,8 @@ void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts
 {
     const struct mpr_since *s = &t->since;
     if (!t->known || !s->certain) return;
-    count_made(t, accounts, 0, with(0, s->made));
-    accounts->heap[MPF_HEAP_HOST].frees += with(0, s->made - s->blocks);
+    count_made(t, accounts, 0, add_limited(0, s->made));
+    accounts->heap[MPF_HEAP_HOST].frees += add_limited(0, s->made - s->blocks);
 }
 
 /* ---- thinned parts of a log */

@@ -57,7 +57,7 @@ void mpr_gpu_free(struct mpr_gpu *g)
 
 /* ---- descriptions */
 
-static void copy(char *out, size_t cap, const char *value)
+static void copy_text(char *out, size_t cap, const char *value)
 {
     strncpy(out, value, cap - 1);
     out[cap - 1] = 0;
@@ -70,11 +70,11 @@ static void on_device(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_gpu_device *d = &r->gpu.device[e->addr];
     d->seen = true;
     while (mpf_pairs_next(&at, end, &key, &value) == 1) {
-        if (!strcmp(key, "uuid")) copy(d->uuid, sizeof d->uuid, value);
-        else if (!strcmp(key, "name")) copy(d->name, sizeof d->name, value);
-        else if (!strcmp(key, "cupti.off")) copy(d->off, sizeof d->off, value);
-        else if (!strcmp(key, "used.off")) copy(d->used_off, sizeof d->used_off, value);
-        else if (!strcmp(key, "by_name")) copy(d->by_name, sizeof d->by_name, value);
+        if (!strcmp(key, "uuid")) copy_text(d->uuid, sizeof d->uuid, value);
+        else if (!strcmp(key, "name")) copy_text(d->name, sizeof d->name, value);
+        else if (!strcmp(key, "cupti.off")) copy_text(d->off, sizeof d->off, value);
+        else if (!strcmp(key, "used.off")) copy_text(d->used_off, sizeof d->used_off, value);
+        else if (!strcmp(key, "by_name")) copy_text(d->by_name, sizeof d->by_name, value);
         else if (!strcmp(key, "shared")) d->shared = true;
         else if (!strcmp(key, "total")) d->total = strtoull(value, NULL, 10);
     }
@@ -105,7 +105,7 @@ void mpr_gpu_match_change(struct mpr_replay *r, unsigned device, int64_t change)
 /* Applies a measurement of used bytes.  A measurement that only confirms the peak does not move it
  * to an instant with less tracked memory: another process may still map memory that is freed here
  * (NCCL's peers), and its owner is only known while it belongs to this process. */
-static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
+static void apply_measurement(struct mpr_replay *r, unsigned device, uint64_t used)
 {
     const int64_t large = INT64_C(256) << 20;
     struct mpr_gpu_device *d = &r->gpu.device[device];
@@ -127,7 +127,7 @@ static void measured(struct mpr_replay *r, unsigned device, uint64_t used)
 /* ---- growth around calls */
 
 /* Returns the part that grows by a call. */
-static int part_of(struct mpr_gpu_device *d, uint64_t call)
+static int part_of_call(struct mpr_gpu_device *d, uint64_t call)
 {
     switch (call) {
     case MPF_CALL_CONTEXT:
@@ -190,17 +190,17 @@ static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct m
     if (call == MPF_CALL_LAUNCH && growth > 0 && kernels > 0)
         local = kernels < growth ? kernels : growth;
     t->gpu.entered = false;
-    int64_t *part = &d->part[part_of(d, call)];
+    int64_t *part = &d->part[part_of_call(d, call)];
     *part = mpr_signed_add(*part, mpr_signed_sub(growth, local));
     d->part[MPR_PART_LOCAL] = mpr_signed_add(d->part[MPR_PART_LOCAL], local);
-    if (e->addr != MPF_UNKNOWN) measured(r, device, e->addr);
+    if (e->addr != MPF_UNKNOWN) apply_measurement(r, device, e->addr);
     if (mpr_gpu_word(e, MPF_RETURN_RESULT) == 0 || call != MPF_CALL_GRAPH)
         mpr_graph_call(r, t, e, growth);
 }
 
 /* ---- the process's own bytes */
 
-static int64_t sum_of(const int64_t *part)
+static int64_t sum_parts(const int64_t *part)
 {
     int64_t sum = 0;
     for (int i = 0; i < MPR_PARTS; i++) sum = mpr_signed_add(sum, part[i]);
@@ -213,7 +213,7 @@ bool mpr_gpu_limit_parts(const struct mpr_gpu_device *d, int64_t *part)
 {
     /* Own and used bytes are read one after the other and differ by some MiB. */
     const int64_t slack = INT64_C(16) << 20;
-    const int64_t sum = sum_of(part), later = mpr_signed_sub(sum, d->parts_then),
+    const int64_t sum = sum_parts(part), later = mpr_signed_sub(sum, d->parts_then),
                   own = d->own_hidden > 0 ? d->own_hidden : 0,
                   limit = mpr_signed_add(own, later > 0 ? later : 0);
     int64_t excess = mpr_signed_sub(sum, limit);
@@ -239,7 +239,7 @@ uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
     int64_t part[MPR_PARTS], sampled;
     memcpy(part, d->part, sizeof part);
     mpr_gpu_limit_parts(d, part);
-    int64_t hidden = sum_of(part);
+    int64_t hidden = sum_parts(part);
     if (quiet) sampled = mpr_signed_difference(tracked, d->own);
     else {
         const int64_t a = d->own_recent[0], b = d->own_recent[1], c = d->own_recent[2],
@@ -247,7 +247,7 @@ uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
                       median = c < low    ? low
                                : c > high ? high
                                           : c,
-                      later = mpr_signed_sub(sum_of(d->part), d->parts_then);
+                      later = mpr_signed_sub(sum_parts(d->part), d->parts_then);
         sampled = mpr_signed_add(median, later > 0 ? later : 0);
     }
     const bool known = quiet || d->own_samples >= MPR_OWN_SAMPLES;
@@ -275,11 +275,11 @@ static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
         d->own = own;
         d->own_time = r->now;
         d->own_recent[d->own_samples++ % MPR_OWN_SAMPLES] = hidden;
-        d->parts_then = sum_of(d->part);
+        d->parts_then = sum_parts(d->part);
         d->others = mpr_saturating_sub(used, own);
     }
     mpr_pools_limit(r, device, used);
-    measured(r, device, used);
+    apply_measurement(r, device, used);
 }
 
 /* ---- out-of-memory events
@@ -359,7 +359,7 @@ static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct 
         const int64_t slack = INT64_C(64) << 20;
         const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), o->total - o->free);
         if (change > slack || change < -slack) d->others = MPF_UNKNOWN;
-        measured(r, device, o->total - o->free);
+        apply_measurement(r, device, o->total - o->free);
     }
     take_snapshot(r, o);
 }

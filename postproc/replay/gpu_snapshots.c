@@ -82,7 +82,7 @@ static size_t keep_unique(struct mpr_gpu_block *removed, size_t count)
     return kept;
 }
 
-static bool is_in(const struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
+static bool is_in_snapshot(const struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
     return b->birth <= p->births && mpf_heap_is_gpu(b->heap) &&
            mpf_heap_device(b->heap) == p->device;
@@ -90,7 +90,7 @@ static bool is_in(const struct mpr_device_snapshot *p, const struct mpr_gpu_bloc
 
 static void keep_copy(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
-    if (!p->open || !is_in(p, b)) return;
+    if (!p->open || !is_in_snapshot(p, b)) return;
     if (p->removals == p->removal_cap) {
         p->removals = keep_unique(p->removed, p->removals);
         if (p->removals >= p->removal_cap / 2)
@@ -181,7 +181,7 @@ void mpr_device_snapshot_unmapped(struct mpr_intervals *ever, uint64_t from, uin
 
 static void put(struct mpr_device_snapshot *p, const struct mpr_gpu_block *b)
 {
-    if (!is_in(p, b)) return;
+    if (!is_in_snapshot(p, b)) return;
     if (mpf_heap_code(b->heap) == MPF_HEAP_TORCH) p->torch[p->torches++] = *b;
     else p->driver[p->drivers++] = *b;
 }
@@ -386,7 +386,7 @@ void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b)
     if (g->instants) keep_for_all(g->instants, b);
 }
 
-static bool stays(const struct instant *i) { return i->requested || i->peaks; }
+static bool must_stay(const struct instant *i) { return i->requested || i->peaks; }
 
 /* Drops at least half of the instants that need not stay: those closer to the previous one than
  * evenly spread ones.  So they are dropped from parts of the run in which much happens.  Then drops
@@ -397,7 +397,7 @@ static void thin_out(struct mpr_device_snapshots *in)
     size_t kept = 1, next = 0;
     in->distance = even > 2 * in->distance ? even : 2 * in->distance;
     for (size_t i = 1; i < in->count; i++)
-        if (stays(&in->at[i]) || in->at[i].time - in->at[kept - 1].time >= in->distance)
+        if (must_stay(&in->at[i]) || in->at[i].time - in->at[kept - 1].time >= in->distance)
             in->at[kept++] = in->at[i];
     in->count = kept;
     kept = 0;
@@ -493,7 +493,7 @@ size_t mpr_device_snapshots_count(const struct mpr_device_snapshots *in) { retur
 
 bool mpr_device_snapshots_is_kept(const struct mpr_device_snapshots *in, size_t index)
 {
-    return stays(&in->at[index]);
+    return must_stay(&in->at[index]);
 }
 
 uint64_t mpr_device_snapshots_since(const struct mpr_device_snapshots *in, size_t index)

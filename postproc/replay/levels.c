@@ -132,7 +132,7 @@ void mpr_levels_free(struct mpr_levels *l)
 }
 
 /* Returns how many groups a cell has. */
-static uint32_t numbers(const struct mpr_levels *l)
+static uint32_t count_groups(const struct mpr_levels *l)
 {
     return l->options.estimates ? MPR_LEVELS_NUMBERS : 1;
 }
@@ -150,7 +150,7 @@ void mpr_levels_reserve(struct mpr_levels *l, uint32_t cell)
 {
     size_t saved = l->groups, stored = saved;
     MPR_REACH(l->cell, cell, l->cells);
-    const size_t last = l->cells * numbers(l) - 1;
+    const size_t last = l->cells * count_groups(l) - 1;
     MPR_REACH(l->saved, last, saved);
     MPR_REACH(l->stored, last, stored);
     MPR_REACH(l->place, last, l->groups);
@@ -166,7 +166,7 @@ static void store(struct mpr_levels *l, struct mpr_levels_heap *v,
         const uint32_t index = v->listed[i];
         struct mpr_levels_cell *cell = &l->cell[index];
         const bool changed = cell->epoch == v->epoch;
-        for (uint32_t k = 0, group = index * numbers(l); k < numbers(l); k++, group++) {
+        for (uint32_t k = 0, group = index * count_groups(l); k < count_groups(l); k++, group++) {
             const uint64_t value = changed ? l->saved[group] : number_of(l, accounts, index, k);
             if (value != l->stored[group]) mpr_series_change(&v->series, group, value);
             l->stored[group] = value;
@@ -258,8 +258,8 @@ void mpr_levels_save(struct mpr_levels *l, const struct mpr_accounts *accounts, 
     struct mpr_levels_cell *cell = &l->cell[index];
     if (cell->epoch == v->epoch) return;
     cell->epoch = v->epoch;
-    for (uint32_t k = 0; k < numbers(l); k++)
-        l->saved[index * numbers(l) + k] = number_of(l, accounts, index, k);
+    for (uint32_t k = 0; k < count_groups(l); k++)
+        l->saved[index * count_groups(l) + k] = number_of(l, accounts, index, k);
     if (cell->listed) return;
     cell->listed = true;
     *MPR_ADD(v->listed, v->count, v->cap) = index;

@@ -24,7 +24,7 @@ void mpr_nvtx_free(struct mpr_nvtx *n)
     mpr_index_free(&n->region_number);
 }
 
-static uint64_t limited(uint64_t size) { return size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX; }
+static uint64_t limit_size(uint64_t size) { return size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX; }
 
 /* Counts the end of an unknown region or heap. */
 static void count_unknown(struct mpr_replay *r)
@@ -137,7 +137,7 @@ static void add_region(struct mpr_replay *r, struct mpr_thread *t, const struct 
     const char *text = is_named ? mpr_texts_get(&r->ranges.names, heap_name, &bytes) : NULL;
     const struct mpr_site at = { t->at.stack, text ? mpr_sites_named(&r->sites, &r->ranges, text)
                                                    : t->at.python };
-    const struct mpr_alloc_context context = { .size = limited(e->size),
+    const struct mpr_alloc_context context = { .size = limit_size(e->size),
                                                .node =
                                                    mpr_alloc_context_path(r, t->node, t->at.python),
                                                .thread = t->number,
@@ -261,7 +261,7 @@ static void on_heap(struct mpr_replay *r, const struct mpf_event *e)
     const uint32_t place = new_heap(n, e->addr, row); /* may move n->heap */
     struct mpr_nvtx_heap *heap = &n->heap[place];
     struct mpr_nvtx_row *sum = &n->row[row - 1];
-    heap->bytes = limited(v[MPF_NVTX_BYTES]);
+    heap->bytes = limit_size(v[MPF_NVTX_BYTES]);
     sum->heaps++;
     sum->bytes += heap->bytes;
     if (sum->bytes > sum->most_bytes) sum->most_bytes = sum->bytes;

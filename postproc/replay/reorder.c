@@ -30,7 +30,7 @@ static const struct mpf_event *earlier_event(const struct mpr_recent_events *r, 
 
 /* ---- events that wait */
 
-static struct mpr_early_event *nth(struct mpr_reorder *r, uint32_t n)
+static struct mpr_early_event *early_event(struct mpr_reorder *r, uint32_t n)
 {
     return &r->at[(r->first + n) % MPR_REORDER_MAX];
 }
@@ -38,14 +38,14 @@ static struct mpr_early_event *nth(struct mpr_reorder *r, uint32_t n)
 void mpr_reorder_wait(struct mpr_reorder *r, uint64_t key, uint64_t time, uint32_t thread,
                       enum mpr_awaited kind)
 {
-    *nth(r, r->count++) = (struct mpr_early_event){ key, time, thread, (uint8_t)kind };
+    *early_event(r, r->count++) = (struct mpr_early_event){ key, time, thread, (uint8_t)kind };
 }
 
 static struct mpr_early_event *oldest(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kind,
                                       uint32_t not_thread)
 {
     for (uint32_t i = 0; i < r->count; i++) {
-        struct mpr_early_event *early = nth(r, i);
+        struct mpr_early_event *early = early_event(r, i);
         if (early->key == key && early->kind == kind &&
             !(not_thread && early->thread == not_thread))
             return early;
@@ -62,7 +62,7 @@ bool mpr_reorder_match(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kin
 }
 
 /* Returns by how much the event changes the number of blocks at `key`. */
-static int change(const struct mpf_event *e, uint64_t key)
+static int change_of_blocks(const struct mpf_event *e, uint64_t key)
 {
     const uint8_t heap = e->heap == MPF_HEAP_PART ? MPF_HEAP_HOST : e->heap;
     if (!mpf_op_is_of_block(e->op) || mpr_block_key(e->addr, heap) != key) return 0;
@@ -77,7 +77,7 @@ static bool frees_are_swapped(const struct mpr_reorder *r, const struct mpr_earl
     bool found = false;
     int blocks = 0;
     for (uint32_t n = 1; blocks <= 0 && (e = earlier_event(&r->recent, n)); n++) {
-        const int by = change(e, waiting->key);
+        const int by = change_of_blocks(e, waiting->key);
         if (alloc->time - e->time > MPR_REORDER_NS) return false;
         if (found && by < 0 && e->thread != alloc->thread) return true;
         if (found) blocks -= by;
@@ -98,7 +98,7 @@ bool mpr_reorder_take_free(struct mpr_reorder *r, uint64_t key, uint32_t thread)
 bool mpr_reorder_expire(struct mpr_reorder *r, uint64_t now, struct mpr_early_event *out)
 {
     while (r->count) {
-        const struct mpr_early_event *first = nth(r, 0);
+        const struct mpr_early_event *first = early_event(r, 0);
         if (first->kind && now - first->time <= MPR_REORDER_NS && r->count < MPR_REORDER_MAX)
             return false;
         *out = *first;
