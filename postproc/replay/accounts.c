@@ -98,7 +98,8 @@ __attribute__((noinline)) void mpr_accounts_change_observed(struct mpr_accounts 
     if (accounts->own_peaks)
         mpr_own_peaks_change(accounts->own_peaks, index, added ? size : 0 - size);
     if (accounts->instant_now) {
-        /* If a heap changes at the instant's first time, its state before that does not count. */
+        /* If a heap changes at the first time of the instant, its state before that does not count.
+         */
         const uint64_t now = *accounts->instant_now;
         const bool first = now == accounts->instant_from && !heap->changed_in_instant;
         if (first || heap->bytes > heap->peak_bytes) {

@@ -51,11 +51,12 @@ struct mpr_heap {
     uint64_t peak_bytes, peak_blocks, peak_time;
     uint64_t epoch; /* peaks so far, from 1 */
     uint64_t allocations, frees, failures;
-    uint64_t made_bytes;        /* sum of all allocations, in heaps of the host */
-    uint64_t unmatched;         /* frees of unknown blocks */
-    uint64_t inherited;         /* frees of the parent process's blocks */
-    uint64_t missed;            /* blocks whose address was allocated again without a free */
-    uint64_t repairs;           /* events that reorder.h put in order */
+    uint64_t made_bytes; /* sum of all allocations, in heaps of the host */
+    uint64_t unmatched;  /* frees of unknown blocks */
+    uint64_t inherited;  /* frees of the parent process's blocks */
+    uint64_t missed;  /* blocks at whose address another one was allocated without a free in between
+                       */
+    uint64_t repairs; /* events that reorder.h put in order */
     struct mpr_failure largest; /* failed allocation */
     uint64_t huge_failures;     /* failed allocations of huge pages, not among `failures` */
     struct mpr_failure largest_huge;
@@ -73,7 +74,7 @@ struct mpr_hint {
 };
 enum { MPR_HINT_BITS = 10, MPR_HINTS = 1 << MPR_HINT_BITS };
 
-/* An observer: the maximum of each heap since the observer reset it to 0 bytes. */
+/* An observer of maxima: the maximum of each heap since the observer set it to 0 bytes. */
 struct mpr_heap_maxima {
     struct mpr_heap_maximum {
         uint64_t bytes, time;
@@ -81,8 +82,8 @@ struct mpr_heap_maxima {
     struct mpr_heap_maxima *next; /* of another observer, or NULL */
 };
 
-/* An observer: the cells that changed since it cleared the list.  It is also called before the
- * first change at or after a time. */
+/* An observer of changes: the cells that changed since it cleared the list.  Its `tick` is called
+ * before the first change at or after a time. */
 struct mpr_touched_cells {
     uint8_t *is_touched; /* by cell */
     uint32_t cells;
@@ -94,7 +95,7 @@ struct mpr_touched_cells {
     void *arg;
 };
 
-/* Call before a change of anything that such an observer reads. */
+/* Call before any change of the state that such an observer reads. */
 static inline void mpr_touched_cells_tick(struct mpr_touched_cells *t)
 {
     if (t && *t->now >= t->next) t->tick(t->arg);
@@ -135,7 +136,7 @@ void mpr_accounts_instant_end(struct mpr_accounts *accounts);
 /* The heaps that have cells, in order of their first one.  All zero at first. */
 struct mpr_used_heaps {
     uint8_t code[MPR_HEAPS];
-    uint32_t count, cells; /* cells: how many were examined */
+    uint32_t count, cells; /* cells: number of cells that were examined */
 };
 /* Adds the heaps that are new since the previous call. */
 void mpr_accounts_used(const struct mpr_accounts *accounts, struct mpr_used_heaps *used);
@@ -189,7 +190,7 @@ static inline void mpr_accounts_remove_unobserved(struct mpr_accounts *accounts,
     heap->blocks -= blocks;
 }
 
-/* Does either, with observers.  @time: of an addition. */
+/* Change a cell like the functions above, with the observers.  @time: of an addition */
 void mpr_accounts_change_observed(struct mpr_accounts *accounts, uint32_t index, uint64_t size,
                                   uint64_t blocks, uint64_t time, bool added);
 

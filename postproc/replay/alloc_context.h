@@ -80,10 +80,10 @@ static inline uint64_t mpr_thread_plain_key(const struct mpr_replay *r, const st
 /* Does the same as mpr_thread_cell, for a thread with a call stack. */
 MPR_COLD uint32_t mpr_thread_cell_at_site(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
                                           uint64_t size);
-/* Looks up a cell without a site and stores it in the cache. */
+/* Looks up the cell of a block without a call stack and stores it in the cache. */
 MPR_COLD uint32_t mpr_thread_cell_look_up(struct mpr_replay *r, uint64_t key, uint8_t heap);
 
-/* Returns the cell of a block.  Uses up the thread's call stack. */
+/* Returns the cell of a block.  The thread's call stack is used for one block only. */
 static inline uint32_t mpr_thread_cell(struct mpr_replay *r, struct mpr_thread *t, uint8_t heap,
                                        uint64_t size)
 {

@@ -52,7 +52,7 @@ void mpr_alloc_free_matrix_add(struct mpr_alloc_free_matrix *matrix, uint64_t ke
                                uint32_t cell, uint64_t time);
 void mpr_alloc_free_matrix_remove(struct mpr_alloc_free_matrix *matrix, uint64_t key,
                                   uint64_t time);
-/* Drops a heap, because part of its bytes belong to pools, not to blocks. */
+/* Drops a heap with pools, because pools have bytes outside of blocks. */
 void mpr_alloc_free_matrix_drop_heap(struct mpr_alloc_free_matrix *matrix, uint8_t heap);
 /* Call after the last event: adds the live blocks. */
 void mpr_alloc_free_matrix_finish(struct mpr_alloc_free_matrix *matrix);

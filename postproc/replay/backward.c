@@ -55,8 +55,8 @@ bool mpr_backward_is(const struct mpr_ranges *ranges, uint32_t node)
     return node && ranges->node[node].name == MPR_BACKWARD_NAME;
 }
 
-/* Returns the path below "backward of".  A forward pass that runs again in a backward pass
- * (checkpointing) already has such a path. */
+/* Returns the part of a path below "backward of".  A forward pass that is repeated in a backward
+ * pass (checkpointing) is on such a path already. */
 static uint32_t path_below_backward(struct mpr_ranges *ranges, uint32_t node)
 {
     uint32_t name[MPR_PATH_MAX], domain[MPR_PATH_MAX], depth = 0;

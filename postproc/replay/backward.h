@@ -15,14 +15,14 @@
 #define MPR_FORWARD_MARKS (1u << 16)
 
 struct mpr_forward_mark {
-    uint64_t number; /* the first one of the nodes; the next mark's follows the last one */
+    uint64_t number; /* number of the first node; the nodes end before the next mark's */
     uint32_t node;   /* path of the ranges */
     uint32_t python; /* Python stack of the node before this number, 0 if unknown */
 };
 
 struct mpr_forward {
     uint64_t next;       /* number of the thread's next node */
-    uint64_t first, end; /* the kept marks, which are numbered in order */
+    uint64_t first, end; /* numbers of the kept marks, which are in order of nodes */
     struct mpr_forward_mark mark[MPR_FORWARD_MARKS];
 };
 

@@ -15,7 +15,7 @@
 
 #include "index.h"
 
-/* Keeps code that few events need out of the code of the others. */
+/* For functions that few events need, so that their code is not between that of the others. */
 #define MPR_COLD __attribute__((noinline, cold))
 
 /* An address in a heap.  The same address may be live in two heaps: that of a tensor, and that of

@@ -32,7 +32,8 @@ static void set_live(struct mpr_accounts *accounts, uint32_t cell, struct mpr_co
 
 /* ---- totals */
 
-/* A forked child may have freed more than it allocated: blocks of its parent. */
+/* Returns allocations minus frees.  They may be negative: a forked child also frees blocks of its
+ * parent. */
 static uint64_t total_of(const struct mpr_counted_totals *t, unsigned made)
 {
     const uint64_t live = mpr_saturating_sub(t->value[made], t->value[made + 2]);
@@ -42,7 +43,7 @@ _Static_assert(MPF_HOST_FREED_BYTES == MPF_HOST_MADE_BYTES + 2 &&
                    MPF_HOST_FREED_BLOCKS == MPF_HOST_MADE_BLOCKS + 2,
                "the numbers of freed blocks follow those of made ones");
 
-/* Returns the sum, between 0 and LIVE_MAX more than the counted number. */
+/* Returns the sum, at least 0, and at most LIVE_MAX more than the counted number. */
 static uint64_t add_limited(uint64_t counted, double more)
 {
     if (more < 0) return mpr_saturating_sub(counted, (uint64_t)fmin(-more, (double)LIVE_MAX));
@@ -58,7 +59,7 @@ void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_account
     s->bytes += sign * more->bytes;
     s->blocks += sign * more->blocks;
     if (sign > 0) s->made += more->blocks;
-    /* A block that was made and freed since then adds nothing, and no variance. */
+    /* A block that was allocated and freed since then changes neither the sum nor the variance. */
     const bool is_new = sign > 0 || mpr_index_get(&s->made_live, key);
     if (is_new) mpr_index_set(&s->made_live, key, sign > 0);
     s->variance += sign < 0 && is_new ? -more->variance : more->variance;

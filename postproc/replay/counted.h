@@ -33,8 +33,9 @@ struct mpr_counted_totals {
     struct mpr_since {
         double bytes, blocks, made; /* represented by samples, without the samples themselves */
         double variance;            /* of `bytes` */
-        struct mpr_index made_live; /* by the block's key: samples that were made since and live */
-        bool certain;               /* the change is not chance, and counts */
+        struct mpr_index made_live; /* by key: sampled blocks that were allocated since then and are
+                                       live */
+        bool certain;               /* the change is too large to be chance, so it counts */
     } since;                        /* changes since the counters were recorded */
 };
 

@@ -9,7 +9,7 @@
 #include "mpf/event.h"
 #include "projection.h"
 
-/* A known sum is more than this many standard deviations above the estimates in 1 of 700 cases. */
+/* In only 1 of 700 cases is a known sum higher than the estimates by more standard deviations. */
 enum { DEVIATIONS = 3 };
 
 void mpr_estimates_free(struct mpr_estimates *e) { free(e->cell); }

@@ -23,8 +23,7 @@ struct mpr_represented {
     double blocks;
 };
 
-/* The bytes and blocks that the sampled blocks represent that are live at an instant, without these
- * blocks themselves. */
+/* The bytes and blocks that the live sampled blocks represent at an instant, without their own. */
 struct mpr_estimate_state {
     int64_t bytes;
     double blocks, variance; /* variance: of the bytes */
@@ -47,7 +46,7 @@ static inline struct mpr_estimate_state mpr_estimate_now(const struct mpr_estima
                                         e->variance_added - e->variance_removed, e->live };
 }
 
-/* The blocks that a sampled block represents, without itself. */
+/* The bytes and blocks that a sampled block represents, without itself. */
 struct mpr_weight {
     double bytes, blocks, variance; /* variance: of the bytes */
 };
@@ -98,13 +97,13 @@ bool mpr_estimates_heap_is_sampled(const struct mpr_estimates *e,
 struct mpr_estimate_state mpr_estimates_at_peak(const struct mpr_estimates *e,
                                                 const struct mpr_accounts *accounts, uint32_t cell);
 
-/* Return the bytes that a cell's blocks represent beyond themselves now, and the variance of these
- * in mpr_estimates_units. */
+/* Return the bytes that a cell's sampled blocks represent now, without their own, and the variance
+ * of these in mpr_estimates_units. */
 uint64_t mpr_estimates_bytes_now(const struct mpr_estimates *e, uint32_t cell);
 uint64_t mpr_estimates_variance_now(const struct mpr_estimates *e,
                                     const struct mpr_accounts *accounts, uint32_t cell);
-/* Returns a variance of the heap's bytes as a multiple of mean^2 / 4096: a small sampled block has
- * a variance of about 4096 units. */
+/* Converts a variance of the heap's bytes to units of mean^2 / 4096, because a small sampled block
+ * then has about 4096 units. */
 uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double variance);
 
 /* The sum of a heap's estimates at an instant, and the known value of that sum. */

@@ -85,7 +85,7 @@ static void set_due(struct mpr_excerpts_heap *h, size_t half)
         if (h->at[k] != MPR_EXCERPTS_NONE && h->at[k] + half < h->due) h->due = h->at[k] + half;
 }
 
-/* If the heap has a new epoch, the newest change made a new peak. */
+/* A new epoch shows that the newest change made a new peak. */
 static void note_peak(struct mpr_excerpts_heap *h, uint64_t epoch)
 {
     if (h->epoch == epoch) return;
@@ -182,7 +182,7 @@ void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_acco
     uint64_t now = 0;
     struct mpr_estimates own_estimates = { .cells = 0 };
     *out = (struct mpr_excerpt_series){ .allocs = excerpt->allocs, .frees = excerpt->frees };
-    /* Some changes of the first and the last instant may be missing. */
+    /* Other changes at the same times as the first and the last one may be missing. */
     out->from = excerpt->first ? 0 : excerpt->change[0].time + 1;
     out->to = excerpt->last ? UINT64_MAX : excerpt->change[excerpt->changes - 1].time;
     if (out->from >= out->to) return;
@@ -198,7 +198,7 @@ void mpr_excerpt_replay(const struct mpr_excerpt *excerpt, const struct mpr_acco
     mpr_levels_reserve(levels, accounts->cells); /* at least one, even without cells */
     *own = *accounts;
     own->levels = levels;
-    own->excerpts = NULL; /* other observers have had these changes already */
+    own->excerpts = NULL; /* these changes were observed before */
     own->maxima = NULL;
     own->touches = NULL;
     own->own_peaks = NULL;

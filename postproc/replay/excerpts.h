@@ -1,10 +1,11 @@
 /* Excerpts: spans of time around a heap's peak, failures and graphs, with every change of the heap.
  * An observer of the accounts.
  *
- * A ring has the newest changes of each heap.  It is copied half a ring after such an instant, so
- * one pass is enough, and memory is bounded.  An excerpt also needs the bytes of every cell at one
- * instant (a vector).  The accounts have the vector of the peak.  For another instant the vector at
- * the end of the excerpt is copied. */
+ * A ring has the newest changes of each heap.  When half a ring of further changes has followed
+ * such an instant, the ring is copied: the excerpt then has as many changes before the instant as
+ * after it.  So one pass is enough, and memory is bounded.  An excerpt also has the bytes of
+ * every cell at one instant (a vector): those at the peak from the accounts, or else those at its
+ * end. */
 #ifndef MPR_EXCERPTS_H
 #define MPR_EXCERPTS_H
 
@@ -24,7 +25,7 @@ enum mpr_excerpt_kind {
     MPR_EXCERPT_KINDS
 };
 
-/* The newest excerpts of each kind are kept; of peaks only the last one. */
+/* The newest excerpts of each kind are kept, but only one of peaks. */
 enum { MPR_EXCERPTS_KEPT = 8 };
 
 struct mpr_excerpt_change {
@@ -43,12 +44,14 @@ struct mpr_excerpt_estimate {
 struct mpr_excerpt {
     struct mpr_excerpt_change *change; /* NULL: an empty place */
     size_t changes;
-    size_t known;    /* the vector is that after this many changes */
-    uint64_t *bytes; /* the vector, by cell, or NULL if it is that of the accounts' peak */
-    struct mpr_excerpt_estimate *estimate; /* the same; also NULL without estimates */
+    size_t known;    /* number of changes before the instant of the vector */
+    uint64_t *bytes; /* the vector, by cell, or NULL: then it is the accounts' at the peak */
+    struct mpr_excerpt_estimate *estimate; /* the estimates at that instant, or NULL, also if there
+                                              are none */
     size_t cells;
     uint64_t allocs, frees; /* allocations and frees of the heap before the first change */
-    bool first, last;       /* nothing changed before it; nothing changed after it */
+    bool first, last; /* they are all changes from the first one, or up to the last one, of the log
+                       */
 };
 
 struct mpr_excerpts_heap {
@@ -68,9 +71,9 @@ struct mpr_excerpts_heap {
 struct mpr_excerpts {
     const uint64_t *now;                   /* replay's clock, ns */
     const struct mpr_estimates *estimates; /* or NULL */
-    uint64_t weights;                      /* of estimates->changes, those in a ring */
-    size_t half; /* changes on either side of the instant; a power of two */
-    size_t mask; /* for an index of the ring, which has 2 * half places */
+    uint64_t weights; /* number of estimates->changes up to the newest one in a ring */
+    size_t half;      /* changes on either side of the instant; a power of two */
+    size_t mask;      /* for an index of the ring, which has 2 * half places */
     struct mpr_excerpts_heap heap[256];
 };
 
@@ -85,7 +88,7 @@ void mpr_excerpts_copy_due(struct mpr_excerpts *w, const struct mpr_accounts *ac
 /* Call after the last change. */
 void mpr_excerpts_finish(struct mpr_excerpts *w, const struct mpr_accounts *accounts);
 
-/* Returns true if an estimate has changed and the change of its cell follows. */
+/* Returns true if an estimate has changed, and its cell changes next. */
 static inline bool mpr_excerpts_is_ahead(const struct mpr_excerpts *w)
 {
     return w->estimates && w->weights != w->estimates->changes;

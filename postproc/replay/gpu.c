@@ -112,8 +112,8 @@ static void apply_measurement(struct mpr_replay *r, unsigned device, uint64_t us
     mpr_gpu_take_snapshots(r);
     const int64_t difference =
         d->used == MPF_UNKNOWN ? 0 : mpr_signed_difference(mpr_gpu_used(r, device), used);
-    /* The driver takes longer for a large allocation than from one measurement to the next, so the
-     * residuals of several measurements may belong to one. */
+    /* For a large allocation the driver needs longer than the time between two measurements, so
+     * several residuals may belong to one. */
     const bool goes_on = r->now - d->residual_time <= MPR_IN_FLIGHT_NS && d->residual >= large;
     if (!goes_on || difference) {
         d->residual = goes_on ? mpr_signed_add(d->residual, difference) : difference;
@@ -126,7 +126,7 @@ static void apply_measurement(struct mpr_replay *r, unsigned device, uint64_t us
 
 /* ---- growth around calls */
 
-/* Returns the part that grows by a call. */
+/* Returns the part of the hidden bytes that this call makes larger. */
 static int part_of_call(struct mpr_gpu_device *d, uint64_t call)
 {
     switch (call) {
@@ -186,7 +186,7 @@ static void on_return(struct mpr_replay *r, struct mpr_thread *t, const struct m
         growth = call == MPF_CALL_LOCAL ? kernels
                  : known                ? hidden_growth(r, t, e->addr)
                                         : 0;
-    int64_t local = 0; /* the part of a launch's growth that is such memory */
+    int64_t local = 0; /* the part of a launch's growth that is memory for local variables */
     if (call == MPF_CALL_LAUNCH && growth > 0 && kernels > 0)
         local = kernels < growth ? kernels : growth;
     t->gpu.entered = false;
@@ -207,8 +207,8 @@ static int64_t sum_parts(const int64_t *part)
     return sum;
 }
 
-/* Used bytes are those of all processes, so growth around a call may belong to another process.
- * This process has at most its own measured bytes plus the growth measured after that. */
+/* Used bytes are those of all processes, so growth around a call may belong to another one.  This
+ * process has at most its measured bytes and the growth since that measurement. */
 bool mpr_gpu_limit_parts(const struct mpr_gpu_device *d, int64_t *part)
 {
     /* Own and used bytes are read one after the other and differ by some MiB. */
@@ -226,10 +226,10 @@ bool mpr_gpu_limit_parts(const struct mpr_gpu_device *d, int64_t *part)
     return true;
 }
 
-/* A sample has the bytes of an allocation before its event, and no longer those of a block that is
- * being freed.  If no sample followed for a while, nothing changed since then.  Otherwise the
- * median of three samples has neither error.  Samples omit some MiB that belong to the process, so
- * a small difference from the growth around its calls does not count. */
+/* A sample may have the bytes of an allocation before its event, and may lack those of a block that
+ * is being freed.  It is exact if no other followed for a while; otherwise the median of three
+ * samples has neither error.  Samples omit some MiB of the process, so a small difference from the
+ * growth around its calls does not count. */
 uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
 {
     const int64_t slack = INT64_C(16) << 20;
@@ -327,8 +327,8 @@ static void take_snapshot(struct mpr_replay *r, struct mpr_oom *o)
     mpr_device_snapshot_begin(&o->snapshot, r, mpf_heap_device(o->heap), r->now);
 }
 
-/* A further attempt by PyTorch, after it has emptied its cache and before it allocates anything
- * else, belongs to the same failure. */
+/* When PyTorch tries again after it has emptied its cache, and has not allocated anything else,
+ * that belongs to the same failure. */
 static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     enum { OUT_OF_MEMORY = 2 };
@@ -353,9 +353,9 @@ static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct 
     struct mpr_gpu_device *d = &r->gpu.device[device];
     const bool is_known = o->total != MPF_UNKNOWN && o->free <= o->total;
     if (mpf_heap_is_gpu(e->heap) && is_known && d->used != MPF_UNKNOWN) {
-        /* The driver's number is newer than the last sample.  If they differ, nothing shows which
-         * process the difference belongs to.  Without any sample the number is ignored, because it
-         * could not be compared with an earlier instant. */
+        /* The driver's number is newer than the last sample.  If they differ, the process to which
+         * the difference belongs is not known.  Without a sample the number is ignored, because an
+         * earlier instant has none. */
         const int64_t slack = INT64_C(64) << 20;
         const int64_t change = mpr_signed_difference(mpr_gpu_used(r, device), o->total - o->free);
         if (change > slack || change < -slack) d->others = MPF_UNKNOWN;

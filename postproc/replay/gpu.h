@@ -48,7 +48,7 @@ void mpr_gpu_observe_mapped(struct mpr_replay *r, const struct mpr_gpu_block *b,
 
 void mpr_gpu_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_gpu_torch_free(struct mpr_replay *r, const struct mpf_event *e);
-/* Free a block of the driver: at the call, at the return, and if the call failed. */
+/* Free a block of the driver: when the call begins, when it returns, and when it failed. */
 void mpr_gpu_free_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t);
 void mpr_gpu_free_failed(struct mpr_replay *r, struct mpr_thread *t);
@@ -81,8 +81,8 @@ void mpr_graph_add_block(struct mpr_gpu *g, const struct mpr_gpu_block *b, bool 
 /* Applies GPU_RETURN.  @growth: of used bytes, by this call. */
 void mpr_graph_call(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,
                     int64_t growth);
-/* Returns the time (ns) until which graphs hold the memory of a capture, UINT64_MAX if they still
- * do, and 0 for capture 0.  If graphs share a pool, the last one decides.  After that time the
+/* Returns the time (ns) until which graphs hold the memory of a capture, or UINT64_MAX to the end
+ * of the log, or 0 for capture 0.  Of graphs that share a pool, the last one counts.  Later the
  * allocator reuses the memory. */
 uint64_t mpr_graph_until(const struct mpr_gpu *g, uint32_t capture);
 /* Returns true if a graph holds that memory at `time`. */
@@ -113,8 +113,8 @@ static inline uint64_t mpr_gpu_used(const struct mpr_replay *r, unsigned device)
                    used = mpr_gpu_device_used(&r->gpu.device[device], tracked);
     return used == MPF_UNKNOWN ? tracked : used;
 }
-/* Call after the tracked bytes changed.  A measurement of at most MPR_IN_FLIGHT_NS ago may already
- * include the change. */
+/* Call after the tracked bytes changed.  A measurement that is at most this old may include the
+ * change. */
 #define MPR_IN_FLIGHT_NS UINT64_C(100000000)
 void mpr_gpu_match_change(struct mpr_replay *r, unsigned device, int64_t change);
 /* Limits the parts of the device to the bytes that the process itself can have.  Returns true if
@@ -155,8 +155,8 @@ void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured);
 void mpr_gpu_take_snapshots(struct mpr_replay *r);
 /* Call before a block of device memory is removed or loses its address: open snapshots copy it. */
 void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b);
-/* The selected instant: at its begin devices have no peaks; then their state at `time` counts; then
- * the peaks are final. */
+/* For the selected instant.  When it begins, devices have no peaks; then their state at `time`
+ * counts; at its end the peaks are final. */
 void mpr_gpu_instant_begin(struct mpr_replay *r);
 void mpr_gpu_instant_carry(struct mpr_replay *r, uint64_t time);
 void mpr_gpu_instant_end(struct mpr_replay *r);
@@ -175,7 +175,7 @@ void mpr_gpu_finish(struct mpr_replay *r);
  * all. A snapshot has copies of blocks that are removed after it, so memory grows with the live
  * blocks at the kept instants. */
 
-/* @limit: number of instants that are kept, even.  @from, @to: ns, both included. */
+/* @limit: an even number, of instants that are kept.  @from, @to: ns, both included */
 struct mpr_device_snapshots *mpr_device_snapshots_new(size_t limit, uint64_t from, uint64_t to);
 void mpr_device_snapshots_free(struct mpr_device_snapshots *instants);
 
@@ -190,7 +190,7 @@ void mpr_device_snapshots_finish(struct mpr_device_snapshots *instants, const st
 /* Returns how many there are, in order of time: at most `limit`, plus one, plus one for each
  * device. */
 size_t mpr_device_snapshots_count(const struct mpr_device_snapshots *instants);
-/* Returns true if it is kept at any distance. */
+/* Returns true if the instant is kept, however close others are. */
 bool mpr_device_snapshots_is_kept(const struct mpr_device_snapshots *instants, size_t index);
 /* Returns the time (ns) since which the devices were in that state. */
 uint64_t mpr_device_snapshots_since(const struct mpr_device_snapshots *instants, size_t index);

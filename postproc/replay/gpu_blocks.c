@@ -47,7 +47,8 @@ int mpr_gpu_block_by_address(const void *left, const void *right)
 
 /* ---- accounts */
 
-/* A cell by PLACE has the site of the forward operator; a projection replaces it if necessary. */
+/* By PLACE a cell always has the site of the forward operator.  A projection to a grouping that
+ * needs the block's own site replaces it. */
 static struct mpr_alloc_context context_of(const struct mpr_replay *r,
                                            const struct mpr_gpu_block *b)
 {
@@ -273,7 +274,7 @@ static struct mpr_pool *pool_of(struct mpr_gpu *g, const struct mpf_event *e)
     return &g->pool[g->pools - 1];
 }
 
-/* @change: of the pool's bytes, modulo 2^64. */
+/* @change: of the pool's bytes, may be negative modulo 2^64 */
 static void change_bytes(struct mpr_gpu *g, struct mpr_pool *p, uint64_t change)
 {
     const unsigned device = mpf_heap_device(p->heap);
@@ -441,8 +442,8 @@ void mpr_gpu_list_guess(struct mpr_replay *r, const struct mpr_gpu_block *b, uin
     *MPR_ADD(g->guess, g->guesses, g->guess_cap) = (struct mpr_guess){ b->addr, b->time, object };
 }
 
-/* The payload of a POP is that of a communicator's init, and names the communicator.  All memory
- * that NCCL allocated since the PUSH belongs to it. */
+/* The payload of a POP ends the init of a communicator and names it.  All memory that NCCL
+ * allocated since the PUSH belongs to it. */
 static void on_payload(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;

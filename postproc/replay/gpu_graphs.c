@@ -12,14 +12,14 @@
 /* Captures that begin less than this after the end of the previous one belong together. */
 #define BURST_NS UINT64_C(1000000000)
 
-/* Counts that a graph no longer holds the pool. */
+/* Called when a graph no longer holds the pool. */
 static void release_pool(struct mpr_graph_pool *s, uint64_t time)
 {
     s->holding--;
     if (time > s->until) s->until = time;
 }
 
-/* PyTorch's graph object releases its pool. */
+/* Called when PyTorch's graph object has released its pool. */
 static void reset(struct mpr_gpu *g, uint64_t graph, uint64_t time)
 {
     const uint32_t number = mpr_index_get(&g->captured, graph);
@@ -34,7 +34,7 @@ static void on_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
 {
     struct mpr_gpu *g = &r->gpu;
     const bool torch = e->op == MPF_OP_TORCH_CAPTURE;
-    /* A graph captures once, so this is another graph at the same address. */
+    /* One object captures only once, so this is another object at the same address. */
     if (torch) reset(g, e->addr, e->time);
     if (t->gpu.capture) {
         t->gpu.capture_early = false;
@@ -53,7 +53,8 @@ static void on_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     if (torch && e->addr) mpr_index_set(&g->captured, e->addr, g->captures);
     t->gpu.capture = g->captures;
     t->gpu.torch_capture = torch;
-    /* If there are no driver blocks, the driver's calls, and so its capture, are not recorded. */
+    /* Without driver blocks in the log, the driver's calls, which show its capture, are not
+     * recorded. */
     t->gpu.capture_early = torch && g->driver.live;
 }
 
@@ -94,9 +95,9 @@ static void adopt(struct mpr_gpu *g, struct mpr_gpu_block *segment, uint32_t cap
     g->capture[capture - 1].segment_bytes += segment->size;
 }
 
-/* A private pool of PyTorch shares no segment with another pool, so a segment that holds a block of
- * a capture belongs to the capture's pool, even if it was made before: torch.compile runs once in
- * the pool before it captures. */
+/* A private pool of PyTorch shares no segment with another pool, so a segment with a block of a
+ * capture belongs to the pool of the capture, even if it is older: torch.compile runs once in the
+ * pool before it captures. */
 static void adopt_segments_of(struct mpr_gpu *g, const struct mpr_gpu_block *b)
 {
     const uint64_t end = b->addr + b->size;

@@ -73,9 +73,9 @@ static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, 
 
 /* ---- references */
 
-/* If the driver gives the handle to other memory, the references to the old object were dropped.
- * The events for that follow, because a thread records them after the driver has returned: these
- * drops are owed. */
+/* If the driver gives the handle to other memory, the old object has lost its references.  The
+ * events of those drops may follow, because threads record them after the driver has returned;
+ * until then the object owes them. */
 static void on_new(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     struct mpr_gpu *g = &r->gpu;
@@ -120,7 +120,7 @@ static void on_drop(struct mpr_replay *r, uint64_t handle)
     mpr_gpu_take_snapshots(r);
     struct mpr_handle_object *o = owing ? &g->object[owing - 1] : find(g, handle);
     if (!o) return;
-    if (owing) { /* this is the drop that was expected */
+    if (owing) { /* the drop that an object owes */
         if (--o->owed) return;
         mpr_index_set(&g->owed, handle, o->next_owed);
         recycle(g, o);
@@ -158,7 +158,7 @@ static void on_map(struct mpr_replay *r, uint64_t handle, uint64_t at, uint64_t 
     mpr_gpu_observe_mapped(r, b, from);
 }
 
-/* Remembers the owner of the memory, for when memory is mapped there again. */
+/* Stores the owner of the memory, in case memory is mapped at this address again. */
 static void first_mapping_removed(struct mpr_replay *r, struct mpr_handle_object *o)
 {
     struct mpr_gpu *g = &r->gpu;

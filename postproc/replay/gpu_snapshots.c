@@ -21,7 +21,7 @@
 void mpr_device_snapshot_begin(struct mpr_device_snapshot *p, const struct mpr_replay *r,
                                unsigned device, uint64_t time)
 {
-    enum { POOLS = 64 }; /* a program has few: of a log with more, the others are ignored */
+    enum { POOLS = 64 }; /* programs have fewer; further pools in a log are ignored */
     const struct mpr_gpu *g = &r->gpu;
     const struct mpr_gpu_device *d = &g->device[device];
     struct mpr_gpu_block *const removed = p->removed;
@@ -136,7 +136,8 @@ static uint64_t gap_bytes(const struct gaps *g, uint64_t address)
     return last->before + ((address < last->to ? address : last->to) - last->from);
 }
 
-/* The snapshot's blocks are sorted. A gap was unmapped, and no block of the driver covers it. */
+/* Sets the bytes of blocks that are asleep: they were unmapped, and no block of the driver is
+ * there.  The snapshot's blocks are sorted. */
 static void set_asleep(struct mpr_device_snapshot *p, const struct mpr_intervals *ever)
 {
     const struct mpr_interval *span;
@@ -234,7 +235,8 @@ void mpr_device_snapshot_take(struct mpr_device_snapshot *p, const struct mpr_re
 
 /* ---- the best instants of devices and windows */
 
-/* @time: ns. The current state of the device counts as its state at this time. */
+/* Replaces the best instant if the devices' state is better.  @time: ns, for which the current
+ * state counts */
 static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_best_instant *best,
                        bool measured, uint64_t time)
 {
@@ -388,9 +390,9 @@ void mpr_gpu_removed(struct mpr_replay *r, const struct mpr_gpu_block *b)
 
 static bool must_stay(const struct instant *i) { return i->requested || i->peaks; }
 
-/* Drops at least half of the instants that need not stay: those closer to the previous one than
- * evenly spread ones.  So they are dropped from parts of the run in which much happens.  Then drops
- * the removed blocks that were live at no kept instant. */
+/* Drops at least half of the instants that may be dropped: those that are closer to the previous
+ * one than evenly spread ones would be, so from parts of the run in which much happens.  Then
+ * drops the removed blocks that were live at no instant that is left. */
 static void thin_out(struct mpr_device_snapshots *in)
 {
     const uint64_t even = (in->at[in->count - 1].time - in->at[0].time) / (in->limit / 2) + 1;
@@ -423,8 +425,7 @@ static struct instant *take(struct mpr_device_snapshots *in, const struct mpr_re
     return i;
 }
 
-/* Returns true if the devices have only one state at that time: something changed before it, and
- * nothing changes at it. */
+/* Returns true if the state at that time is known: the devices changed before it, and not at it. */
 static bool is_settled(const struct mpr_device_snapshots *in, uint64_t time)
 {
     return in->used && time > in->changed && time >= in->from && time <= in->to;

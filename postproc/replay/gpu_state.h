@@ -34,8 +34,9 @@ struct mpr_gpu_block {
     bool weighed;      /* a PyTorch block that may represent others without a Python stack */
     bool handle;       /* memory with a handle: adjacent blocks may belong together */
     bool segment;      /* allocated by PyTorch's caching allocator, directly or by a plug-in */
-    uint32_t backward_node, backward_site; /* `node` and `site`; if they are known, of a block of a
-                                              backward pass those of the forward operator */
+    uint32_t backward_node, backward_site; /* those of the forward operator, for a block of a
+                                              backward pass, if known; otherwise `node` and `site`
+                                            */
     uint64_t asleep; /* PyTorch block in a snapshot: bytes without memory (sleep mode) */
 };
 
@@ -61,10 +62,10 @@ int mpr_gpu_block_by_address(const void *left, const void *right);
 struct mpr_handle_object {
     uint64_t handle; /* 0: no reference is left, only mappings keep the memory */
     uint64_t refs, mappings;
-    /* Drops of its handle that are not recorded yet, although the driver has already given the
+    /* Drops of references that no event has recorded yet, although the driver has already given the
      * handle to other memory. */
     uint64_t owed;
-    uint32_t next_owed;         /* number of an older object that owes drops of that handle */
+    uint32_t next_owed;         /* number of an older object that owes drops of the same handle */
     struct mpr_gpu_block block; /* addr: of the first mapping, 0 if it is not mapped */
     uint32_t next_free;
     bool imported, live;
@@ -74,7 +75,7 @@ struct mpr_handle_object {
 /* A stream-ordered pool, or (id 0) the memory nodes of a device's graphs. */
 struct mpr_pool {
     uint64_t id, bytes;
-    /* The parts it grew by, oldest first. */
+    /* The growths of a pool that are still part of it, oldest first. */
     struct mpr_pool_part {
         uint64_t bytes;
         uint32_t cell, node, site; /* of the place at which it grew */
@@ -102,14 +103,14 @@ enum { MPR_POOL_USERS = 4 };
 struct mpr_device_snapshot {
     bool valid;
     uint64_t time; /* ns */
-    /* Bytes in use by all processes, in use by other processes and the driver, and of the device.
-     * MPF_UNKNOWN if not measured, as file_cache. */
+    /* Bytes in use by all processes; in use by other processes and the driver; of the device.
+     * These and file_cache are MPF_UNKNOWN if not measured. */
     uint64_t used, others, total;
     uint64_t file_cache;     /* bytes of `others` that are the host's file cache */
     uint64_t tracked;        /* bytes of gpuN/device */
     int64_t part[MPR_PARTS]; /* measured growth around the calls of each kind */
     bool parts_cut;          /* growth that other processes caused was subtracted */
-    uint64_t managed;        /* live managed memory, on the device or not */
+    uint64_t managed;        /* live managed memory, wherever its pages are */
     /* Bytes of `tracked` that stream-ordered pools and the memory nodes of graphs hold. */
     uint64_t pools, graph_memory;
     uint32_t pool_user[MPR_POOL_USERS]; /* libraries whose pools hold memory, each once */
@@ -121,7 +122,7 @@ struct mpr_device_snapshot {
     /* Until the snapshot is finished: */
     bool open;
     unsigned device;
-    uint64_t births, mappings;     /* values of struct mpr_gpu at its instant */
+    uint64_t births, mappings;     /* values in struct mpr_gpu when it was begun */
     struct mpr_gpu_block *removed; /* blocks that were removed since then */
     size_t removals, removal_cap;
 };
@@ -147,7 +148,7 @@ struct mpr_gpu_device {
     bool shared;                        /* its memory is the host's */
     char uuid[64], name[128], off[160]; /* off: why driver allocations are missing */
     char used_off[160];                 /* why used bytes are not sampled */
-    char by_name[160]; /* why calls were intercepted by name instead of CUPTI; "": by CUPTI */
+    char by_name[160]; /* why calls were intercepted by name and not by CUPTI, or "" */
     uint64_t total;
     uint64_t used, others, file_cache; /* newest measurement */
     uint64_t tracked_then;             /* tracked bytes at that measurement */
@@ -161,7 +162,7 @@ struct mpr_gpu_device {
     int64_t own_hidden;     /* maximum of the process's own bytes that were not tracked */
     int64_t parts_then;     /* sum of part at the newest such sample */
     uint64_t own, own_time; /* of the newest such sample */
-    int64_t own_recent[MPR_OWN_SAMPLES]; /* own bytes that were not tracked, of the last such
+    int64_t own_recent[MPR_OWN_SAMPLES]; /* own bytes that were not tracked, in the newest such
                                             samples */
     unsigned own_samples;
     bool limit_raised; /* the next measured launch belongs to cuCtxSetLimit */
@@ -188,13 +189,13 @@ struct mpr_capture {
     uint64_t segment_bytes, block_bytes; /* made during the capture */
     uint8_t device;                      /* the device of the newest such block */
     bool instantiated; /* before the capture ended, as PyTorch does unless the graph is kept */
-    uint64_t reset;    /* ns when PyTorch's graph gave up its pool, 0 if it still holds it */
+    uint64_t reset;    /* ns when PyTorch's graph released its pool, or 0 if it still holds it */
     uint32_t shared;   /* number of its pool, 0 if none */
 };
 
 /* The memory pool of one or more captures. */
 struct mpr_graph_pool {
-    uint64_t pool[2], until; /* until: ns when a graph gave it up last */
+    uint64_t pool[2], until; /* until: ns when a graph released it last */
     uint32_t holding;        /* number of graphs that hold it */
 };
 
@@ -217,8 +218,7 @@ struct mpr_oom {
     uint8_t heap;
     bool inherited, hard, capturing, torch; /* hard: the program did not get the memory */
     uint64_t torch_reserved;
-    /* Not valid if newer failures took its place (MPR_OOM_SNAPSHOTS), or it was not a device's
-     * failure. */
+    /* Not valid for a host failure, or if newer failures needed its place (MPR_OOM_SNAPSHOTS). */
     struct mpr_device_snapshot snapshot;
 };
 enum { MPR_OOM_SNAPSHOTS = 16 };
@@ -263,12 +263,11 @@ struct mpr_gpu_thread {
     uint32_t nccl_open;  /* number of open NCCL ranges */
     uint32_t nccl_name;  /* name of the outermost of them */
     uint64_t nccl_since; /* ns when it was pushed */
-    bool popped;         /* a payload that comes now belongs to the range that was popped */
+    bool popped;         /* a payload that comes next belongs to the range that was popped */
     uint32_t capture;    /* in progress, 0 if none */
     uint32_t last_capture;
     bool torch_capture;
-    /* PyTorch began the capture, the driver did not yet: blocks that are made now belong to no
-     * graph. */
+    /* PyTorch has begun the capture and the driver has not, so new blocks belong to no graph. */
     bool capture_early;
     uint32_t oom;       /* number of a failure whose outcome is not known yet, 0 if none */
     bool oom_past;      /* the thread has allocated since, so the next refusal is another failure */
@@ -288,10 +287,10 @@ struct mpr_gpu {
     uint32_t objects, object_cap, object_free; /* object_free: number of an unused one, 0 if none */
     struct mpr_index handles;                  /* by handle: number of the object with references */
     struct mpr_index owed;         /* by handle: number of the newest object that owes drops */
-    struct mpr_intervals maps;     /* mappings; `what` is the object's index */
+    struct mpr_intervals maps;     /* mappings; `value` is the object's index */
     struct mpr_intervals unmapped; /* every address range that was ever unmapped */
     uint64_t mappings;             /* number of maps and unmaps of such memory */
-    /* Owners of unmapped memory, for when memory is mapped there again. */
+    /* Owners of unmapped memory, in case memory is mapped at the same address again. */
     struct mpr_unmapped_owner {
         uint32_t library, comm;
         bool segment;
@@ -322,7 +321,7 @@ struct mpr_gpu {
     uint32_t with_snapshot[MPR_OOM_SNAPSHOTS], snapshots; /* failures with a snapshot, oldest first
                                                            */
     uint64_t serial;                                      /* number of measurements */
-    uint64_t births;                                      /* number of blocks made */
+    uint64_t births;                                      /* number of blocks so far */
     uint32_t comm; /* newest communicator that was at work on any thread */
     /* Blocks whose communicator is a guess; object: number of memory with a handle, else 0. */
     struct mpr_guess {

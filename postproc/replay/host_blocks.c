@@ -86,13 +86,13 @@ static inline void put_block(struct mpr_replay *r, const struct mpr_block *made,
     *block = *made;
 }
 
-/* Inlined into each caller, so that the one for most events makes no further call. */
+/* Always inlined, because the caller for most events should not call another function. */
 static inline __attribute__((always_inline)) void put_new(struct mpr_replay *r,
                                                           struct mpr_thread *t,
                                                           const struct mpf_event *e, bool weighed)
 {
     const uint32_t cell = mpr_thread_cell(r, t, e->heap, e->size);
-    /* struct mpr_block cannot store a larger size.  No valid log has one. */
+    /* struct mpr_block has no room for a larger size, which no valid log has. */
     uint64_t size = e->size < MPF_SIZE_MAX ? e->size : MPF_SIZE_MAX;
     const struct mpr_block block =
         mpr_block_of(mpr_block_key(e->addr, e->heap), size, cell, weighed);

@@ -16,14 +16,14 @@ struct mpr_thread;
 
 void mpr_host_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_host_free(struct mpr_replay *r, const struct mpf_event *e);
-/* realloc: its call, and its return. */
+/* For realloc: when it is called, and when it returns. */
 void mpr_host_move_begin(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
 void mpr_host_move_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* FAIL: no memory for a block or a mapping. */
+/* For FAIL: a block or a mapping could not be allocated. */
 void mpr_host_fail(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Small objects of Python, of which the log has only samples. */
+/* For small objects of Python, of which the log has only samples. */
 void mpr_host_python(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e);
-/* Blocks of host/heap, in a log that does not have all of them. */
+/* For blocks of host/heap in a log that does not have all of them. */
 void mpr_host_part(struct mpr_replay *r, struct mpr_thread *t, struct mpf_event e);
 /* Drops the events that have waited for a partner for too long (reorder.h). */
 void mpr_host_expire(struct mpr_replay *r, uint64_t now);
@@ -33,9 +33,9 @@ void mpr_host_expire(struct mpr_replay *r, uint64_t now);
  * They are intervals that do not overlap.  `value` is the cell that made the bytes writable, or
  * that reserved them.  Only writable bytes count. */
 
-/* An mremap in progress, from REMAP_FROM to REMAP_TO.  Its intervals are no longer mapped, because
- * another thread may map something at their old place before the call returns.  Their bytes count
- * until they have a new place. */
+/* An mremap in progress, from REMAP_FROM to REMAP_TO.  Its intervals are not mapped meanwhile,
+ * because another thread may map something at their address before the call returns.  Their bytes
+ * count until they are mapped again. */
 struct mpr_mremap {
     struct mpr_interval *span; /* NULL: nothing was known there */
     size_t count;

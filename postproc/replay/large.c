@@ -12,7 +12,7 @@ enum {
     /* A heap may keep this many blocks, and in addition one in ONE_IN of all allocations. */
     ALWAYS_KEPT = 1 << 15,
     ONE_IN = 256,
-    /* Above that fewer are kept, and again fewer after this many further ones. */
+    /* After that fewer are kept, and fewer again after each FURTHER ones. */
     FURTHER = 512,
     /* If one in this many has at least twice `min_size`, `min_size` is doubled, because that loses
      * no notable blocks. */
@@ -151,8 +151,8 @@ void mpr_large_each(const struct mpr_large *l, uint8_t heap,
 
 /* ---- notable blocks */
 
-/* One rank by size times lifetime counts as LIFE_WEIGHT ranks by size.  PEAK_RANKS ranks at the
- * peak count as one. */
+/* LIFE_WEIGHT ranks by size count as much as one by size times lifetime; PEAK_RANKS at the peak as
+ * one elsewhere. */
 enum { LIFE_WEIGHT = 4, PEAK_RANKS = 32 };
 
 struct sized_block {
@@ -176,8 +176,8 @@ static uint64_t end_of(const struct selection *c, const struct mpr_large_block *
     return b->to < c->now ? b->to : c->now;
 }
 
-/* Gives the block the next rank in every interval of its life and returns the best of them.
- * @next: by interval */
+/* Gives the block the next rank in each interval of its life, and returns the best.  @next: the
+ * next rank in each interval */
 static uint32_t take_rank(const struct selection *c, uint32_t *next,
                           const struct mpr_large_block *b)
 {
@@ -218,7 +218,7 @@ static unsigned life_class(const struct selection *c, const struct mpr_large_blo
     return class < LIFE_CLASSES ? LIFE_CLASSES - 1 - (unsigned)class : 0;
 }
 
-/* Improves the ranks by those by lifetime.  Blocks of one class are in no order. */
+/* Replaces ranks by better ones by size times lifetime.  Blocks of one class are in any order. */
 static void rank_by_life(struct selection *c)
 {
     uint32_t(*next)[MPR_NOTABLE_INTERVALS] = mpr_alloc(LIFE_CLASSES + 1, sizeof *next);
@@ -253,7 +253,7 @@ void mpr_notable_keep(struct mpr_large_block *block, size_t count, size_t keep, 
     memset(blocks_of, 0, (count + 1) * sizeof *blocks_of);
     for (size_t i = 0; i < count; i++) blocks_of[c.rank[i] < count ? c.rank[i] : count]++;
     for (; blocks_of[rank] <= keep; rank++) keep -= blocks_of[rank];
-    /* All blocks of better ranks have room, and `keep` of the blocks of this rank. */
+    /* The blocks of better ranks are kept, and `keep` blocks of this rank. */
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (c.rank[i] > rank || (c.rank[i] == rank && !keep)) continue;

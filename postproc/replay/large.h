@@ -32,8 +32,9 @@ struct mpr_large_heap {
     uint64_t mask; /* of blocks below twice `min_size`, only those are kept whose address has a hash
                       with 0 in these bits */
     uint64_t kept; /* allocations of blocks that were kept */
-    uint64_t kept_limit;          /* if `kept` is larger, fewer blocks are kept from then on */
-    uint64_t since, larger;       /* kept since that changed; those of at least twice `min_size` */
+    uint64_t kept_limit;    /* if `kept` is larger, fewer blocks are kept from then on */
+    uint64_t since, larger; /* kept since the limit was changed, and those of them with at least
+                               twice `min_size` */
     struct mpr_large_block *live; /* in no order */
     size_t live_count;
     struct mpr_index number;       /* of live blocks by address: place + 1 */

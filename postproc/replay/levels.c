@@ -26,7 +26,7 @@ void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)
     *MPR_ADD(s->change, s->changes, s->change_cap) = (struct mpr_signed_difference){ group, bytes };
 }
 
-/* Widening is done in place: the write position never overtakes the read position. */
+/* For widening buckets in place: the place to write never overtakes the place to read. */
 struct widening {
     struct mpr_series *s;
     size_t *place;
@@ -50,7 +50,7 @@ static void copy_changes(struct widening *w, size_t end)
     }
 }
 
-/* Writes a bucket with the vector of the old one whose changes end at `end`. */
+/* Writes a bucket that has the vector of an old one, with its changes up to `end`. */
 static void emit(struct widening *w, const struct mpr_bucket *bucket, size_t end)
 {
     struct mpr_series *s = w->s;
@@ -188,8 +188,8 @@ static void store_quiet(struct mpr_levels *l, struct mpr_levels_heap *v,
     store(l, v, accounts);
 }
 
-/* Ends the open bucket.  If nothing changes for longer than a bucket, a quiet one follows, because
- * otherwise the level until the next change would look as high as the maximum. */
+/* Ends the open bucket.  If nothing changes for longer than a bucket, a quiet one follows;
+ * otherwise the chart would show the maximum of the open one until the next change. */
 static void end(struct mpr_levels *l, struct mpr_levels_heap *v,
                 const struct mpr_accounts *accounts, uint64_t level, uint64_t now)
 {
@@ -206,7 +206,7 @@ static void end(struct mpr_levels *l, struct mpr_levels_heap *v,
     if (!final && now >> shift > next) store_quiet(l, v, accounts, level, next << shift);
 }
 
-/* Instants of a log are about 1 us apart, so a smaller first width would join none. */
+/* Events are about 1 us apart, so buckets of a smaller width would join none. */
 static void widen(struct mpr_series *s, uint64_t now, size_t *place)
 {
     enum { FIRST_SHIFT = 9 };

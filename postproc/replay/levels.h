@@ -28,7 +28,7 @@ struct mpr_estimates;
 struct mpr_bucket {
     uint64_t key;             /* begins at key << shift */
     uint64_t time;            /* ns, of the maximum */
-    uint64_t max, min, close; /* bytes; min: of levels that lasted; close: at its end */
+    uint64_t max, min, close; /* bytes; min: without levels of only an instant; close: at its end */
     uint64_t allocs, frees;
     size_t end; /* end of its changes in the series, which begin at the end of the previous ones */
     bool final; /* the maximum is the last state */
@@ -121,7 +121,8 @@ static inline void mpr_levels_before(struct mpr_levels *l, const struct mpr_acco
         mpr_levels_save(l, accounts, cell, heap, level);
         return;
     }
-    /* Memory that is freed and allocated again at one instant makes no minimum. */
+    /* A level that lasts only an instant, as when memory is freed and allocated again, is no
+     * minimum. */
     if (now > v->last && level < v->open.min) v->open.min = level;
     v->last = now;
 }

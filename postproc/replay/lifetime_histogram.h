@@ -38,9 +38,9 @@ void mpr_lifetime_histogram_add(struct mpr_lifetime_histogram *lifetimes, uint64
                                 uint64_t size, uint32_t cell, uint64_t time);
 void mpr_lifetime_histogram_remove(struct mpr_lifetime_histogram *lifetimes, uint64_t key,
                                    uint64_t size, uint64_t time);
-/* Marks the blocks that are live now, instead of those of the previous mark. */
+/* Marks the blocks that are live now, and forgets the previous mark. */
 void mpr_lifetime_histogram_mark(struct mpr_lifetime_histogram *lifetimes);
-/* Calls `each` for every marked block, live or freed since, in no order. */
+/* Calls `each` for every marked block, in no order, also if it was freed later. */
 void mpr_lifetime_histogram_each_marked(const struct mpr_lifetime_histogram *lifetimes,
                                         void (*each)(void *arg, const struct mpr_live_block *block),
                                         void *arg);

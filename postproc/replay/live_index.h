@@ -17,7 +17,7 @@ struct mpr_live_block {
     uint32_t cell; /* MPR_NO_CELL: an unused place */
     union {
         uint32_t marks; /* the observer's marks before it was made */
-        uint32_t next;  /* if this place is unused: the next unused one + 1 */
+        uint32_t next;  /* of an unused place: the next unused one + 1 */
     };
 };
 #define MPR_NO_CELL UINT32_MAX

@@ -31,8 +31,8 @@ static void count_event(struct mpr_replay *r, uint8_t heap, uint32_t cell, size_
 
 /* ---- intervals */
 
-/* Makes `address` a border between intervals.  The bytes stay; the accounts count one more block.
- */
+/* Splits the interval that contains `address` there.  The bytes stay the same; the accounts have
+ * one more block. */
 static void split(struct mpr_replay *r, uint64_t address)
 {
     struct mpr_interval *span = mpr_intervals_find(&r->mappings, address);
@@ -71,7 +71,7 @@ static size_t unmap(struct mpr_replay *r, uint64_t start, uint64_t size)
     return count;
 }
 
-/* Returns true if any byte of the range is known, and in *heap the heap of the first. */
+/* Returns true if an interval of the range is known.  *heap: the heap of the first one */
 static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, uint8_t *heap)
 {
     const struct mpr_interval *span = mpr_intervals_find(&r->mappings, start);
@@ -82,7 +82,7 @@ static bool is_known(const struct mpr_replay *r, uint64_t start, uint64_t size, 
 
 /* ---- mmap, munmap, mprotect */
 
-/* Size 0 means a whole mapping, because shmdt gets only its start. */
+/* Size 0 is a whole mapping, because shmdt has only its start. */
 static void on_unmap(struct mpr_replay *r, const struct mpf_event *e)
 {
     uint8_t heap;
@@ -154,8 +154,8 @@ static void release(struct mpr_mremap *move)
     *move = (struct mpr_mremap){ 0 };
 }
 
-/* Ends an mremap that failed: puts the intervals back.  If something else was mapped there
- * meanwhile, which no kernel does, that replaces them. */
+/* Ends an mremap that failed: maps the intervals again.  If something else was mapped there
+ * meanwhile, which a kernel does not do, they replace it. */
 static void put_back(struct mpr_replay *r, struct mpr_mremap *move)
 {
     for (size_t i = 0; i < move->count; i++) {

@@ -50,8 +50,7 @@ static uint32_t row_of(struct mpr_nvtx *n, uint32_t name)
     return n->rows;
 }
 
-/* Returns the name with this number, or MPR_NVTX_UNNAMED if no name of a log can have the number.
- */
+/* Returns the name with this number, or MPR_NVTX_UNNAMED if the number is not possible in a log. */
 static uint32_t name_of(const struct mpr_replay *r, uint64_t id)
 {
     const bool is_none = id <= MPR_NVTX_UNREGISTERED || id >= MPR_FRAME_NAME;
@@ -183,7 +182,7 @@ static void on_register(struct mpr_replay *r, struct mpr_thread *t, const struct
     add_region(r, t, e, heap, MPR_NVTX_UNNAMED);
 }
 
-/* Moves the region from its cell to that of its name, as if it had always had the name. */
+/* Moves the region from its cell to that of its name, as if it had had the name from the start. */
 static void name_region(struct mpr_replay *r, const struct mpf_event *e,
                         struct mpr_nvtx_region *region)
 {

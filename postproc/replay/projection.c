@@ -79,7 +79,7 @@ void mpr_own_peaks_free(struct mpr_own_peaks *own)
     mpr_index_free(&own->number);
 }
 
-/* Returns the place + 1 of the own peak of a cell's blocks. */
+/* Returns the index + 1 of the own peak for the blocks of a cell. */
 static uint32_t find_own(struct mpr_own_peaks *own, const struct mpr_cell *cell)
 {
     struct mpr_replay *r = own->replay;

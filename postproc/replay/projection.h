@@ -46,8 +46,8 @@ struct mpr_own_peaks {
         uint64_t estimated_peak; /* including `more` */
     } * at;
     uint32_t count, cap;
-    struct mpr_index number; /* by hash of key and heap: place + 1 */
-    uint32_t *of_cell;       /* by cell of the replay: place + 1, or 0 if not known yet */
+    struct mpr_index number; /* by hash of key and heap: index + 1 */
+    uint32_t *of_cell; /* for each cell of the replay: index + 1, or 0 if it is not known yet */
     uint32_t cells;
 };
 
@@ -77,8 +77,8 @@ struct mpr_projection {
 void mpr_projection_begin(struct mpr_projection *p, struct mpr_replay *r, enum mpr_group by,
                           const struct mpr_snapshot *at);
 void mpr_projection_end(struct mpr_projection *p, struct mpr_replay *r);
-/* Returns true if the sampled blocks of a cell of grouping @before represent others by @by.  By
- * AUTO a block in a range has the range's name, so it represents none.  Only the Python stacks of
+/* Returns true if sampled blocks in a cell by grouping @before represent others by grouping @by.
+ * By AUTO a block in a range has the range's name and represents none.  Only the Python stacks of
  * PyTorch's blocks are sampled. */
 bool mpr_cell_is_weighed(const struct mpr_replay *r, const struct mpr_cell *cell, enum mpr_group by,
                          enum mpr_group before);

@@ -56,8 +56,8 @@ static const char *value_of(struct piece pair)
     return p > pair.at && p < pair.end && *p == '=' ? p + 1 : NULL;
 }
 
-/* Returns the pair that begins at `at`.  TSL escapes nothing, so a comma ends a pair only if a key
- * and "=" follow. */
+/* Returns the pair that begins at `at`.  TSL escapes nothing, so only a comma with a key and "="
+ * after it ends a pair. */
 static struct piece pair_at(const char *at, const char *end)
 {
     for (const char *p = at; p < end; p++)

@@ -33,11 +33,12 @@ struct mpr_python_frame {
 };
 
 struct mpr_ranges {
-    struct mpr_texts names, domains; /* the name of a Python frame is: function, 0, file */
+    struct mpr_texts names, domains; /* the name of a Python frame is its function, a zero byte and
+                                        its file */
     uint64_t *line;                  /* line numbers of the Python frames */
     uint32_t frames, frame_cap;
     struct mpr_index plain; /* names without their numbers, by hash: number of the first one + 1 */
-    struct mpr_index same;  /* by the number of a name with the same text: that first one + 1 */
+    struct mpr_index same;  /* from a name to the first name with the same text, + 1 */
     struct mpr_node *node;
     uint32_t nodes, node_cap;
     struct mpr_index number; /* nodes by hash of (parent, name, domain) */

@@ -37,7 +37,7 @@
 struct mpr_recent_events {
     const struct mpf_event *batch, *at;         /* at: the current event of the batch */
     struct mpf_event before[MPR_RECENT_EVENTS]; /* a ring; their data is no longer valid */
-    uint64_t count;                             /* events that were ever put there */
+    uint64_t count;                             /* number of events that were ever put there */
 };
 
 /* Call at the end of each batch: keeps copies of its last events. */

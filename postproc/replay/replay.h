@@ -62,20 +62,21 @@ struct mpr_nvtx_heap {
     uint64_t handle, bytes;
     uint32_t row;
     uint32_t first; /* its newest region: place + 1 */
-    uint32_t next;  /* if this place is unused: the next unused one + 1 */
+    uint32_t next;  /* of an unused place: the next unused one + 1 */
 };
 
 struct mpr_nvtx_region {
     uint64_t addr, size;
-    uint64_t epoch;          /* epoch of its row before it was made: later peaks include it */
-    uint32_t cell, row_cell; /* in the accounts of replay; in those by name */
+    uint64_t epoch; /* epoch of its row when it was registered; only later peaks include it */
+    uint32_t cell, row_cell; /* in the accounts of the replay, and in those by name */
     uint32_t heap;           /* place */
-    uint32_t newer, older;   /* in its heap: places + 1.  newer: also links unused places */
+    uint32_t newer, older;   /* places + 1 of its neighbours in its heap; newer also links unused
+                                places */
     bool weighed;            /* a sampled block, which represents others */
 };
 
 struct mpr_nvtx {
-    /* By the heap's name; a cell's key is the region's name.  NULL until there is a region. */
+    /* A heap for each row, and a cell for each name of regions.  NULL until there is a region. */
     struct mpr_accounts *accounts;
     struct mpr_nvtx_row row[MPR_NVTX_ROWS];
     uint32_t rows;
@@ -180,9 +181,9 @@ struct mpr_replay {
     struct mpf_unwritten unwritten[MPR_UNWRITTEN_MAX];
     uint32_t unwrittens;
     uint64_t now;   /* time of the newest event */
-    uint32_t actor; /* its thread; MPR_NOBODY: unknown */
-    /* ns: an event at this time or later begins or ends the selected instant, or makes the clock
-     * tick; UINT64_MAX: never.  instant_turn: the same for the selected instant alone. */
+    uint32_t actor; /* the thread of the event; MPR_NOBODY: unknown */
+    /* ns, UINT64_MAX: never.  At an event at or after `turn` the selected instant begins or ends,
+     * or the clock ticks; instant_turn is the time of the former. */
     uint64_t turn, instant_turn;
     struct mpr_clock clock;
     bool instant_begun;

@@ -30,8 +30,8 @@ uint64_t mpr_sample_bytes(enum mpr_source source, const struct mpr_sample *sampl
     return sum;
 }
 
-/* Raises the maximum.  The kernel's mark counts if it belongs to the process: that of RSS always
- * does, that of a cgroup if it rose after the first sample. */
+/* Raises the maximum.  The kernel's high-water mark counts if it belongs to the process, as that
+ * of RSS does, and that of a cgroup if it rose after the first sample. */
 static void raise_high(struct mpr_sample_track *track, enum mpr_source source,
                        const struct mpr_sample *sample)
 {
@@ -50,8 +50,8 @@ static void raise_high(struct mpr_sample_track *track, enum mpr_source source,
     high->after = *sample;
 }
 
-/* Sets the samples around the peaks that are later than the newest sample.  @next: the first sample
- * after these peaks. */
+/* Sets the samples at the peaks that are later than the newest sample.  @next: the first sample
+ * after these peaks */
 static void settle(struct mpr_sample_track *track, const struct mpr_accounts *accounts,
                    const struct mpr_sample *next)
 {
@@ -134,7 +134,7 @@ void mpr_samples_add_resident(struct mpr_samples *samples, const struct mpr_acco
     for (int i = 0; i < MPF_RESIDENT_COUNT; i++)
         if (now.value[i] > limit) now.value[i] = 0; /* unknown or damaged */
     for (int i = 0; i < MPR_RESIDENT_KINDS; i++) now.sum += now.value[i];
-    /* The sum is without page tables, and a sample may precede the first count of them. */
+    /* The sum does not have page tables, which may be counted first after a sample. */
     const struct mpr_resident *before = &samples->resident;
     const bool more_tables =
         now.page_tables != MPF_UNKNOWN &&

@@ -19,8 +19,8 @@ _Static_assert(MPF_RSS_COUNT <= MPR_SAMPLE_VALUES && MPF_CGROUP_COUNT <= MPR_SAM
 
 enum mpr_source { MPR_SOURCE_RSS, MPR_SOURCE_CGROUP, MPR_SOURCE_JEMALLOC, MPR_SOURCES };
 
-/* A value that a sample lacks is that of the previous sample, or MPF_UNKNOWN if there is none.
- * taken: ns when each value was read. */
+/* A value that is not in a sample is that of the previous sample, or MPF_UNKNOWN if there is none.
+ * taken: ns when each value was read */
 struct mpr_sample {
     bool valid;
     uint64_t time, value[MPR_SAMPLE_VALUES], taken[MPR_SAMPLE_VALUES];
@@ -41,7 +41,8 @@ struct mpr_peak_samples {
 struct mpr_sample_high {
     uint64_t bytes;                  /* MPF_UNKNOWN without samples */
     bool sampled;                    /* the sample `after` has this value */
-    struct mpr_sample before, after; /* around it; `before` is not valid if `after` is the first */
+    struct mpr_sample before, after; /* the samples around it; `before` is not valid without an
+                                        earlier sample */
     uint64_t first_mark; /* the mark in the first sample, which may be older than the process */
 };
 
@@ -50,7 +51,7 @@ struct mpr_sample_track {
     struct mpr_sample_high high; /* of RSS and of the cgroup */
     struct mpr_sample now;
     struct mpr_sample largest;           /* of each value */
-    struct mpr_sample before[MPR_HEAPS]; /* the last one at the heap's peak or earlier */
+    struct mpr_sample before[MPR_HEAPS]; /* the newest one that is not later than the heap's peak */
     struct mpr_sample after[MPR_HEAPS];  /* the first one after it */
     uint64_t epoch[MPR_HEAPS];           /* epoch of each heap at the newest sample */
 };

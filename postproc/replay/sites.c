@@ -135,8 +135,9 @@ static uint32_t owner_of(const struct mpr_sites *s, uint32_t parent, uint32_t mo
     return callers && is_one_of(s->library[library - 1], runtimes) ? callers : library;
 }
 
-/* The caching allocator is in libc10_cuda.  Code that it calls is a plug-in that asks the driver on
- * its behalf, except NCCL, which may be a plug-in but also has memory that is not PyTorch's. */
+/* The caching allocator is in libc10_cuda.  Code that it calls is a plug-in that calls the driver
+ * in its place.  NCCL may be such a plug-in, but also has memory of its own, so it does not count.
+ */
 static bool is_for_torch(const struct mpr_sites *s, uint32_t parent, uint32_t module)
 {
     const char *name = module ? s->library[s->module[module - 1].library - 1] : "";
@@ -186,8 +187,9 @@ const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library)
 
 /* ---- Python stacks */
 
-/* Returns the frame's name in the ranges.  Frames that look the same in reports share one.  The
- * hash has its highest bit set, because the table also has ids of the log, which have 48 bits. */
+/* Returns the number of the frame's name in the ranges.  Frames that look the same in reports
+ * share one.  The highest bit of the hash is set, because the table also has ids of the log, which
+ * have 48 bits. */
 static uint32_t frame_name(struct mpr_sites *s, struct mpr_ranges *ranges,
                            const struct mpr_python_frame *frame)
 {

@@ -94,7 +94,7 @@ struct mpr_site mpr_sites_of(const struct mpr_sites *s, uint32_t site);
  * object file that is not one of CUDA's own libraries or memprof.  C and C++ libraries and
  * allocators are also skipped, unless no other object file remains. */
 uint32_t mpr_sites_library(const struct mpr_sites *s, uint32_t stack);
-/* Returns true if PyTorch's caching allocator made the request, directly or through a plug-in. */
+/* Returns true if PyTorch's caching allocator called the driver, directly or through a plug-in. */
 bool mpr_sites_for_torch(const struct mpr_sites *s, uint32_t stack);
 /* Returns the file name, "" for 0. */
 const char *mpr_sites_library_name(const struct mpr_sites *s, uint32_t library);

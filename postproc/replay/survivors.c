@@ -48,7 +48,7 @@ static uint32_t find_place(struct mpr_survivors *s, const struct mpr_cell *cell)
     return s->places;
 }
 
-/* Returns the place of a cell, and in *f what is measured of it, or NULL if it is not followed. */
+/* Returns the place of a cell.  *f: its measurements, or NULL if it is not followed */
 static struct mpr_survivors_place *place_of(struct mpr_survivors *s, uint32_t cell,
                                             struct mpr_survivor **f)
 {
@@ -146,8 +146,8 @@ static void update_pulse(struct mpr_pulses *p, uint64_t live)
     }
 }
 
-/* Ends a pulse that has become a base: most of its bytes stayed while the program allocated half as
- * often as in the rise. */
+/* Ends a pulse whose bytes have become the base: most of them stayed while the program made half as
+ * many allocations as in the rise. */
 static void update_base(struct mpr_pulses *p, uint64_t live)
 {
     enum { MIN_ALLOCATIONS = 64 };

@@ -40,13 +40,13 @@ struct mpr_survivor_time {
 /* The pulses of a place or a heap. */
 struct mpr_pulses {
     uint64_t min_bytes; /* smaller pulses do not count.  0 for a place */
-    bool removed;       /* blocks were removed at removed_ns, which may belong to a realloc */
+    bool removed;       /* blocks were removed at removed_ns, perhaps by a realloc */
     uint64_t removed_ns;
     bool over;          /* the newest pulse is over */
     uint64_t high, low; /* maximum live bytes of the newest pulse; minimum since its end */
-    uint64_t base;      /* bytes from which it rises; 0 for a place */
-    /* Numbers of allocations: so far; before the newest pulse; when `low` was reached; when a base
-     * was looked for last.  lowest: minimum live bytes since then. */
+    uint64_t base;      /* bytes from which pulses rise; 0 for a place */
+    /* Numbers of allocations: all so far; before the newest pulse; when `low` was reached; when a
+     * base was looked for last.  lowest: minimum of live bytes since then */
     uint64_t added, begin, low_at, mark, lowest;
     uint64_t longest;            /* maximum number of allocations of a pulse */
     uint64_t count, sum;         /* pulses that are over, and the sum of their bytes */
@@ -61,9 +61,9 @@ struct mpr_survivor {
     uint32_t place;
     uint32_t points, in_last;             /* in_last: allocations in the last, unfinished span */
     uint64_t each;                        /* allocations per span */
-    struct mpr_survivor_time first, last; /* of its allocations */
+    struct mpr_survivor_time first, last; /* the times of its first and last allocation */
     uint64_t kept;                        /* live bytes after the last allocation */
-    uint64_t freed_ns; /* when a third of `kept` was freed again, or UINT64_MAX */
+    uint64_t freed_ns;                    /* when a third of `kept` had been freed, or UINT64_MAX */
     struct {
         uint64_t low;                  /* minimum live bytes before an allocation */
         struct mpr_survivor_time last; /* of the last allocation */

@@ -22,7 +22,8 @@ struct mpr_forward;
 struct mpr_open_range {
     uint64_t push; /* number of its PUSH in the log */
     uint32_t name, domain, node;
-    /* If an autograd node runs in it: path and Python stack of the node's operator (backward.h). */
+    /* While an autograd node runs on the thread: the path and the Python stack of its forward
+     * operator (backward.h). */
     uint32_t forward, python;
 };
 
@@ -38,7 +39,7 @@ struct mpr_thread {
     struct mpr_block moved; /* moving: the block that realloc works on; key 0: unknown */
     unsigned remaps; /* mremaps in progress: that of a signal handler may interrupt another */
     struct mpr_mremap remap[MPR_REMAPS];
-    uint64_t failed_remap[2]; /* start and size of the last one that a FAIL ended */
+    uint64_t failed_remap[2]; /* start and size of the last mremap that failed */
     uint64_t nvtx_heap;       /* heap of its next NVTX regions (replay.h) */
     struct mpr_gpu_thread gpu;
     struct mpr_forward *forward; /* of its autograd nodes; NULL: none, or they are not needed */
