@@ -272,7 +272,7 @@ static void on_driver_block(struct reading *r, const struct mpr_gpu_block *b)
                                 .sleeps = b->handle && !expands });
 }
 
-static void on_alloc(struct reading *r, const struct mpf_event *e)
+static void on_alloc(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
 {
     const struct mpr_gpu *g = &r->reader.replay.gpu;
     if (!is_here(r, e->heap, MPF_HEAP_TORCH)) {
@@ -288,7 +288,8 @@ static void on_alloc(struct reading *r, const struct mpf_event *e)
                                         .stream = stream_of(r, b->capture),
                                         .stack = stack_of(r, b->site),
                                         .pool = pool_of(r, b->capture),
-                                        .site = b->site });
+                                        .site = b->site,
+                                        .before_capture = !b->capture && t->gpu.capture_early });
 }
 
 /* The ledger reports each block that is freed, of any heap. */
@@ -326,6 +327,14 @@ static void capture_begins(struct reading *r, const struct mpr_thread *t, const 
     r->pool[t->gpu.capture] = number;
 }
 
+/* Names the pool of a capture that began without one: a later capture may share it. */
+static void capture_ends(struct reading *r, const struct mpr_gpu *g, const struct mpf_event *e)
+{
+    const uint32_t capture = mpr_index_get(&g->captured, e->addr), number = pool_of(r, capture);
+    const uint64_t id[2] = { mpr_gpu_word(e, 0), mpr_gpu_word(e, 1) };
+    if (number) mpr_index_set(&r->pool_of, mpr_hash(mpr_hash(id[0]) + id[1]), number);
+}
+
 static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
                 const struct mpf_event *e)
 {
@@ -333,7 +342,7 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
     const struct mpr_gpu *g = &replay->gpu;
     if (r->closed) return;
     switch (e->op) {
-    case MPF_OP_ALLOC: on_alloc(r, e); break;
+    case MPF_OP_ALLOC: on_alloc(r, t, e); break;
     case MPF_OP_HANDLE_MAP: { /* the memory of a handle is a block at its first mapping */
         const uint64_t addr = mpr_gpu_word(e, 0);
         const struct mpr_interval *map =
@@ -368,6 +377,7 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
         break;
     }
     case MPF_OP_TORCH_CAPTURE: capture_begins(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END: capture_ends(r, g, e); break;
     case MPF_OP_CAPTURE_BEGIN:
         MPR_REACH(r->stream, t->gpu.capture, r->streams);
         if (t->gpu.capture) r->stream[t->gpu.capture] = e->addr;

@@ -55,6 +55,8 @@ struct mpr_torch_entry {
     uint32_t stack;       /* number in code.h, or 0 if unknown */
     uint32_t pool;        /* private pool of a graph capture, numbered from 1, or 0 */
     uint32_t site;        /* number of the call stacks in this log (sites.h), or 0 if unknown */
+    bool before_capture;  /* ALLOC: made while PyTorch began a capture, which switches the stream,
+                           * but not yet in the capture's pool */
     bool supposed;        /* SEGMENT_MAP: the memory was not recorded, only blocks in it */
     uint64_t device_free; /* unused bytes of the device, or UINT64_MAX if unknown */
 };

@@ -327,11 +327,18 @@ static uint32_t serve_own(struct replays *r, const struct mpr_torch_entry *e,
     return r->out->refused ? 0 : block;
 }
 
+/* Streams in the default pool: the program's, and the one that graphs are captured on.  The latter
+ * is the same for all captures unless the program chooses others. */
+enum { PROGRAM_STREAM, CAPTURE_STREAM };
+
 static void on_alloc(struct replays *r, const struct mpr_torch_entry *e)
 {
-    struct mpr_caching_request request = {
-        .bytes = e->size, .stream = e->stream, .pool = e->pool, .capturing = e->pool != 0
-    };
+    struct mpr_caching_request request = { .bytes = e->size,
+                                           .stream = e->before_capture ? CAPTURE_STREAM
+                                                     : e->pool         ? e->stream
+                                                                       : PROGRAM_STREAM,
+                                           .pool = e->pool,
+                                           .capturing = e->pool != 0 };
     const uint64_t most = capacity(r, e);
     catch_up(r);
     const uint32_t block = serve_own(r, e, &request);
@@ -474,8 +481,11 @@ static void see(void *arg, const struct mpr_torch_entry *e)
 /* ---- the result */
 
 /* Returns why a log cannot be replayed, whatever its blocks are, or NULL. */
-static const char *defect_of(const struct mpr_summary *log)
+static const char *defect_of(const struct mpr_summary *log,
+                             const struct mpr_caching_settings *settings, uint64_t total)
 {
+    if (settings->memory_fraction > 0 && !total)
+        return "the size of the device is not known, so a share of it is not either";
     if (log->fold.state != MPR_FOLD_NONE)
         return "the log was thinned, and the order of its blocks is not in it";
     if (log->lost_events) return "events were lost";
@@ -507,13 +517,17 @@ static void summarize(struct replays *r)
     d->failed_bytes = first->failed_bytes;
 }
 
+/* The size of a device that the log does not have: it only bounds the addresses of an expandable
+ * segment. */
+#define TOTAL_UNKNOWN (UINT64_C(1) << 40)
+
 /* Reads the trace once.  @replays: REPLAYS, or 0 to learn exact sizes */
 static int read_trace(struct mpr_what_if *result, struct mpr_what_if_device *device,
                       struct exact_sizes *exact, size_t replays, uint64_t total, const char *path,
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct replays r = { .out = device,
-                         .total = total,
+                         .total = total ? total : TOTAL_UNKNOWN,
                          .options = &result->options,
                          .exact = exact,
                          .replays = replays };
@@ -542,10 +556,12 @@ static int read_device(struct mpr_what_if *result, struct mpr_what_if_device *de
                        uint64_t total, const char *path, const struct mpr_progress *progress,
                        struct mpr_error *error)
 {
-    const struct mpr_what_if_device empty = { .index = device->index,
-                                              .name = device->name,
-                                              .refused = defect_of(&result->summary),
-                                              .refused_ns = UINT64_MAX };
+    const struct mpr_what_if_device empty = {
+        .index = device->index,
+        .name = device->name,
+        .refused = defect_of(&result->summary, &result->options.settings, total),
+        .refused_ns = UINT64_MAX
+    };
     struct exact_sizes exact = { .at = NULL };
     *device = empty;
     int status = read_trace(result, device, &exact, 0, total, path, progress, error);
