@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "cmd.h"
+#include "import.h"
 #include "nearest.h"
 #include "progress.h"
 #include "units.h"
@@ -319,6 +320,7 @@ int main(int argc, char **argv)
     const int options_at = summary_options_at(argc, argv);
     struct arguments a = { .list = commands, .memory = MPR_MEMORY_DEFAULT, .summary = options_at };
     setlocale(LC_CTYPE, "");
+    mpr_import_snapshots();
     argp_err_exit_status = MPR_EXIT_USAGE;
     argp_parse(&argp, options_at ? options_at : argc, argv, ARGP_IN_ORDER, NULL, &a);
     mpr_memory_limit(a.memory);

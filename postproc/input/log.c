@@ -25,7 +25,11 @@
 #define DATA_BYTES       (64u * 1024u) /* for the data of one batch from a journal */
 #define SNAPSHOTS        10            /* attempts: a busy process writes several frames a second */
 
-enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_DONE };
+enum state { STATE_FRAMES, STATE_PENDING, STATE_JOURNAL, STATE_IMPORT, STATE_DONE };
+
+static const struct mpr_log_import *import;
+
+void mpr_log_set_import(const struct mpr_log_import *new_import) { import = new_import; }
 
 struct mpr_log {
     char *path;
@@ -52,6 +56,7 @@ struct mpr_log {
     uint64_t stop_after;   /* number of the last frame that is read */
     struct mpr_log_status status;
     uint8_t *data;                          /* DATA_BYTES */
+    void *imported;                         /* the reading of `import`, or NULL */
     struct mpf_event batch[MPR_BATCH], *to; /* to: the batch that is being filled */
 };
 
@@ -310,6 +315,10 @@ static int open_journal(struct mpr_log *log, struct mpr_error *error)
 static void find_end(struct mpr_log *log)
 {
     struct mpr_log_status *s = &log->status;
+    if (log->imported) {
+        s->end_ns = s->last_ns;
+        return;
+    }
     const bool wrote_end = s->ended && s->end != MPF_END_RECOVERED,
                exited = wrote_end && s->end == MPF_END_EXIT;
     struct mpr_run_end run = { .known = false };
@@ -364,6 +373,10 @@ static long step(struct mpr_log *log, struct mpr_error *error)
         if (log->status.process.life != MPR_LIFE_RUNS) log->status.torn += log->pending.torn;
         mpr_pending_close(&log->pending);
         return 0;
+    case STATE_IMPORT:
+        count = import->read(log->imported, log->to);
+        if (count == 0) log->state = STATE_DONE;
+        return count;
     case STATE_DONE: break;
     }
     return 0;
@@ -511,6 +524,24 @@ static int open_frames(struct mpr_log *log, struct mpr_error *error)
     return map_final(log, error) != 0 ? -1 : open_fold(log, error);
 }
 
+/* The file is complete, but how its process ended is not in it. */
+static int open_import(struct mpr_log *log, struct mpr_error *error)
+{
+    struct mpr_log_status *s = &log->status;
+    const uint8_t *header;
+    size_t bytes;
+    log->imported = import->open(log->path, &log->map.st, &header, &bytes, error);
+    if (!log->imported) return -1;
+    if (mpr_header_read(&log->header, header, bytes) != 0) return mpr_fail_memory(error, log->path);
+    s->has_header = s->ended = true;
+    s->end = MPF_END_OTHER;
+    s->process.life = MPR_LIFE_ENDED;
+    s->major = MPF_MAJOR;
+    s->minor = MPF_MINOR;
+    log->state = STATE_IMPORT;
+    return 0;
+}
+
 static int open_file(struct mpr_log *log, struct mpr_error *error)
 {
     const struct mpr_map *map = &log->map;
@@ -525,6 +556,7 @@ static int open_file(struct mpr_log *log, struct mpr_error *error)
             log->path, fold);
     }
     log->status.bytes = map->size;
+    if (import && import->recognizes(map->data, map->size)) return open_import(log, error);
     const bool is_journal =
         map->size >= sizeof(struct mpf_journal) && memcmp(map->data, MPF_JOURNAL_MAGIC, 8) == 0;
     if (!is_journal) return open_frames(log, error);
@@ -572,6 +604,7 @@ int mpr_log_follow(struct mpr_log **log, const char *path, struct mpr_error *err
 void mpr_log_close(struct mpr_log *log)
 {
     if (!log) return;
+    if (log->imported) import->close(log->imported);
     mpr_pending_close(&log->pending);
     mpr_journal_free(&log->journal);
     mpr_header_free(&log->header);

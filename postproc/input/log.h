@@ -17,6 +17,8 @@
 #include "mpf/event.h"
 #include "run.h"
 
+struct stat;
+
 #define MPR_BATCH 1024 /* maximum of events in one batch */
 
 /* Whether the beginning of the log was thinned (folded.h). */
@@ -103,6 +105,23 @@ uint64_t mpr_log_position(const struct mpr_log *log);
 /* Returns true if events are missing because of damage, a copy, or an end that no journal
  * completes.  Losses that LOST events report do not count. */
 bool mpr_log_incomplete(const struct mpr_log_status *status);
+
+/* ---- files of other programs
+ *
+ * A file that memprof did not write can be opened as a log if its events can be made from it. */
+struct mpr_log_import {
+    bool (*recognizes)(const uint8_t *data, size_t bytes);
+    /* Returns a reading, or NULL with *error filled.
+     * @header: the pairs of a HEADER frame (FORMAT.md), valid until the reading is closed */
+    void *(*open)(const char *path, const struct stat *st, const uint8_t **header, size_t *bytes,
+                  struct mpr_error *error);
+    /* Makes up to MPR_BATCH events in order of time.  Returns their number, 0 at the end.  Their
+     * data is valid until the next call. */
+    long (*read)(void *reading, struct mpf_event *events);
+    void (*close)(void *reading);
+};
+/* Sets the kind of file that mpr_log_open also opens.  The structure must stay valid. */
+void mpr_log_set_import(const struct mpr_log_import *import);
 
 /* ---- decoding ahead
  *

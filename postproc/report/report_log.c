@@ -209,6 +209,14 @@ const char *mpr_report_ending(struct mpr_arena *arena, const struct mpr_summary 
 /* Adds a line about the end of the log and of its process. */
 static void state(struct mpr_document *doc, const struct mpr_summary *s)
 {
+    if (s->torch_snapshot) {
+        mpr_doc_line(doc,
+                     "log: a memory snapshot of PyTorch, without the host, other libraries and the "
+                     "time before it; %s; %s long",
+                     mpr_doc_counted(doc, s->events, "event", "events"),
+                     mpr_doc_duration(doc, s->duration_ns));
+        return;
+    }
     mpr_doc_add_plain(doc, "log: ");
     if (s->copied)
         mpr_doc_add_plain(doc, "INCOMPLETE, a copy: events after it was copied may be missing");

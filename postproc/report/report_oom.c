@@ -146,7 +146,8 @@ void mpr_report_oom_request_lines(struct mpr_document *doc, const struct mpr_oom
     where(doc, s);
     mpr_report_oom_label(doc, "had");
     mpr_doc_add_plain(doc, "free %s", known ? mpr_doc_size(doc, s->free) : "not known");
-    if (known) mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
+    if (known && s->total != MPF_UNKNOWN)
+        mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
     if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not called: %s", own_limit);
     mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1) {

@@ -32,9 +32,9 @@ void mpr_report_ran_out(struct mpr_document *doc, const struct mpr_insights_oom 
     mpr_doc_add_plain(doc, " on gpu%u at %s%s: requested %s", o->device, mpr_doc_time(doc, o->time),
                       o->capturing ? ", while a graph was captured" : "",
                       mpr_doc_size(doc, o->asked));
-    if (o->free != MPF_UNKNOWN)
-        mpr_doc_add_plain(doc, ", %s free of %s", mpr_doc_size(doc, o->free),
-                          mpr_doc_size(doc, o->total));
+    if (o->free != MPF_UNKNOWN) mpr_doc_add_plain(doc, ", %s free", mpr_doc_size(doc, o->free));
+    if (o->free != MPF_UNKNOWN && o->total != MPF_UNKNOWN)
+        mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, o->total));
     if (o->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, o->path));
     mpr_doc_end_wrapped(doc, 2);
 }

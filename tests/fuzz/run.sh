@@ -47,6 +47,7 @@ make_seeds() {
         input) { printf "$(little_endian "$(stat -c %s "$log")")"; cat "$log"; [ ! -e "$journal" ] || cat "$journal"; } >"$scratch/seeds/$name" ;;
         journal) [ ! -e "$journal" ] || cp "$journal" "$scratch/seeds/$name" ;;
         digest) "$build/postproc/memprof-report" --max-memory=0 digest -o "$scratch/seeds/$name" "$log" || true ;;
+        snapshot) "$build/postproc/memprof-report" --max-memory=0 export --to torch-snapshot -o "$scratch/seeds/$name" "$log" || true ;;
         reports) "$programs/pack_log" $((command++)) "$log" >"$scratch/seeds/$name" ;;
         header | columns) "$programs/pack_log" --bodies $target "$log" "$scratch/seeds/$name" ;;
         esac

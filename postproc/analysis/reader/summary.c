@@ -164,6 +164,8 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
         .alone = mpr_saturating_sub(mpr_reading_high(&r->samples, MPF_RSS_PRIVATE_DIRTY),
                                     mpr_reading_high(&r->samples, MPF_RSS_MEMPROF)),
     };
+    const char *source = mpr_header_get(header, "source");
+    out->torch_snapshot = source && strcmp(source, "torch-snapshot") == 0;
     fill_process(header, arena, &out->process);
     fill_recording(header, r, arena, &out->recording);
     fill_state(status, arena, out);
