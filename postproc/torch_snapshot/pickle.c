@@ -467,7 +467,7 @@ static int make_tuple(struct machine *m, size_t count)
 {
     struct value v = { .type = OTHER_NUMBER };
     if (count > m->depth) return fail(m, "a tuple without values");
-    const struct value *at = &m->stack[m->depth - count];
+    const struct value *at = count ? &m->stack[m->depth - count] : NULL;
     if (count == 2 && at[0].type == INTEGER && at[1].type == INTEGER) {
         const uint64_t first = at[0].number, second = at[1].number;
         v = (struct value){ .type = PAIR, .number = m->pairs / 2 };
