@@ -76,6 +76,21 @@ def peaks_of_an_exported_log_are_those_of_the_log(folder):
             check(log[key] == snapshot[key], name, key, log[key], snapshot[key])
 
 
+def snapshots_of_pytorch_end_with_its_totals(folder):
+    """Dumped by PyTorch 2.11 on an H100 (tests/gpu/check_what_if.py) with max_entries=400, so most of the memory is older."""
+    for name in ("h100-accumulation-expandable", "h100-odd"):
+        path = os.path.join(GOLDEN, f"{name}.pickle")
+        with open(path, "rb") as f:
+            snapshot = pickle.load(f)
+        blocks = [b for s in snapshot["segments"] for b in s["blocks"] if b["state"] == "active_allocated"]
+        expected = sum(s["total_size"] for s in snapshot["segments"]), sum(b["size"] for b in blocks), len(blocks)
+        found = heaps(path)
+        check((found["gpu0/device"]["end_bytes"], found["gpu0/torch"]["end_bytes"], found["gpu0/torch"]["end_blocks"]) == expected, name, expected, found)
+        oom, = [e for e in snapshot["device_traces"][0] if e["action"] == "oom"]
+        event, = report("oom", path)["logs"][0]["ooms"]
+        check(event["bytes"] == oom["size"] and event["free_bytes"] == oom["device_free"], name, event)
+
+
 def protocols_2_to_5_are_read(folder):
     expected = None
     for protocol in (2, 3, 4, 5):
