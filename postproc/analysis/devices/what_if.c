@@ -19,19 +19,34 @@
 
 /* ---- assumptions */
 
-/* A block may be larger than its request. */
-enum sizes { LARGEST, SMALLEST, RANDOM_SIZES };
+/* The size of a request, if it may have been smaller than its block.  LIKELY: the only such size
+ * that is known from other blocks of the log, or the size of the block. */
+enum sizes { LIKELY, LARGEST, SMALLEST, RANDOM_BY_SIZE, RANDOM_BY_SITE };
 /* PyTorch prefers the lower of two holes of the same size. */
 enum places { ASCENDING, DESCENDING, RANDOM_PLACES };
 
-/* The first one is the most likely, because most tensors have round sizes and addresses ascend. */
+/* The first one is the most likely. */
 static const struct assumption {
     enum sizes sizes;
     enum places places;
-} assumptions[] = { { LARGEST, ASCENDING },         { LARGEST, DESCENDING },
-                    { SMALLEST, ASCENDING },        { SMALLEST, DESCENDING },
-                    { RANDOM_SIZES, ASCENDING },    { RANDOM_SIZES, RANDOM_PLACES },
-                    { RANDOM_SIZES, RANDOM_PLACES } };
+} assumptions[] = {
+    { LIKELY, ASCENDING },
+    { LIKELY, DESCENDING },
+    { LARGEST, ASCENDING },
+    { LARGEST, DESCENDING },
+    { SMALLEST, ASCENDING },
+    { SMALLEST, DESCENDING },
+    { RANDOM_BY_SIZE, ASCENDING },
+    { RANDOM_BY_SIZE, ASCENDING },
+    { RANDOM_BY_SIZE, ASCENDING },
+    { RANDOM_BY_SITE, ASCENDING },
+    { RANDOM_BY_SITE, ASCENDING },
+    { RANDOM_BY_SITE, ASCENDING },
+    { LIKELY, RANDOM_PLACES },
+    { LIKELY, RANDOM_PLACES },
+    { RANDOM_BY_SITE, RANDOM_PLACES },
+    { RANDOM_BY_SITE, RANDOM_PLACES },
+};
 enum { REPLAYS = sizeof assumptions / sizeof *assumptions };
 
 /* ---- a replay */
@@ -85,6 +100,14 @@ struct exact_sizes {
     uint32_t count, cap;
     struct mpr_index of; /* by hash of site and MiB: number + 1 */
 };
+
+/* The sizes that a request may have had. */
+struct sizes_of_request {
+    uint64_t site, least, most, likely;
+};
+
+/* A number that no call site has, for the sizes of all sites. */
+#define ANY_SITE UINT32_MAX
 
 static uint64_t exact_key(uint32_t site, uint64_t bytes)
 {
@@ -285,22 +308,28 @@ static void note_room(struct replay *p, uint64_t most)
     if (most != UINT64_MAX && room < p->room) p->room = room;
 }
 
-/* Blocks of one size are assumed to be for requests of one size, as in the steps of a training. */
-static uint64_t request_of(const struct replay *p, uint64_t least, uint64_t most)
+/* Blocks of one size, or those of one size and call site, are assumed to be for equal requests, as
+ * in the steps of a training. */
+static uint64_t request_of(const struct replay *p, const struct sizes_of_request *s)
 {
-    const uint64_t units = (most - least) / MPR_CACHING_BLOCK;
-    if (p->assumption->sizes == LARGEST || !units) return most;
-    if (p->assumption->sizes == SMALLEST) return least;
-    const uint64_t unused =
-        (mpr_hash_plain(most + p->random) >> 16) % (MPR_CACHING_SMALL / MPR_CACHING_BLOCK + 1);
-    return most - (unused < units ? unused : units) * MPR_CACHING_BLOCK;
+    const uint64_t units = (s->most - s->least) / MPR_CACHING_BLOCK,
+                   site = p->assumption->sizes == RANDOM_BY_SITE ? s->site : 0;
+    switch (p->assumption->sizes) {
+    case LIKELY: return s->likely;
+    case LARGEST: return s->most;
+    case SMALLEST: return s->least;
+    default: break;
+    }
+    const uint64_t unused = (mpr_hash_plain(site << 40 ^ (s->most + p->random)) >> 16) %
+                            (MPR_CACHING_SMALL / MPR_CACHING_BLOCK + 1);
+    return s->most - (unused < units ? unused : units) * MPR_CACHING_BLOCK;
 }
 
-static uint32_t serve(struct replay *p, struct mpr_caching_request request, uint64_t least,
-                      uint64_t most, uint64_t now)
+static uint32_t serve(struct replay *p, struct mpr_caching_request request,
+                      const struct sizes_of_request *sizes, uint64_t most, uint64_t now)
 {
     if (p->failed) return 0;
-    request.bytes = request_of(p, least, request.bytes);
+    request.bytes = request_of(p, sizes);
     mpr_caching_set_capacity(p->allocator, most);
     const uint32_t block = mpr_caching_alloc(p->allocator, &request);
     if (!block) {
@@ -331,6 +360,24 @@ static uint32_t serve_own(struct replays *r, const struct mpr_torch_entry *e,
  * is the same for all captures unless the program chooses others. */
 enum { PROGRAM_STREAM, CAPTURE_STREAM };
 
+/* @least: of requests that would have got the block */
+static struct sizes_of_request look_at_sizes(struct replays *r, const struct mpr_torch_entry *e,
+                                             uint64_t least)
+{
+    struct sizes_of_request s = { e->site, least, e->size, e->size };
+    uint64_t exact;
+    if (least == e->size) {
+        if (r->replays) return s;
+        note_exact(r->exact, ANY_SITE, least);
+        if (e->site) note_exact(r->exact, e->site, least);
+        return s;
+    }
+    exact = e->site ? find_exact(r->exact, e->site, least, e->size) : 0;
+    if (exact) s.least = s.most = s.likely = exact;
+    else if ((exact = find_exact(r->exact, ANY_SITE, least, e->size))) s.likely = exact;
+    return s;
+}
+
 static void on_alloc(struct replays *r, const struct mpr_torch_entry *e)
 {
     struct mpr_caching_request request = { .bytes = e->size,
@@ -343,21 +390,16 @@ static void on_alloc(struct replays *r, const struct mpr_torch_entry *e)
     catch_up(r);
     const uint32_t block = serve_own(r, e, &request);
     if (!block) return;
-    uint64_t least = mpr_caching_least_request(r->own);
+    const struct sizes_of_request sizes = look_at_sizes(r, e, mpr_caching_least_request(r->own));
     const uint32_t place = new_place(r);
-    if (!r->replays && e->site && least == e->size) note_exact(r->exact, e->site, least);
-    if (least < e->size) {
-        const uint64_t exact = e->site ? find_exact(r->exact, e->site, least, e->size) : 0;
-        if (exact) least = request.bytes = exact;
-    }
     r->out->allocations++;
-    r->out->inexact += least < request.bytes;
+    r->out->inexact += sizes.least < sizes.most;
     r->allocated += e->size;
     if (r->allocated > r->out->recorded.allocated) r->out->recorded.allocated = r->allocated;
     mpr_index_set(&r->live, e->addr, place + 1);
     numbers(r, place)[0] = block;
     for (size_t i = 0; i < r->replays; i++)
-        numbers(r, place)[1 + i] = serve(&r->replay[i], request, least, most, r->now);
+        numbers(r, place)[1 + i] = serve(&r->replay[i], request, &sizes, most, r->now);
     r->is_refused = false;
 }
 
