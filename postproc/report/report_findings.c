@@ -47,6 +47,16 @@
     "one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at "     \
     "most {second_bytes}"
 
+#define KEPT_SOMEWHERE                                                                             \
+    "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "    \
+    "malloc kept in its arenas, or memory that memprof does not record; the process had "          \
+    "{anonymous_bytes}, live blocks and mappings {live_bytes}[; by kind of mapping, up to "        \
+    "{unowned_bytes} of private memory was in no live block][; most blocks at the heap's peak, "   \
+    "{freed_bytes}, came from one place]"
+#define PINNED_BY                                                                                  \
+    "[; {pin_blocks} {pin_blocks?block:blocks} of one place, {pin_bytes}, "                        \
+    "{pin_blocks?pins:pin} {place_bytes} of it]"
+
 static const struct {
     const char *what, *change, *report;
 } sentences[MPR_FINDING_KINDS] = {
@@ -246,15 +256,24 @@ static const struct {
         "(cudaMemPoolAttrReleaseThreshold), or one allocator for all libraries",
         "timeline --heap {heap}" },
     [MPR_FINDING_RETENTION] = {
-        "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "
-        "malloc kept in its arenas, or memory that memprof does not record; the process had "
-        "{anonymous_bytes}, live blocks and mappings {live_bytes}[; by kind of mapping, up to "
-        "{unowned_bytes} of private memory was in no live block][; most blocks at the heap's peak, {freed_bytes}, came from one place]",
-        "if malloc kept it: <MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0|MALLOC_ARENA_MAX=2, "
-        "malloc_trim(0) after many frees, or an allocator that returns memory "
-        "(jemalloc)|malloc_trim(0) after many frees, or an allocator that returns memory "
-        "(jemalloc)>",
-        "timeline --heap host/heap" },
+        "<" KEPT_SOMEWHERE "|" KEPT_SOMEWHERE "|" KEPT_SOMEWHERE
+        "|at {time} malloc kept {kept_bytes} free between its {live_bytes} of live blocks: malloc_trim(0) "
+        "returns {releasable_bytes}, and pages of live blocks have {pinned_bytes}[; most blocks at the heap's "
+        "peak, {freed_bytes}, came from one place]"
+        "|at {time} malloc kept {kept_bytes} free between its {live_bytes} of live blocks: malloc_trim(0) "
+        "returns {releasable_bytes}, and pages of live blocks have {pinned_bytes}" PINNED_BY
+        "|at {time} jemalloc kept {pinned_bytes} free in slabs of its {live_bytes} of live blocks" PINNED_BY ">",
+        "<if malloc kept it: MALLOC_CONF=dirty_decay_ms:1000,muzzy_decay_ms:0"
+        "|if malloc kept it: MALLOC_ARENA_MAX=2, malloc_trim(0) after many frees, or an allocator that "
+        "returns memory (jemalloc)"
+        "|if malloc kept it: malloc_trim(0) after many frees, or an allocator that returns memory (jemalloc)"
+        "|malloc_trim(0) after many frees, or an allocator that returns free pages by itself (jemalloc, mimalloc)"
+        "|allocate long-lived small blocks before the burst or from a pool, so that they do not share pages "
+        "with short-lived blocks; malloc_trim(0) returns the rest"
+        "|allocate long-lived small blocks from a pool or a separate jemalloc arena (mallctl arenas.create); "
+        "dirty_decay_ms returns free pages, but not these>",
+        "<timeline --heap host/heap|timeline --heap host/heap|timeline --heap host/heap"
+        "|segments --heap host/heap|segments --heap host/heap|segments --heap host/heap>" },
     [MPR_FINDING_STATIC_DATA] = {
         "static data of the program and its libraries holds {resident_bytes} of the process's "
         "{rss_bytes} of resident memory[, {largest_bytes} of it in {largest}]",

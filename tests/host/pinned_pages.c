@@ -21,9 +21,11 @@ static pthread_barrier_t turn;
 __attribute__((weak)) int mallctl(const char *name, void *old, size_t *old_bytes, void *new,
                                   size_t new_bytes);
 
-__attribute__((noinline)) static void keep(int thread, int i)
+/* jemalloc has separate slabs for each size, so there the blocks have the sizes of the others. */
+__attribute__((noinline)) static void keep(int thread, int i, size_t others)
 {
-    kept[thread][i / EACH] = memset(malloc(KEPT_BYTES), 1, KEPT_BYTES);
+    const size_t bytes = mallctl ? others : KEPT_BYTES;
+    kept[thread][i / EACH] = memset(malloc(bytes), 1, bytes);
 }
 
 __attribute__((noinline)) static void *work(void *arg)
@@ -34,7 +36,7 @@ __attribute__((noinline)) static void *work(void *arg)
     for (int i = 0; i < BLOCKS; i++) {
         const size_t bytes = 64 + (size_t)i * 7 % 200;
         block[i] = memset(malloc(bytes), 1, bytes);
-        if (i % EACH == 0) keep(thread, i);
+        if (i % EACH == 0) keep(thread, i, bytes);
     }
     for (int i = 0; i < BLOCKS; i++) free(block[i]);
     munmap(block, BLOCKS * sizeof *block);

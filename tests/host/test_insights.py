@@ -43,7 +43,7 @@ def test_insights_finds_free_pages_that_malloc_keeps():
     found = kept(GLIBC_TUNABLES="glibc.malloc.mmap_threshold=1048576")
     mp.equal(len(found), 1, "findings of kept pages")
     numbers = found[0]["numbers"]
-    mp.check(FREED * 0.9 < numbers["kept_bytes"] <= FREED and numbers["fallen_bytes"] >= FREED, found)
+    mp.check(FREED * 0.9 < numbers["kept_bytes"] <= FREED * 1.01 and numbers["fallen_bytes"] >= FREED, found)     # headers are more
     mp.check(numbers["live_bytes"] < FREED / 10 and "malloc_trim(0)" in found[0]["change"], found)
 
 

@@ -76,8 +76,10 @@ struct mpr_evidence {
     uint64_t refusals[MPF_GPUS]; /* of device memory, whether or not the program got it later */
     bool at_oom[MPF_GPUS];       /* its state is the one when memory ran out */
     struct mpr_retained retained;
-    size_t threads; /* with events */
-    bool jemalloc;  /* the log has samples of jemalloc's figures */
+    const struct mpr_occupancy *occupancy; /* of malloc's pages at that time, or NULL if malloc kept
+                                              little, or the log does not show them */
+    size_t threads;                        /* with events */
+    bool jemalloc;                         /* the log has samples of jemalloc's figures */
 };
 
 /* The least size of a finding: bytes, and the share of a heap or device. */
@@ -129,6 +131,9 @@ const struct mpr_row *mpr_row_inside(const struct mpr_row *row, size_t rows, con
 bool mpr_is_kept_by_graph(const struct mpr_breakdown_heap *heap);
 /* Returns the outer calls that all large rows of the role share, or an empty path. */
 struct mpr_path mpr_role_common_path(const struct mpr_role_share *share);
+
+/* Returns the bytes that malloc may have kept, or 0 if they are not worth a finding. */
+uint64_t mpr_evidence_kept(const struct mpr_evidence *e);
 
 /* The rules. */
 void mpr_insights_torch(struct mpr_insights *out, const struct mpr_evidence *e);

@@ -299,6 +299,21 @@ static void read_at_rss(struct mpr_insights *out, const char *path,
     if (mpr_peaks_add(&out->at_rss, path, progress, &none) == 0) mpr_peaks_finish(&out->at_rss);
 }
 
+/* Reads the log again for malloc's pages, if malloc may have kept much. */
+static void read_occupancy(struct mpr_insights_reading *g, const struct mpr_progress *progress)
+{
+    struct mpr_evidence *e = &g->evidence;
+    struct mpr_error none;
+    const struct mpr_occupancy_options options = { .which = MPR_OCCUPANCY_AT_TIME,
+                                                   .at = MPR_INSTANT_END_OF(e->retained.time),
+                                                   .by = MPR_GROUP_AUTO,
+                                                   .choice = &e->log->choice };
+    if (!mpr_evidence_kept(e) ||
+        mpr_occupancy_read(&g->out->occupancy, g->path, &options, progress, &none) != 0)
+        return;
+    if (g->out->occupancy.gap == MPR_OCCUPANCY_KNOWN) e->occupancy = &g->out->occupancy;
+}
+
 /* Takes the devices' accounts when memory ran out, or else at their peaks, and names the other
  * processes in them. */
 static void take_states(struct mpr_insights_reading *g, const struct mpr_progress *progress)
@@ -464,6 +479,7 @@ void mpr_insights_finish(struct mpr_insights_reading *g, const struct mpr_proces
     if (out->has_leaks) e->leaks = &out->leaks;
     read_breakdown(g, progress);
     if (!g->alone) read_at_rss(out, g->path, progress);
+    read_occupancy(g, progress);
     if (out->has_breakdown) e->breakdown = &out->breakdown;
     take_states(g, progress);
     mpr_insights_torch(out, e);
@@ -511,6 +527,7 @@ void mpr_insights_free(struct mpr_insights *out)
     if (out->has_steps) mpr_steps_free(&out->steps);
     if (out->has_leaks) mpr_leaks_free(&out->leaks);
     if (out->has_breakdown) mpr_breakdown_free(&out->breakdown);
+    mpr_occupancy_free(&out->occupancy);
     mpr_peaks_free(&out->by_python);
     mpr_peaks_free(&out->at_rss);
     mpr_peaks_free(&out->peaks);

@@ -15,6 +15,7 @@
 #include "arena.h"
 #include "breakdown.h"
 #include "leaks.h"
+#include "occupancy.h"
 #include "peaks.h"
 #include "processes.h"
 #include "reading.h"
@@ -135,10 +136,14 @@ enum mpr_finding_variant {
     /* OTHER_PROCESS: it has a log, or not */
     MPR_VARIANT_RECORDED = 0,
     MPR_VARIANT_UNRECORDED,
-    /* RETENTION: the allocator */
+    /* RETENTION: the allocator, or what is known of its pages: most of the free bytes are in pages
+     * that malloc_trim returns, or in pages of live blocks of glibc or of jemalloc */
     MPR_VARIANT_JEMALLOC = 0,
     MPR_VARIANT_ARENAS,
     MPR_VARIANT_ONE_ARENA,
+    MPR_VARIANT_TRIM,
+    MPR_VARIANT_PINS,
+    MPR_VARIANT_JEMALLOC_PINS,
     /* TEMPORARIES: what they lived within */
     MPR_VARIANT_FORWARD = 0,
     MPR_VARIANT_BACKWARD,
@@ -205,8 +210,9 @@ struct mpr_insights {
     bool has_leaks;
     struct mpr_breakdown breakdown; /* if PyTorch held device memory */
     bool has_breakdown;
-    struct mpr_peaks by_python;  /* with a breakdown: owners at its instant, by Python stacks */
-    struct mpr_finding *finding; /* in the order of by_use (insights.c) */
+    struct mpr_occupancy occupancy; /* malloc's pages when it kept most of what was freed */
+    struct mpr_peaks by_python;     /* with a breakdown: owners at its instant, by Python stacks */
+    struct mpr_finding *finding;    /* in the order of by_use (insights.c) */
     size_t findings, cap;
 };
 

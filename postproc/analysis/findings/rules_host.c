@@ -14,16 +14,70 @@
 
 /* ---- malloc */
 
-/* Freed blocks whose pages malloc may have kept.  A log has no figure of malloc itself, so this is
+uint64_t mpr_evidence_kept(const struct mpr_evidence *e)
+{
+    const struct mpr_heap_peak *h = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
+    const uint64_t kept = mpr_retained_bytes(&e->retained);
+    if (!h || !h->allocations || *e->log->summary.unseen_malloc) return 0;
+    return kept >= MPR_WORTH_BYTES && kept >= e->retained.anonymous / 4 ? kept : 0;
+}
+
+static void name_freed(struct mpr_finding *f, const struct mpr_evidence *e)
+{
+    const struct mpr_row *row =
+        mpr_retained_owner(&e->retained, mpr_peaks_heap(e->log, MPF_HEAP_HOST));
+    if (!row) return;
+    f->path = row->path;
+    mpr_finding_estimate(f, "freed_bytes", row->bytes, row->estimated);
+}
+
+/* Names the blocks that pin most, if that is at least half of the pinned bytes. */
+static void name_pins(struct mpr_finding *f, const struct mpr_occupancy *o)
+{
+    const struct mpr_occupancy_pin *pin = o->pins ? &o->pin[0] : NULL;
+    if (!pin || pin->pinned < o->sum.pinned / 2 || !pin->row.path.depth) return;
+    f->path = pin->row.path;
+    mpr_finding_fact(f, (struct mpr_fact){ .key = "pin_blocks",
+                                           .type = MPR_FACT_COUNT,
+                                           .estimated = pin->row.estimated,
+                                           .value = pin->row.blocks });
+    mpr_finding_estimate(f, "pin_bytes", pin->row.bytes, pin->row.estimated);
+    mpr_finding_estimate(f, "place_bytes", pin->pinned, pin->row.estimated);
+}
+
+/* Adds a finding on the free bytes between live blocks.  Returns false if they are not known, or
+ * too few to explain the bytes that malloc kept. */
+static bool add_pages(struct mpr_insights *out, const struct mpr_evidence *e)
+{
+    const struct mpr_occupancy *o = e->occupancy;
+    const bool glibc = o && o->allocator == MPR_MALLOC_GLIBC,
+               jemalloc = o && o->allocator == MPR_MALLOC_JEMALLOC;
+    const uint64_t free = o ? o->sum.pinned + o->sum.free : 0;
+    if ((!glibc && !jemalloc) || free < MPR_WORTH_BYTES || free < mpr_evidence_kept(e) / 2)
+        return false;
+    struct mpr_finding *f =
+        mpr_finding_add(out, MPR_FINDING_RETENTION, MPF_HEAP_HOST, o->time, free);
+    const bool trims = o->sum.free > o->sum.pinned;
+    f->variant = jemalloc ? MPR_VARIANT_JEMALLOC_PINS : trims ? MPR_VARIANT_TRIM : MPR_VARIANT_PINS;
+    mpr_finding_bytes(f, "kept_bytes", free);
+    mpr_finding_bytes(f, "pinned_bytes", o->sum.pinned);
+    if (glibc) mpr_finding_bytes(f, "releasable_bytes", o->sum.free);
+    mpr_finding_bytes(f, "anonymous_bytes", e->retained.anonymous);
+    mpr_finding_bytes(f, "live_bytes", o->sum.live);
+    mpr_finding_bytes(f, "fallen_bytes", e->retained.fallen);
+    if (trims) name_freed(f, e);
+    else name_pins(f, o);
+    return true;
+}
+
+/* Freed blocks whose pages malloc may have kept.  If the log does not show the pages, this is
  * memory that belongs to no live block and appeared as blocks were freed.  Without malloc's blocks
  * the live bytes are not known. */
 void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
 {
-    const struct mpr_heap_peak *h = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
     const struct mpr_retained *r = &e->retained;
-    const uint64_t kept = mpr_retained_bytes(r);
-    if (!h || !h->allocations || *e->log->summary.unseen_malloc) return;
-    if (kept < MPR_WORTH_BYTES || kept < r->anonymous / 4) return;
+    const uint64_t kept = mpr_evidence_kept(e);
+    if (!kept || add_pages(out, e)) return;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_RETENTION, MPF_HEAP_HOST, r->time, kept);
     f->estimated = true;
@@ -35,19 +89,16 @@ void mpr_insights_host(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_bytes(f, "live_bytes", r->live);
     mpr_finding_bytes(f, "other_bytes", r->others);
     mpr_finding_bytes(f, "fallen_bytes", r->fallen);
-    const struct mpr_row *row = mpr_retained_owner(r, h);
-    if (row) {
-        f->path = row->path;
-        mpr_finding_estimate(f, "freed_bytes", row->bytes, row->estimated);
-    }
+    name_freed(f, e);
     /* Private memory in no live block, by kind of mapping, is measured, without stacks, static data
      * and memprof, but may include mappings that memprof does not record.  The estimate cannot have
      * blocks that were freed before the heap's peak. */
     const struct mpr_resident *resident = &e->log->resident;
     const uint64_t private = resident->value[MPF_RESIDENT_BRK] + resident->value[MPF_RESIDENT_ANON],
                    unowned =
-                       mpr_saturating_sub(private, resident->live_blocks + resident->live_mappings);
-    if (resident->valid && resident->time >= h->peak_time && unowned > kept)
+                       mpr_saturating_sub(private, resident->live_blocks + resident->live_mappings),
+                   peak_time = mpr_peaks_heap(e->log, MPF_HEAP_HOST)->peak_time;
+    if (resident->valid && resident->time >= peak_time && unowned > kept)
         mpr_finding_bytes(f, "unowned_bytes", unowned);
 }
 
