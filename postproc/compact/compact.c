@@ -1,4 +1,4 @@
-/* Order of writes: the thinned frames to a file without a name; the header, the mark and these
+/* The order of writes: the thinned frames to a file without a name; the header, the mark and these
  * frames to LOG.fold.tmp; fsync; rename to LOG.fold; fsync of the directory; a hole in LOG. */
 #include "compact.h"
 
@@ -21,11 +21,11 @@
 #include "life.h"
 #include "thin.h"
 
-/* The budget in sixteenths: ten for the newest part, which stays whole, and one for LOG.fold.  A
- * round must be worth one.  The other four are for what a round needs (the old LOG.fold, and the
- * new one twice) and for what the program writes in the meantime. */
+/* The budget has PARTS equal parts: WHOLE for the newest part of the log, which stays whole, and
+ * FOLD for LOG.fold.  A round is only done if it releases WORTH.  The rest is for the old LOG.fold
+ * and two copies of the new one during a round, and for what the program writes meanwhile. */
 enum { PARTS = 16, WHOLE = 10, FOLD = 1, WORTH = 1 };
-/* Minimum budget if a time is given, whose size is not known. */
+/* Minimum budget if a time is given instead. */
 #define MIN_BUDGET (UINT64_C(16) << 20)
 
 #define PUNCH (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
@@ -67,8 +67,8 @@ static bool read_frame(const struct subject *s, size_t i, uint64_t *seq, uint64_
     return good;
 }
 
-/* Returns the first frame that stays whole.  Only slots and an end can follow the last frame of
- * events.  The budget of a time is estimated from the size of the log in that time. */
+/* Returns the first frame that stays whole.  After the last frame of events there are only slots
+ * and an end.  A budget that is a time is estimated from the size of the log in that time. */
 static size_t find_first_whole(const struct subject *s, const struct mpf_keep *keep,
                                struct cut *cut)
 {
@@ -159,8 +159,9 @@ static int make_fold(const struct subject *s, const struct cut *cut, struct mpr_
     return result;
 }
 
-/* Replaces LOG.fold and releases room in LOG.  No reader has the log open, and none opens it until
- * this is done.  If the process has ended, room need not be released: recover makes a new file. */
+/* Replaces LOG.fold and releases disk space of LOG.  No reader has the log open, and none opens it
+ * until this is done.  If the process has ended, the space is not released, because recover makes a
+ * new file. */
 static int put_in_place(const struct subject *s, const struct cut *cut, struct mpr_error *error)
 {
     char new[PATH_MAX], fold[PATH_MAX];

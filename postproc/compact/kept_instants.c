@@ -11,14 +11,14 @@
 
 enum {
     MAX_FAILURES = 256,            /* the newest ones are kept */
-    MAX_DEPTH = 8,                 /* deeper ranges are not measured, */
-    MAX_OPEN = 64,                 /* and neither are more at a time, */
-    MAX_INSTANCES = 1 << 17,       /* or more of one kind, */
-    MAX_TORCH_INSTANCES = 1 << 12, /* or of one kind of PyTorch's, which has hundreds of kinds */
-    AROUND = 1 << 18,              /* events before or after an instant without an instance there */
+    MAX_DEPTH = 8,                 /* deeper ranges are not measured */
+    MAX_OPEN = 64,                 /* measured at the same time */
+    MAX_INSTANCES = 1 << 17,       /* measured of one kind */
+    MAX_TORCH_INSTANCES = 1 << 12, /* measured of one of PyTorch's hundreds of kinds */
+    AROUND = 1 << 18, /* events that stay before or after an instant without an instance there */
 };
 
-#define MAX_INSTANCE_BYTES (UINT64_C(512) << 20) /* no more instances are measured after that */
+#define MAX_INSTANCE_BYTES (UINT64_C(512) << 20) /* of all measured instances */
 
 /* A heap's largest state since some event. */
 struct high {
@@ -29,7 +29,7 @@ struct high {
 struct instance {
     uint32_t repeat;
     uint64_t begins, ends; /* events */
-    uint32_t heaps;        /* number of heaps that were known when it ended */
+    uint32_t heaps;        /* number of heaps when it ended */
     struct high high[];    /* in the order of kept->heaps */
 };
 
@@ -100,7 +100,7 @@ static void note_raised(struct finder *f, const struct mpf_event *e)
 
 /* ---- bins */
 
-/* Merges each two bins of every heap. */
+/* Joins each two bins of every heap. */
 static void join_bins(struct mpr_kept *kept)
 {
     for (uint32_t i = 0; i < kept->heaps.count; i++) {
@@ -132,7 +132,7 @@ static void end_bin(struct finder *f)
 
 /* ---- instances */
 
-/* Returns true for a range that is a step of training, or the end of one. */
+/* Returns true for a range that is a step of training, or ends one. */
 static bool is_step_of_torch(const struct mpr_repeat *r)
 {
     return strncmp(r->name, "torch:Optimizer.step#", 21) == 0 ||
@@ -241,8 +241,8 @@ static void sort(struct mpr_event_list *m)
     m->count = last + 1;
 }
 
-/* Lists the instants at which all heaps stay whole.  The state before a failure is one of them, and
- * the last state of this part, because the rest of the log begins with it. */
+/* Lists the instants at which all heaps stay whole.  These are, among others, the states before
+ * failures, and the last state of this part, with which the rest of the log begins. */
 static void list_always(struct finder *f)
 {
     struct mpr_event_list *m = &f->kept->always;

@@ -9,8 +9,7 @@ enum { SPAN_EVENTS = 5 }; /* PUSH, POP, the TORCH_NODE, and the payloads of PUSH
 struct mpr_span {
     uint64_t event[SPAN_EVENTS];
     uint32_t events, domain, holders;
-    uint32_t around; /* the range that contains it, or 0; if this place is free: the next free one
-                      */
+    uint32_t around; /* the range that contains it, or 0; of a free place: the next free one */
     bool stays;
 };
 
@@ -18,12 +17,12 @@ struct mpr_span {
 struct mpr_span_stack {
     uint32_t *open; /* outermost first */
     uint32_t depth, cap;
-    uint64_t depth_overflow; /* PUSHes above MPR_STACK_MAX: counted as in replay; they stay */
+    uint64_t depth_overflow; /* PUSHes above MPR_STACK_MAX, which stay; counted as in replay */
     uint32_t application;    /* number of open ranges of the default domain */
     uint32_t newest;         /* the last of these that was pushed, or 0; held */
     uint32_t newer, older;   /* thread + 1: neighbours in the list of threads that pushed one */
     bool listed;
-    uint32_t latest; /* the range of the newest PUSH or POP, which a payload belongs to; held */
+    uint32_t latest; /* the range of the newest PUSH or POP, to which a payload belongs; held */
 };
 
 static struct mpr_span_stack *stack_of(struct mpr_spans *s, uint32_t thread)

@@ -23,29 +23,29 @@ enum {
 struct block {
     uint64_t allocated, place[PLACES], size; /* allocated, place: events */
     uint32_t made_in[MPR_SPANS_AROUND];
-    size_t instants, levels; /* those of its heap before its allocation */
-    uint64_t freed;          /* its number among the freed blocks */
+    size_t instants, levels; /* numbers of instants and levels of its heap before its allocation */
+    uint64_t freed;          /* its number among the freed blocks, from 1 */
     uint8_t places, heap;
     bool stays;
 };
 
-/* One of the newest freed blocks.  If a free finds no block, replay looks at most MPR_REORDER_NS
- * back (reorder.h).  These events must also be in the thinned log, so that replay pairs the same
- * events. */
+/* One of the newest freed blocks.  If replay finds no block for a free, it looks for one at most
+ * MPR_REORDER_NS back (reorder.h).  The thinned log must also have those events, so that replay
+ * pairs the same ones. */
 struct freed {
     uint64_t key, time; /* time: of its free, or of the beginning of the realloc */
     uint32_t block;     /* 0 once it is decided whether the block stays */
     /* If it was removed: */
     uint8_t events, heap;
     uint64_t event[1 + PLACES + FREES], size;
-    size_t from, to; /* levels of its heap before its allocation and before its free */
+    size_t from, to; /* numbers of levels of its heap before its allocation, and before its free */
 };
 
 struct thread {
     uint64_t place[PLACES];
     unsigned places;
-    unsigned keep_next;  /* the next blocks stay, after a failure */
-    uint32_t moving;     /* the block that a realloc works on */
+    unsigned keep_next;  /* the number of next blocks that stay, after a failure */
+    uint32_t moving;     /* the block that a realloc moves */
     uint64_t moving_key; /* the key of that block */
     uint64_t move_begin; /* the MOVE_BEGIN */
 };
@@ -53,7 +53,7 @@ struct thread {
 /* The newest sample of a kind, and the largest one in its bin. */
 struct samples {
     uint64_t newest, largest, value, bin;
-    size_t instants; /* those before the newest sample */
+    size_t instants; /* their number before the newest sample */
     bool any;
 };
 enum { RSS, PSS, CGROUP, JEMALLOC, KINDS };
@@ -115,7 +115,7 @@ static size_t levels_before(struct finder *f, uint8_t heap)
     return *at;
 }
 
-/* Returns true inside a span of kept->busy, in which every second number is a last event. */
+/* Returns true inside a span of kept->busy, whose numbers are first and last events in turn. */
 static bool is_busy(struct finder *f)
 {
     const struct mpr_event_list *m = &f->kept->busy;

@@ -21,7 +21,7 @@ enum {
 #define MIN_GRAIN_NS (UINT64_C(1) << 20)
 
 struct thread {
-    /* The newest TORCH_NEXT as it was read, and the one that was written last.  It is written just
+    /* The newest TORCH_NEXT that was read, and the newest that was written.  It is written just
      * before an event that needs it. */
     struct next {
         uint64_t addr, size, written_addr, written_size;
@@ -44,7 +44,7 @@ struct writer {
     int fd; /* -1: only count the frames */
     uint64_t origin, real;
     uint64_t frames, bytes, seq; /* seq: of the first frame */
-    uint64_t events;             /* written, of those in the original log */
+    uint64_t events;             /* number of written events that are also in the original log */
     uint64_t now;
     struct mpf_clock from;
     struct mpf_columns *columns;
@@ -267,8 +267,7 @@ static int write_log(struct writer *w, const char *path, uint64_t seq, struct mp
 
 /* ---- attempts */
 
-/* Writes twice: the first time only counts the frames, because their numbers depend on how many
- * there will be. */
+/* Reads the log twice, the first time to count the frames, because their numbers depend on that. */
 static int write_thinned(struct writer *w, const char *path, uint64_t seq, int fd,
                          struct mpr_error *error)
 {
@@ -341,9 +340,9 @@ int mpr_thin(const char *path, uint64_t seq, uint64_t budget, int fd, struct mpr
     int result = mpr_kept_find(&kept, path, seq, MIN_GRAIN_NS, error);
     if (result == 0) result = try_budget(&kept, path, seq, budget, fd, out, error);
     while (result == 0 && out->bytes > budget && before != 0) {
-        /* If wider bins hardly help, the last attempt is written without a budget.  Otherwise bins
-         * are merged at least once, and until the bytes are expected to fit: half as many bins take
-         * about half as many bytes. */
+        /* If wider bins hardly make it smaller, the last attempt has no budget.  Otherwise bins are
+         * joined at least once, and again until the bytes are expected to fit: half as many bins
+         * need about half as many bytes. */
         bool can = out->bytes < before / 8 * 7 && mpr_kept_coarsen(&kept);
         for (uint64_t bytes = out->bytes / 2; can && bytes / 2 > budget; bytes /= 2)
             can = mpr_kept_coarsen(&kept);

@@ -50,7 +50,7 @@ struct mpr_bins {
     size_t count, cap;
 };
 
-/* An instant of which the thinned log has the bytes and blocks, but not the blocks themselves. */
+/* An instant whose bytes and blocks are in the thinned log, but not the blocks themselves. */
 struct mpr_level {
     uint64_t after;
     enum mpr_level_how {
@@ -68,7 +68,7 @@ enum { MPR_KEPT_BINS = 4096 }; /* maximum */
 
 struct mpr_kept {
     uint64_t events;                        /* in the part that is thinned */
-    uint64_t until, grain;                  /* its newest time; the width of a bin, ns */
+    uint64_t until, grain;                  /* time of its newest event; the width of a bin, ns */
     struct mpr_event_list whole[MPR_HEAPS]; /* instants by heap; MPF_HEAP_NONE: those of any heap */
     struct mpr_level_list level[MPR_HEAPS];
     struct mpr_event_list instances; /* PUSHes of the repeating range */
@@ -85,7 +85,7 @@ struct mpr_kept {
  * *error filled. */
 int mpr_kept_find(struct mpr_kept *kept, const char *log, uint64_t seq, uint64_t grain,
                   struct mpr_error *error);
-/* Merges each two bins into one.  Returns false if there is only one bin. */
+/* Joins each two bins.  Returns false if there is only one bin. */
 bool mpr_kept_coarsen(struct mpr_kept *kept);
 void mpr_kept_free(struct mpr_kept *kept);
 
@@ -99,8 +99,8 @@ struct mpr_retention {
     uint64_t *removed; /* a bit for each event */
     uint64_t count;    /* of removed events */
     struct mpr_removed_blocks {
-        /* By level of the heap: those live at this level minus those live at the previous one;
-         * after mpr_retention_find those live at this level. */
+        /* For each level of the heap: the removed blocks that are live at this level, minus those
+         * at the previous level until mpr_retention_find has returned. */
         int64_t *bytes, *blocks;
         uint64_t allocations, frees;
     } of[MPR_HEAPS];
@@ -130,8 +130,8 @@ struct mpr_spans {
     uint32_t spans, cap, free;
     struct mpr_span_stack *of; /* by thread */
     uint32_t threads;
-    /* thread + 1: the first in the list of threads that pushed a range of the application.  Some of
-     * them may have no open range any more. */
+    /* The first thread + 1 in the list of those that pushed a range of the application.  Some may
+     * have no open range any more. */
     uint32_t newest;
     void (*remove)(void *arg, uint64_t event); /* called for each event of a removed range */
     void *arg;
@@ -154,8 +154,8 @@ void mpr_spans_push(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32
 void mpr_spans_pop(struct mpr_spans *s, uint32_t thread, uint64_t event, uint32_t domain);
 /* Adds an event to the thread's newest PUSH (TORCH_NODE), or PUSH or POP (RANGE_DATA). */
 void mpr_spans_add(struct mpr_spans *s, uint32_t thread, uint64_t event);
-/* Called for a mark or a range of the process: a payload that follows belongs to it, and to none of
- * the thread's ranges. */
+/* A mark or a range of the process has begun: a payload that follows belongs to that, and to none
+ * of the thread's ranges. */
 void mpr_spans_forget_newest(struct mpr_spans *s, uint32_t thread);
 /* The thread has ended, and its open ranges with it. */
 void mpr_spans_end_thread(struct mpr_spans *s, uint32_t thread);

@@ -8,7 +8,7 @@
 #include "amount.h"
 #include "units.h"
 
-/* Returns NULL for types that have no number. */
+/* Returns the text of a number, or NULL for types without one. */
 static const char *number_text(struct mpr_number *n, const struct mpr_table *t,
                                const struct mpr_value *v)
 {
@@ -113,7 +113,7 @@ static int compare_shown(const struct path *a, const struct path *b)
                ?: strcmp(a->shown->caller, b->shown->caller);
 }
 
-/* Values of equal order stay in the order of the rows. */
+/* Values that compare equal stay in the order of the rows. */
 MPR_COMPARE(by_shown, struct path,
             compare_shown(a, b) ?: mpr_compare((uintptr_t)a->shown, (uintptr_t)b->shown))
 MPR_COMPARE(by_whole, struct path,

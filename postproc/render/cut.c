@@ -13,8 +13,8 @@
 #include "utf8.h"
 
 enum amount {
-    LINE,   /* of the last call only the module and the line, or the function without classes */
-    SITE,   /* without a last call into a library */
+    LINE,   /* only the module and line of the last call, or its function without classes */
+    SITE,   /* without a last call that is in a library */
     PATH,   /* without the object file of the last frame */
     ALONE,  /* whole frames */
     CALLED, /* PATH with the caller */
@@ -31,7 +31,7 @@ struct cell {
     struct shown source[AMOUNTS];
     char *text; /* source[amount], cut */
     int amount;
-    unsigned char *marked; /* by byte of the source: not 0 if it must be visible */
+    unsigned char *marked; /* for each byte of the source: not 0 if it must be visible */
     size_t lead, index;
 };
 
@@ -63,7 +63,7 @@ static const char *without_scope(const char *name)
 struct part {
     const struct mpr_frame *frame;
     bool last;    /* the last shown frame */
-    bool end;     /* the last frame of the whole path */
+    bool end;     /* this is the last frame of the whole path */
     bool no_name; /* the innermost "<module> (t.py:3)", of which only the line is shown */
     enum amount amount;
 };
@@ -175,7 +175,7 @@ static void write_cell(struct cell *c, size_t width)
 
 /* ---- commands, which are texts with a lead */
 
-/* The folders of a path in a command: of "dir/sub/train.py", or of "--to=/var/x". */
+/* The folders of a path in a command: those of "dir/sub/train.py", or of "--to=/var/x". */
 struct folders {
     const char *from, *to;
     bool out;

@@ -114,8 +114,8 @@ static void set_pragma(struct mpr_database *db, const char *name, unsigned value
     free(sql);
 }
 
-/* SQLite need not make the file survive a crash, because it gets its name only when it is complete.
- */
+/* SQLite need not make the file safe against a crash, because it gets its name only when it is
+ * complete. */
 struct mpr_database *mpr_database_open(const struct mpr_database_place *place,
                                        const struct mpr_database_kind *kind, const char **why)
 {

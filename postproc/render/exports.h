@@ -37,7 +37,8 @@ struct mpr_database_kind {
 
 struct mpr_database_place {
     const char *path;
-    int directory; /* a descriptor of the path's folder, which others cannot replace, or AT_FDCWD */
+    int directory; /* a descriptor of the path's folder, in which others cannot replace files, or
+                      AT_FDCWD */
     mode_t mode;   /* of a new file, less the umask.  With AT_FDCWD an old file keeps its mode */
 };
 
@@ -60,8 +61,8 @@ void mpr_database_run(struct mpr_database *db, const char *sql);
 bool mpr_database_failed(const struct mpr_database *db);
 /* Deletes the rows of the current process. */
 void mpr_database_forget(struct mpr_database *db);
-/* Writes the file if `keep` is true and nothing failed.  Returns NULL, or the first failure, which
- * is never freed. */
+/* Writes the file if `keep` is true and nothing failed.  Returns NULL, or the text of the first
+ * failure, which is never freed. */
 const char *mpr_database_close(struct mpr_database *db, bool keep);
 
 /* Does the same as sqlite3_open_v2, for regular files only, because opening a pipe would block.
@@ -132,7 +133,8 @@ struct mpr_pprof {
     struct mpr_index function; /* by numbers of name and file: its id */
     struct mpr_index heap;     /* by id of its function: the id of its location */
     uint32_t functions, locations, mappings;
-    uint32_t *of_frame, *of_module; /* ids of locations and mappings of the log that is added */
+    uint32_t *of_frame, *of_module; /* for each frame and module of the log that is added: its
+                                       location and mapping */
     uint32_t frames, modules;
     uint64_t begin_ns, end_ns; /* CLOCK_REALTIME; end_ns 0: no log was added */
 };

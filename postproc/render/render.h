@@ -22,7 +22,7 @@ struct mpr_style {
     size_t top; /* maximum number of rows of each table, or 0 for the format's default */
 };
 
-/* A timeline is not a document because it has too many records to hold them all as rows. */
+/* A timeline is not a document, because it may have too many records for rows. */
 struct mpr_renderer {
     void (*document)(FILE *out, const struct mpr_document *doc, const struct mpr_style *style);
     void (*timeline)(FILE *out, const struct mpr_timeline *timeline, const struct mpr_style *style);

@@ -13,8 +13,8 @@
 
 /* ---- fields */
 
-/* Returns true if a spreadsheet would read the text as a formula.  With some languages it also
- * accepts the full-width forms of the signs. */
+/* Returns true if a spreadsheet would read the text as a formula.  In some languages it accepts the
+ * full-width forms of the signs as well. */
 static bool is_formula(const char *text)
 {
     uint32_t code;
@@ -85,7 +85,7 @@ static void value(FILE *out, const struct mpr_value *v)
     }
 }
 
-/* row NULL: writes the header line. */
+/* @row: NULL writes the header line */
 static void record(FILE *out, const struct mpr_table *t, const void *row)
 {
     const char *comma = "";

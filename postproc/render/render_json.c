@@ -1,5 +1,5 @@
-/* Documents and timelines as JSON.  Keys are a contract: memprof-report(1) lists them,
- * and a change of meaning changes the schema's number. */
+/* Documents and timelines as JSON.  Other programs rely on the keys: memprof-report(1) lists them,
+ * and if a meaning changes, so does the number of the schema. */
 #include <stdlib.h>
 
 #include "alloc.h"

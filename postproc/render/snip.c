@@ -28,7 +28,7 @@ enum {
     WORTH_MARKED = 1000
 };
 
-/* Additional costs of cutting at a place. */
+/* Additional costs of a cut at a place. */
 enum {
     IN_A_NAME = 12,
     IN_A_NUMBER = 40,
@@ -49,7 +49,7 @@ struct letter {
     size_t column;
     uint32_t worth;
     bool in_set;     /* inside "{0..15}", after the "{" */
-    uint64_t before; /* worth of all letters before it */
+    uint64_t before; /* worth of all letters before this one */
 };
 
 struct text {
@@ -75,7 +75,7 @@ static void raise_to(const struct text *t, struct mpr_piece piece, uint32_t wort
         if (t->letter[i].worth < worth) t->letter[i].worth = worth;
 }
 
-/* Raises sets of numbers, "{0..15}", but not "{lambda()#1}". */
+/* Raises the worth of sets of numbers, "{0..15}", but not of "{lambda()#1}". */
 static void raise_sets(const struct text *t)
 {
     for (const char *at = t->text; (at = strchr(at, '{')); at++) {
@@ -88,7 +88,7 @@ static void raise_sets(const struct text *t)
     }
 }
 
-/* Raises numbers of layers, batches and so on, but not addresses. */
+/* Raises the worth of numbers of layers, batches and so on, but not of addresses. */
 static void raise_numbers(const struct text *t, size_t end)
 {
     for (size_t at = 0, to; at < end; at = to + (to == at)) {

@@ -192,8 +192,8 @@ static void cell(struct line *l, const struct mpr_column *c, const char *text, b
 
 /* ---- lines */
 
-/* Writes a text instead of the first column.  If it leaves no room for the text `next` of the
- * second column, the line ends.  NULL: the second column may begin anywhere. */
+/* Writes a text instead of the first column.  If there is then no room for `next`, the text of the
+ * second column, the line ends.  With NULL the second column may begin anywhere. */
 static void label(struct line *l, const char *text, int at, const char *next)
 {
     const struct mpr_column *first = first_column(l), *second = next_column(l, first + 1);
@@ -301,7 +301,7 @@ static void fill_cells(struct line *l)
     const struct mpr_column *before = NULL;
     l->number = mpr_alloc(t->columns, sizeof *l->number);
     l->text = mpr_alloc(l->rows * t->columns, sizeof *l->text);
-    int cut = 0; /* columns that gather will cut */
+    int cut = 0; /* columns that gather_cuts will cut */
     for (const struct mpr_column *c = first_column(l); c; before = c, c = next_column(l, c + 1)) {
         const size_t at = (size_t)(c - t->column);
         const int blank = !c->lead && before && (!is_left(before) || c->type == MPR_BYTES);
