@@ -8,7 +8,7 @@
 #include "insights.h"
 #include "numbered_names.h"
 #include "ooms.h"
-#include "timeline.h"
+#include "page_runs.h"
 #include "utf8.h"
 
 void mpr_digest_free(struct mpr_digest *d) { mpr_arena_free(&d->arena); }
@@ -286,20 +286,12 @@ static void fill_findings(struct mpr_digest *d, const struct mpr_insights *in,
 /* ---- series over time */
 
 /* Consecutive spans become one row if there are too many. */
-static int read_series(struct mpr_digest *d, const char *path, const struct mpr_progress *progress,
-                       struct mpr_error *error)
+static void fill_spans(struct mpr_digest *d, const struct mpr_timeline *t)
 {
-    const struct mpr_timeline_options options = { .by = MPR_GROUP_RANGE,
-                                                  .to = UINT64_MAX,
-                                                  .buckets = MPR_DIGEST_SPANS_MOST,
-                                                  .bands = 1,
-                                                  .changes = SIZE_MAX };
-    struct mpr_timeline t;
-    if (mpr_timeline_read(&t, path, &options, progress, error) != 0) return -1;
     const size_t each =
-        rows_each(MPR_DIGEST_SPANS, t.heaps, MPR_DIGEST_SPANS_LEAST, MPR_DIGEST_SPANS_MOST);
-    d->span = mpr_arena_alloc(&d->arena, t.heaps * each * sizeof *d->span);
-    for (const struct mpr_heap_timeline *h = t.heap; h < t.heap + t.heaps; h++) {
+        rows_each(MPR_DIGEST_SPANS, t->heaps, MPR_DIGEST_SPANS_LEAST, MPR_DIGEST_SPANS_MOST);
+    d->span = mpr_arena_alloc(&d->arena, t->heaps * each * sizeof *d->span);
+    for (const struct mpr_heap_timeline *h = t->heap; h < t->heap + t->heaps; h++) {
         const size_t joined = (h->spans + each - 1) / each;
         for (size_t k = 0; k < h->spans; k++) {
             const struct mpr_span *s = &h->span[k];
@@ -318,8 +310,6 @@ static int read_series(struct mpr_digest *d, const char *path, const struct mpr_
             row->end_bytes = s->close;
         }
     }
-    mpr_timeline_free(&t);
-    return 0;
 }
 
 /* ---- out-of-memory events */
@@ -366,15 +356,23 @@ static int read_ooms(struct mpr_digest *d, const struct mpr_insights *in, const 
 int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_digest_words *words,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
+    const struct mpr_timeline_options options = { .by = MPR_GROUP_PLACE,
+                                                  .to = UINT64_MAX,
+                                                  .buckets = MPR_DIGEST_SPANS_MOST,
+                                                  .bands = 1,
+                                                  .changes = SIZE_MAX };
+    struct mpr_timeline timeline;
     struct mpr_insights in;
+    struct mpr_insights_reading *reading;
     *d = (struct mpr_digest){ 0 };
     d->process = mpr_arena_alloc(&d->arena, sizeof *d->process);
     d->processes = 1;
     fill_sizes(d->process, path);
-    if (mpr_insights_read(&in, path, NULL, false, progress, error) != 0) {
+    if (mpr_page_runs_read(&timeline, &in, &reading, path, &options, progress, error) != 0) {
         mpr_digest_free(d);
         return -1;
     }
+    mpr_insights_finish(reading, NULL, progress);
     const struct mpr_log_peaks *log = &in.peaks.log[0];
     fill_process(d, log, words);
     fill_heaps(d, log);
@@ -383,9 +381,10 @@ int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_dig
     if (in.has_breakdown) fill_roles(d, &in.breakdown);
     if (in.has_steps) fill_instances(d, &in.steps.instances);
     fill_findings(d, &in, words);
-    int status = read_series(d, path, progress, error);
-    if (status == 0) status = read_ooms(d, &in, path, progress, error);
+    fill_spans(d, &timeline);
+    const int status = read_ooms(d, &in, path, progress, error);
     mpr_insights_free(&in);
+    mpr_timeline_free(&timeline);
     if (status != 0) mpr_digest_free(d);
     return status;
 }

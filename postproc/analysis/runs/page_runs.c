@@ -19,7 +19,7 @@ int mpr_page_runs_read(struct mpr_timeline *timeline, struct mpr_insights *insig
     mpr_timeline_init(timeline, options);
     if (mpr_reader_open(&reader, path, options->by, MPR_INSTANT_PEAK, error) != 0) return -1;
     struct mpr_timeline_reading *series = mpr_timeline_watch(timeline, &reader);
-    *reading = mpr_insights_watch(insights, &reader, path, true);
+    *reading = mpr_insights_watch(insights, &reader, path, options->by == MPR_GROUP_ALL);
     const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
         mpr_timeline_take(timeline, series, &reader, path);
