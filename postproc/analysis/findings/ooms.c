@@ -17,6 +17,7 @@
 #include "oom_host.h"
 #include "reader.h"
 #include "repeats.h"
+#include "what_if.h"
 
 void mpr_ooms_free(struct mpr_ooms *ooms)
 {
@@ -342,6 +343,50 @@ static int read_log(struct reading *reading, struct mpr_ooms_log *log)
     return 0;
 }
 
+/* ---- expandable segments: the log is replayed with them */
+
+static struct mpr_fit *uncomputed_fit(struct mpr_oom_event *s)
+{
+    for (size_t i = 0; s->hard && s->torch && i < s->fits; i++)
+        if (s->fit[i].kind == MPR_FIT_SPLIT_FREE && !s->fit[i].computed) return &s->fit[i];
+    return NULL;
+}
+
+/* Takes the answer of the replays, unless they differ.  PyTorch reports the error after the driver
+ * refused the request, which was rounded up. */
+static void take_answer(struct mpr_oom_event *s, const struct mpr_what_if *replayed)
+{
+    struct mpr_fit *fit = uncomputed_fit(s);
+    for (size_t i = 0; fit && i < replayed->devices; i++) {
+        const struct mpr_what_if_device *d = &replayed->device[i];
+        for (size_t k = 0; d->index == s->index && !d->refused && k < d->ooms; k++) {
+            const struct mpr_what_if_oom *o = &d->oom[k];
+            const bool is_same = o->time >= s->time && o->bytes <= s->bytes;
+            if (!is_same || (o->fits != MPR_WHAT_IF_YES && o->fits != MPR_WHAT_IF_NO)) continue;
+            fit->computed = true;
+            fit->fits = o->fits == MPR_WHAT_IF_YES;
+            fit->missing = o->missing.low;
+            return;
+        }
+    }
+}
+
+/* Replays the log if that may change a report. */
+static void replay_with_expandable_segments(struct reading *reading, struct mpr_ooms_log *log)
+{
+    struct mpr_what_if_options options = { .settings = mpr_caching_settings_default() };
+    struct mpr_what_if replayed;
+    struct mpr_error error;
+    bool any = false;
+    options.settings.expandable_segments = true;
+    for (size_t i = 0; i < log->stories; i++) any |= uncomputed_fit(&log->story[i]) != NULL;
+    if (!any ||
+        mpr_what_if_read(&replayed, reading->path, &options, reading->progress, &error) != 0)
+        return;
+    for (size_t i = 0; i < log->stories; i++) take_answer(&log->story[i], &replayed);
+    mpr_what_if_free(&replayed);
+}
+
 int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progress *progress,
                  struct mpr_error *error)
 {
@@ -359,6 +404,6 @@ int mpr_ooms_add(struct mpr_ooms *ooms, const char *path, const struct mpr_progr
     free(reading.good.open);
     free(reading.good.span);
     free(reading.end.held);
-    if (status == 0) ooms->logs++;
+    if (status == 0) replay_with_expandable_segments(&reading, &ooms->log[ooms->logs++]);
     return status;
 }
