@@ -46,7 +46,12 @@ bool mpr_path_ends_with(const char *text, const char *end)
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-static int is_log(const struct dirent *entry) { return mpr_path_ends_with(entry->d_name, ".zst"); }
+/* Logs, and memory snapshots of PyTorch. */
+static int is_log(const struct dirent *entry)
+{
+    return mpr_path_ends_with(entry->d_name, ".zst") ||
+           mpr_path_ends_with(entry->d_name, ".pickle");
+}
 
 static bool complain(const char *path, const char *what)
 {

@@ -79,7 +79,7 @@ def peaks_of_an_exported_log_are_those_of_the_log(folder):
 def snapshots_of_pytorch_end_with_its_totals(folder):
     """Dumped by PyTorch 2.11 on an H100 (tests/gpu/check_what_if.py) with max_entries=400, so most of the memory is older."""
     for name in ("h100-accumulation-expandable", "h100-odd"):
-        path = os.path.join(GOLDEN, f"{name}.pickle")
+        path = os.path.join(GOLDEN, "snapshots", f"{name}.pickle")
         with open(path, "rb") as f:
             snapshot = pickle.load(f)
         blocks = [b for s in snapshot["segments"] for b in s["blocks"] if b["state"] == "active_allocated"]
@@ -129,6 +129,25 @@ def expandable_segments_are_read(folder):
     check(found["gpu0/device"]["peak_bytes"] == 80 * MIB and found["gpu0/device"]["end_bytes"] == 40 * MIB, found["gpu0/device"])
     device, = report("segments", path, "--at", "end")["devices"]
     check(len(device["segments"]) == 1 and device["segments"][0]["expandable"] and device["bytes"] == 40 * MIB, device)
+
+
+def what_if_replays_exact_requests(folder):
+    """A block of 12 MiB for a request of 11.2 MiB: a second one is for the same bytes. Expandable segments need 40 MiB for three."""
+    size, C = 11 * MIB + 200_000, 0x7f2000000000
+    trace = [entry("segment_alloc", A, 12 * MIB, 0), entry("alloc", A, size, 0), entry("segment_alloc", B, 12 * MIB, 1), entry("alloc", B, size, 1),
+             entry("free_requested", A, size, 2), entry("alloc", A, size - 512, 3), entry("segment_alloc", C, 12 * MIB, 4), entry("alloc", C, size, 4)]
+    path = written(folder, {"segments": [], "device_traces": [trace]})
+    device, = report("what-if", path, "--alloc-conf", "expandable_segments:True")["devices"]
+    check(device["replayed"] and device["inexact_allocations"] == 0, device)
+    check(device["recorded_reserved_bytes"] == 36 * MIB and device["reserved_low_bytes"] == device["reserved_high_bytes"] == 40 * MIB, device)
+    device, = report("what-if", written(folder, training()), "--alloc-conf", "expandable_segments:True")["devices"]
+    check(not device["replayed"] and "beginning of the run" in device["reason"], device)
+
+
+def snapshots_of_a_folder_are_read(folder):
+    for rank in range(3):
+        written(folder, training(), 4, f"rank{rank}.pickle")
+    check(len(report("oom", folder)["logs"]) == 3)
 
 
 def cut_and_strange_files_are_refused(folder):

@@ -165,6 +165,7 @@ struct replays {
     bool is_refused; /* the driver refused memory since then */
     uint64_t refused_free_limit;
     uint64_t reserved, allocated; /* recorded */
+    bool is_snapshot;             /* of PyTorch: its sizes are those of requests */
     bool expandable, plain;       /* segments of that kind occur */
     const struct mpr_what_if_options *options;
     struct exact_sizes *exact;
@@ -175,6 +176,7 @@ struct replays {
 static void refuse(struct replays *r, const char *reason)
 {
     if (r->out->refused) return;
+    if (r->is_snapshot && !r->now) reason = "the snapshot does not have the beginning of the run";
     r->out->refused = reason;
     r->out->refused_ns = r->now;
 }
@@ -348,7 +350,7 @@ static uint32_t serve_own(struct replays *r, const struct mpr_torch_entry *e,
     const uint32_t block = mpr_caching_alloc(r->own, request);
     if (!block) refuse(r, "the allocator runs out of memory at a request that was served");
     else if (mpr_caching_address(r->own, block) != e->addr ||
-             mpr_caching_size(r->own, block) != e->size)
+             (mpr_caching_size(r->own, block) != e->size && !r->is_snapshot))
         refuse(r, "a block has another address than the allocator would give it");
     else if (r->next < r->pendings || mpr_caching_totals(r->own)->reserved != r->reserved)
         refuse(r, "the log has other segments than the allocator would take");
@@ -366,7 +368,8 @@ static struct sizes_of_request look_at_sizes(struct replays *r, const struct mpr
 {
     struct sizes_of_request s = { e->site, least, e->size, e->size };
     uint64_t exact;
-    if (least == e->size) {
+    if (r->is_snapshot) s.least = e->size;
+    if (s.least == e->size) {
         if (r->replays) return s;
         note_exact(r->exact, ANY_SITE, least);
         if (e->site) note_exact(r->exact, e->site, least);
@@ -569,6 +572,7 @@ static int read_trace(struct mpr_what_if *result, struct mpr_what_if_device *dev
                       const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct replays r = { .out = device,
+                         .is_snapshot = result->summary.torch_snapshot,
                          .total = total ? total : TOTAL_UNKNOWN,
                          .options = &result->options,
                          .exact = exact,
