@@ -41,6 +41,19 @@ void mpr_text_close(FILE *stream);
         MPR_GROW(array, count, cap);                                                               \
         &(array)[(count)++];                                                                       \
     })
+/* Returns the number (index + 1) of a place in such an array: a free one, or else a new one.  @free
+ * is the number of the first free place, or 0, and member @next of that the number of the next. */
+#define MPR_PLACE(array, count, cap, free, next)                                                   \
+    __extension__({                                                                                \
+        __typeof__(count) place_ = (free);                                                         \
+        if (place_) {                                                                              \
+            (free) = (array)[place_ - 1].next;                                                     \
+        } else {                                                                                   \
+            MPR_GROW(array, count, cap);                                                           \
+            place_ = ++(count);                                                                    \
+        }                                                                                          \
+        place_;                                                                                    \
+    })
 /* Extends an array of @count elements so that it has element @index.  New elements are zeroed.  For
  * arrays with one element for each element of another array.  Otherwise as MPR_GROW. */
 #define MPR_REACH(array, index, count)                                                             \

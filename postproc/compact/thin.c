@@ -286,8 +286,7 @@ static int write_thinned(struct writer *w, const char *path, uint64_t seq, int f
         const struct mpr_level_list *l = &w->kept->level[heap];
         const struct mpr_removed_blocks *removed = &w->retention->of[heap];
         for (size_t k = 0; k < l->count; k++) {
-            MPR_GROW(w->level, w->levels, w->level_cap);
-            w->level[w->levels++] =
+            *MPR_ADD(w->level, w->levels, w->level_cap) =
                 (struct level){ l->at[k].after, heap, l->at[k].how, (uint64_t)removed->bytes[k],
                                 (uint64_t)removed->blocks[k] };
         }

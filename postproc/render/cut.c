@@ -195,8 +195,7 @@ static size_t find_folders(const char *command, struct folders **folders)
                    *to = memrchr(from, '/', bytes - (size_t)(from - word));
         word += bytes;
         if (!to || to <= from + strlen("…") || strncmp(from, "…", strlen("…")) == 0) continue;
-        MPR_GROW(*folders, count, cap);
-        (*folders)[count++] = (struct folders){ .from = from, .to = to };
+        *MPR_ADD(*folders, count, cap) = (struct folders){ .from = from, .to = to };
     }
     return count;
 }

@@ -200,9 +200,9 @@ static sqlite3_stmt *insert_into(struct mpr_database *db, const struct mpr_expor
 {
     for (size_t i = 0; i < db->tables; i++)
         if (db->table[i].name == t->name) return db->table[i].insert;
-    MPR_GROW(db->table, db->tables, db->cap);
-    db->table[db->tables++] = (struct known_table){ t->name, add_table(db, t) };
-    return db->table[db->tables - 1].insert;
+    const struct known_table added = { t->name, add_table(db, t) };
+    *MPR_ADD(db->table, db->tables, db->cap) = added;
+    return added.insert;
 }
 
 /* ---- rows */

@@ -57,13 +57,9 @@ static void release_if_unused(struct mpr_replay *r, struct mpr_handle_object *o)
 /* Returns a live object with one reference. */
 static struct mpr_handle_object *new_object(struct mpr_gpu *g, uint64_t handle, bool imported)
 {
-    struct mpr_handle_object *o;
-    if (g->object_free) {
-        o = &g->object[g->object_free - 1];
-        g->object_free = o->next_free;
-    } else {
-        o = MPR_ADD(g->object, g->objects, g->object_cap);
-    }
+    const uint32_t number =
+        MPR_PLACE(g->object, g->objects, g->object_cap, g->object_free, next_free);
+    struct mpr_handle_object *o = &g->object[number - 1];
     *o = (struct mpr_handle_object){
         .handle = handle, .refs = 1, .live = true, .imported = imported
     };
@@ -164,13 +160,12 @@ static void first_mapping_removed(struct mpr_replay *r, struct mpr_handle_object
     struct mpr_gpu *g = &r->gpu;
     struct mpr_gpu_block *b = &o->block;
     if (!o->imported && (b->segment || b->comm)) {
-        uint32_t number = mpr_index_get(&g->unmapped_owner_at, b->addr);
-        if (!number) {
-            MPR_GROW(g->unmapped_owner, g->unmapped_owners, g->unmapped_owner_cap);
-            mpr_index_set(&g->unmapped_owner_at, b->addr, number = ++g->unmapped_owners);
-        }
-        g->unmapped_owner[number - 1] =
-            (struct mpr_unmapped_owner){ b->library, b->comm, b->segment };
+        const uint32_t number = mpr_index_get(&g->unmapped_owner_at, b->addr);
+        struct mpr_unmapped_owner *owner =
+            number ? &g->unmapped_owner[number - 1]
+                   : MPR_ADD(g->unmapped_owner, g->unmapped_owners, g->unmapped_owner_cap);
+        *owner = (struct mpr_unmapped_owner){ b->library, b->comm, b->segment };
+        if (!number) mpr_index_set(&g->unmapped_owner_at, b->addr, g->unmapped_owners);
     }
     if (!o->imported) {
         mpr_gpu_removed(r, b);

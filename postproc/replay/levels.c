@@ -16,9 +16,9 @@ void mpr_series_free(struct mpr_series *s)
 
 void mpr_series_bucket(struct mpr_series *s, const struct mpr_bucket *bucket)
 {
-    MPR_GROW(s->bucket, s->buckets, s->bucket_cap);
-    s->bucket[s->buckets] = *bucket;
-    s->bucket[s->buckets++].end = s->changes;
+    struct mpr_bucket *added = MPR_ADD(s->bucket, s->buckets, s->bucket_cap);
+    *added = *bucket;
+    added->end = s->changes;
 }
 
 void mpr_series_change(struct mpr_series *s, uint32_t group, uint64_t bytes)

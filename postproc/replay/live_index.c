@@ -20,13 +20,7 @@ void mpr_live_index_add(struct mpr_live_index *live, uint64_t key,
 {
     uint32_t number = mpr_index_get(&live->number, key);
     if (!number) {
-        if (live->free) {
-            number = live->free;
-            live->free = live->at[number - 1].next;
-        } else {
-            MPR_GROW(live->at, live->count, live->cap);
-            number = ++live->count;
-        }
+        number = MPR_PLACE(live->at, live->count, live->cap, live->free, next);
         mpr_index_set(&live->number, key, number);
     }
     live->at[number - 1] = *block;

@@ -61,12 +61,7 @@ static uint32_t name_of(const struct mpr_replay *r, uint64_t id)
 
 static uint32_t new_heap(struct mpr_nvtx *n, uint64_t handle, uint32_t row)
 {
-    uint32_t place = n->heap_free;
-    if (place) n->heap_free = n->heap[place - 1].next;
-    else {
-        MPR_GROW(n->heap, n->heaps, n->heap_cap);
-        place = ++n->heaps;
-    }
+    const uint32_t place = MPR_PLACE(n->heap, n->heaps, n->heap_cap, n->heap_free, next);
     mpr_index_set(&n->heap_number, handle, place);
     n->heap[place - 1] = (struct mpr_nvtx_heap){ .handle = handle, .row = row };
     return place - 1;
@@ -143,12 +138,7 @@ static void add_region(struct mpr_replay *r, struct mpr_thread *t, const struct 
                                                .site = mpr_sites_site(&r->sites, at) };
     struct mpr_nvtx *n = &r->nvtx;
     const uint32_t older = n->heap[heap].first;
-    uint32_t place = n->region_free;
-    if (place) n->region_free = n->region[place - 1].newer;
-    else {
-        MPR_GROW(n->region, n->regions, n->region_cap);
-        place = ++n->regions;
-    }
+    const uint32_t place = MPR_PLACE(n->region, n->regions, n->region_cap, n->region_free, newer);
     mpr_index_set(&n->region_number, e->addr, place);
     if (older) n->region[older - 1].newer = place;
     n->heap[heap].first = place;
