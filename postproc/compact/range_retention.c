@@ -98,15 +98,15 @@ static uint32_t innermost_range(const struct mpr_span_stack *t)
 static void find_around(struct mpr_spans *s, uint32_t thread, bool inherits,
                         uint32_t span[MPR_SPANS_AROUND])
 {
-    const struct mpr_span_stack *own = stack_of(s, thread), *carrier = NULL;
+    const struct mpr_span_stack *own = stack_of(s, thread), *source = NULL;
     if (inherits && !own->application) {
         while (s->newest && !stack_at(s, s->newest)->application)
             remove_from_list(s, stack_at(s, s->newest));
-        carrier = stack_at(s, s->newest);
+        source = stack_at(s, s->newest);
     }
     span[0] = innermost_range(own);
-    span[1] = carrier ? innermost_range(carrier) : 0;
-    span[2] = carrier ? carrier->newest : 0;
+    span[1] = source ? innermost_range(source) : 0;
+    span[2] = source ? source->newest : 0;
 }
 
 void mpr_spans_hold(struct mpr_spans *s, uint32_t thread, bool inherits,
