@@ -98,7 +98,7 @@ void mpr_gpu_match_change(struct mpr_replay *r, unsigned device, int64_t change)
                   size = change < 0 ? mpr_signed_sub(0, change) : change;
     if (size == 0 || residual < size - size / 16 || r->now - d->residual_time > MPR_IN_FLIGHT_NS)
         return;
-    d->tracked_then += (uint64_t)change;
+    d->tracked_at_used += (uint64_t)change;
     d->residual = mpr_signed_sub(d->residual, change);
 }
 
@@ -120,7 +120,7 @@ static void apply_measurement(struct mpr_replay *r, unsigned device, uint64_t us
         d->residual_time = r->now;
     }
     d->used = used;
-    d->tracked_then = mpr_gpu_tracked(r, device);
+    d->tracked_at_used = mpr_gpu_tracked(r, device);
     mpr_gpu_note_peak(r, device, true);
 }
 
@@ -213,7 +213,7 @@ bool mpr_gpu_limit_parts(const struct mpr_gpu_device *d, int64_t *part)
 {
     /* Own and used bytes are read one after the other and differ by some MiB. */
     const int64_t slack = INT64_C(16) << 20;
-    const int64_t sum = sum_parts(part), later = mpr_signed_sub(sum, d->parts_then),
+    const int64_t sum = sum_parts(part), later = mpr_signed_sub(sum, d->parts_at_sample),
                   own = d->own_hidden > 0 ? d->own_hidden : 0,
                   limit = mpr_signed_add(own, later > 0 ? later : 0);
     int64_t excess = mpr_signed_sub(sum, limit);
@@ -247,7 +247,7 @@ uint64_t mpr_gpu_own(const struct mpr_replay *r, unsigned device)
                       median = c < low    ? low
                                : c > high ? high
                                           : c,
-                      later = mpr_signed_sub(sum_parts(d->part), d->parts_then);
+                      later = mpr_signed_sub(sum_parts(d->part), d->parts_at_sample);
         sampled = mpr_signed_add(median, later > 0 ? later : 0);
     }
     const bool known = quiet || d->own_samples >= MPR_OWN_SAMPLES;
@@ -275,7 +275,7 @@ static void on_sample(struct mpr_replay *r, const struct mpf_event *e)
         d->own = own;
         d->own_time = r->now;
         d->own_recent[d->own_samples++ % MPR_OWN_SAMPLES] = hidden;
-        d->parts_then = sum_parts(d->part);
+        d->parts_at_sample = sum_parts(d->part);
         d->others = mpr_saturating_sub(used, own);
     }
     mpr_pools_limit(r, device, used);
@@ -304,7 +304,7 @@ static struct mpr_oom *new_oom(struct mpr_replay *r, struct mpr_thread *t,
     o->python = t->at.python;
     o->torch = mpr_sites_for_torch(&r->sites, t->at.stack);
     t->gpu.oom = g->ooms;
-    t->gpu.oom_past = false;
+    t->gpu.oom_is_old = false;
     return o;
 }
 
@@ -341,7 +341,7 @@ static void on_refusal(struct mpr_replay *r, struct mpr_thread *t, const struct 
             (struct mpr_failure){ e->time, e->addr, (unsigned)mpr_gpu_word(e, MPF_FAIL_RESULT) };
     if (mpr_gpu_word(e, MPF_FAIL_RESULT) != OUT_OF_MEMORY) return;
     struct mpr_oom *o = t->gpu.oom ? &r->gpu.oom[t->gpu.oom - 1] : NULL;
-    if (!o || t->gpu.oom_past || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
+    if (!o || t->gpu.oom_is_old || o->bytes != e->addr || o->heap != e->heap) o = new_oom(r, t, e);
     const uint64_t before = o->attempts ? o->free : mpr_gpu_word(e, MPF_FAIL_FREE);
     o->attempts++;
     o->free = mpr_gpu_word(e, MPF_FAIL_FREE);
@@ -382,7 +382,7 @@ void mpr_oom_recover(struct mpr_replay *r, struct mpr_thread *t, const struct mp
 {
     if (!t->gpu.oom) return;
     struct mpr_oom *o = &r->gpu.oom[t->gpu.oom - 1];
-    t->gpu.oom_past = true;
+    t->gpu.oom_is_old = true;
     if (o->torch ? !torch : b->size < o->bytes) return;
     o->hard = false;
     t->gpu.oom = 0;

@@ -114,7 +114,7 @@ static struct mpr_gpu_block describe(struct mpr_replay *r, struct mpr_thread *t,
                                .context = t->gpu.context,
                                .thread = t->number,
                                .heap = e->heap,
-                               .capture = t->gpu.capture_early ? 0 : t->gpu.capture };
+                               .capture = t->gpu.torch_began_capture ? 0 : t->gpu.capture };
     const uint32_t backward = mpr_backward_path(r, t),
                    python = t->at.python ? t->at.python : mpr_backward_python(r, t);
     const bool instead = r->options.backward_of;
@@ -221,7 +221,8 @@ void mpr_gpu_free_end(struct mpr_replay *r, struct mpr_thread *t)
     if (t->gpu.freed.addr) {
         free_block(r, &t->gpu.freed);
         /* After a refusal PyTorch empties its cache. */
-        if (t->gpu.oom && !t->gpu.oom_past) r->gpu.oom[t->gpu.oom - 1].flushed += t->gpu.freed.size;
+        if (t->gpu.oom && !t->gpu.oom_is_old)
+            r->gpu.oom[t->gpu.oom - 1].flushed += t->gpu.freed.size;
     } else r->accounts.heap[t->gpu.freed.heap].unmatched++;
 }
 

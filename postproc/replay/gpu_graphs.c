@@ -37,7 +37,7 @@ static void on_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     /* One object captures only once, so this is another object at the same address. */
     if (torch) reset(g, e->addr, e->time);
     if (t->gpu.capture) {
-        t->gpu.capture_early = false;
+        t->gpu.torch_began_capture = false;
         return;
     }
     MPR_GROW(g->capture, g->captures, g->capture_cap);
@@ -55,7 +55,7 @@ static void on_capture(struct mpr_replay *r, struct mpr_thread *t, const struct 
     t->gpu.torch_capture = torch;
     /* Without driver blocks in the log, the driver's calls, which show its capture, are not
      * recorded. */
-    t->gpu.capture_early = torch && g->driver.live;
+    t->gpu.torch_began_capture = torch && g->driver.live;
 }
 
 static void on_capture_end(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
@@ -82,7 +82,7 @@ static void on_capture_end(struct mpr_replay *r, struct mpr_thread *t, const str
     if (g->instants) mpr_device_snapshots_request(g->instants);
     t->gpu.last_capture = c->instantiated ? 0 : t->gpu.capture;
     t->gpu.capture = 0;
-    t->gpu.capture_early = false;
+    t->gpu.torch_began_capture = false;
 }
 
 /* ---- blocks of a capture */

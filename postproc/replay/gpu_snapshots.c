@@ -5,7 +5,7 @@
  * it and are still live, and from copies of those that were removed since. So an event costs the
  * same however often there is a new peak.
  *
- * Invariants: while the snapshot of a best instant is stale, the live blocks have only grown since.
+ * Invariants: while the snapshot of a best instant is due, the live blocks have only grown since.
  * `removed` of the spread instants has every block that a kept instant saw and that was removed
  * since, in order of removal; `removals` of an instant is how many had been removed before it. */
 #include <stdlib.h>
@@ -247,11 +247,11 @@ static void raise_best(const struct mpr_replay *r, unsigned device, struct mpr_b
     *best = (struct mpr_best_instant){ used, torch, tracked, time, true };
 }
 
-static void begin_if_stale(const struct mpr_replay *r, unsigned device,
-                           struct mpr_best_instant *best, struct mpr_device_snapshot *snapshot)
+static void begin_if_due(const struct mpr_replay *r, unsigned device, struct mpr_best_instant *best,
+                         struct mpr_device_snapshot *snapshot)
 {
-    if (!best->stale) return;
-    best->stale = false;
+    if (!best->snapshot_due) return;
+    best->snapshot_due = false;
     mpr_device_snapshot_begin(snapshot, r, device, best->time);
 }
 
@@ -262,7 +262,7 @@ static bool is_open(const struct mpr_replay *r, const struct mpr_peak_window *w)
 
 void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured)
 {
-    if (!r->pinned) raise_best(r, device, &r->gpu.device[device].best, measured, r->now);
+    if (!r->instant_is_over) raise_best(r, device, &r->gpu.device[device].best, measured, r->now);
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_peak_window *w = &r->gpu.window[i];
         if (w->device == device && is_open(r, w)) raise_best(r, device, &w->best, measured, r->now);
@@ -271,13 +271,13 @@ void mpr_gpu_note_peak(struct mpr_replay *r, unsigned device, bool measured)
 
 void mpr_gpu_take_snapshots(struct mpr_replay *r)
 {
-    for (unsigned i = 0; i < MPF_GPUS && !r->pinned; i++)
-        begin_if_stale(r, i, &r->gpu.device[i].best, &r->gpu.device[i].peak);
+    for (unsigned i = 0; i < MPF_GPUS && !r->instant_is_over; i++)
+        begin_if_due(r, i, &r->gpu.device[i].best, &r->gpu.device[i].peak);
     for (size_t i = 0; i < r->gpu.windows; i++) {
         struct mpr_peak_window *w = &r->gpu.window[i];
         /* The state at the begin of the window counts as well. */
         if (is_open(r, w) && !w->best.time) raise_best(r, w->device, &w->best, false, r->now);
-        begin_if_stale(r, w->device, &w->best, &w->peak);
+        begin_if_due(r, w->device, &w->best, &w->peak);
     }
 }
 
@@ -290,7 +290,7 @@ void mpr_gpu_close_windows(struct mpr_replay *r)
             raise_best(r, w->device, &w->best, false, r->now);
             w->best.time = w->to;
         }
-        begin_if_stale(r, w->device, &w->best, &w->peak);
+        begin_if_due(r, w->device, &w->best, &w->peak);
     }
 }
 

@@ -130,7 +130,7 @@ struct mpr_device_snapshot {
 /* The best instant for a device's peak so far. */
 struct mpr_best_instant {
     uint64_t used, torch, tracked, time;
-    bool stale; /* its snapshot is not begun yet */
+    bool snapshot_due; /* its snapshot is not begun yet */
 };
 
 /* A span of time whose own peak is looked for. The caller owns it and frees the snapshot. */
@@ -151,17 +151,17 @@ struct mpr_gpu_device {
     char by_name[160]; /* why calls were intercepted by name and not by CUPTI, or "" */
     uint64_t total;
     uint64_t used, others, file_cache; /* newest measurement */
-    uint64_t tracked_then;             /* tracked bytes at that measurement */
+    uint64_t tracked_at_used;          /* tracked bytes at that measurement */
     int64_t residual;                  /* measured minus expected bytes of recent measurements */
     uint64_t residual_time;
     struct {
         uint64_t used, tracked, serial;
     } after; /* at the newest GPU_RETURN */
     int64_t part[MPR_PARTS];
-    bool own_known;         /* a sample had the process's own bytes */
-    int64_t own_hidden;     /* maximum of the process's own bytes that were not tracked */
-    int64_t parts_then;     /* sum of part at the newest such sample */
-    uint64_t own, own_time; /* of the newest such sample */
+    bool own_known;          /* a sample had the process's own bytes */
+    int64_t own_hidden;      /* maximum of the process's own bytes that were not tracked */
+    int64_t parts_at_sample; /* sum of part at the newest such sample */
+    uint64_t own, own_time;  /* of the newest such sample */
     int64_t own_recent[MPR_OWN_SAMPLES]; /* own bytes that were not tracked, in the newest such
                                             samples */
     unsigned own_samples;
@@ -176,8 +176,8 @@ struct mpr_gpu_device {
 static inline uint64_t mpr_gpu_device_used(const struct mpr_gpu_device *d, uint64_t tracked)
 {
     if (d->used == MPF_UNKNOWN) return MPF_UNKNOWN;
-    return tracked < d->tracked_then ? mpr_saturating_sub(d->used, d->tracked_then - tracked)
-                                     : d->used + (tracked - d->tracked_then);
+    return tracked < d->tracked_at_used ? mpr_saturating_sub(d->used, d->tracked_at_used - tracked)
+                                        : d->used + (tracked - d->tracked_at_used);
 }
 
 /* ---- CUDA graphs */
@@ -268,9 +268,9 @@ struct mpr_gpu_thread {
     uint32_t last_capture;
     bool torch_capture;
     /* PyTorch has begun the capture and the driver has not, so new blocks belong to no graph. */
-    bool capture_early;
+    bool torch_began_capture;
     uint32_t oom;       /* number of a failure whose outcome is not known yet, 0 if none */
-    bool oom_past;      /* the thread has allocated since, so the next refusal is another failure */
+    bool oom_is_old;    /* the thread has allocated since, so the next refusal is another failure */
     uint32_t torch_oom; /* number of the newest failure that PyTorch reported, 0 if none */
     struct mpr_inherited_path { /* a cache: `path` is `own` below the ranges of `source` */
         uint32_t source, own, path;

@@ -36,9 +36,9 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
     r->estimates.host =
         (struct mpr_sampling){ options->host_sample_mean, options->host_sample_below };
     const struct mpr_instant at = options->at;
-    r->turn = at.settled ? at.to : at.from;
-    if (at.settled && r->turn != MPR_PEAK_TIME) r->turn++;
-    r->instant_turn = r->turn;
+    r->advance_at = at.settled ? at.to : at.from;
+    if (at.settled && r->advance_at != MPR_PEAK_TIME) r->advance_at++;
+    r->instant_at = r->advance_at;
     mpr_samples_init(&r->samples);
     mpr_accounts_init(&r->accounts);
     mpr_blocks_init(&r->blocks);
@@ -77,14 +77,14 @@ void mpr_watch_begin(struct mpr_replay *r, struct mpr_watch watch)
 void mpr_clock_begin(struct mpr_replay *r, const struct mpr_clock *clock)
 {
     r->clock = *clock;
-    if (clock->next < r->turn) r->turn = clock->next;
+    if (clock->next < r->advance_at) r->advance_at = clock->next;
 }
 
 /* Begins or ends the selected instant, if the next event requires that.  An instant later than the
  * end of the log is the end.  @time: of the next event; UINT64_MAX at the end of the log. */
 static void advance_instant(struct mpr_replay *r, uint64_t time)
 {
-    if (mpr_instant_is_peak(r->options.at) || r->pinned || time < r->instant_turn) return;
+    if (mpr_instant_is_peak(r->options.at) || r->instant_is_over || time < r->instant_at) return;
     if (!r->instant_begun) {
         r->instant_begun = true;
         if (time == UINT64_MAX && r->now < r->options.at.from)
@@ -97,20 +97,20 @@ static void advance_instant(struct mpr_replay *r, uint64_t time)
     if (time > at.to) {
         mpr_accounts_instant_end(&r->accounts);
         mpr_gpu_instant_end(r);
-        r->pinned = true;
+        r->instant_is_over = true;
     }
-    r->instant_turn = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
-    if (!r->pinned || !r->snapshots || !mpr_snapshots_take(r->snapshots, r)) return;
+    r->instant_at = time > at.to ? UINT64_MAX : time > at.from ? at.to + 1 : at.from + 1;
+    if (!r->instant_is_over || !r->snapshots || !mpr_snapshots_take(r->snapshots, r)) return;
     /* Another snapshot was requested: begin its instant. */
     r->options.at = MPR_INSTANT_AT(r->snapshots->at[r->snapshots->taken].time);
-    r->instant_begun = r->pinned = false;
-    r->instant_turn = r->options.at.from;
+    r->instant_begun = r->instant_is_over = false;
+    r->instant_at = r->options.at.from;
     for (int i = 0; i < MPR_HEAPS; i++) r->accounts.heap[i].changed_in_instant = false;
     mpr_gpu_instant_begin(r); /* frees the snapshots of the previous instant */
     advance_instant(r, time);
 }
 
-/* Called before an event at or after r->turn, and with UINT64_MAX after the last event. */
+/* Called before an event at or after r->advance_at, and with UINT64_MAX after the last event. */
 MPR_COLD static void advance(struct mpr_replay *r, uint64_t time)
 {
     struct mpr_clock *clock = &r->clock;
@@ -120,7 +120,7 @@ MPR_COLD static void advance(struct mpr_replay *r, uint64_t time)
     }
     advance_instant(r, time);
     const uint64_t next = clock->tick ? clock->next : UINT64_MAX;
-    r->turn = next < r->instant_turn ? next : r->instant_turn;
+    r->advance_at = next < r->instant_at ? next : r->instant_at;
 }
 
 /* ---- events other than allocations and frees */
@@ -221,7 +221,7 @@ static inline void apply(struct mpr_replay *r, const struct mpf_event *e)
         r->repairs.recent.at = e;
         mpr_host_expire(r, e->time);
     }
-    if (__builtin_expect(e->time >= r->turn, 0)) advance(r, e->time);
+    if (__builtin_expect(e->time >= r->advance_at, 0)) advance(r, e->time);
     r->now = e->time;
     r->actor = e->thread < MPR_THREADS_MAX ? e->thread : 0;
     r->count[e->op]++;
@@ -259,7 +259,7 @@ static void apply_some(struct mpr_replay *r, const struct mpf_event *events, siz
             apply(r, e);
             continue;
         }
-        if (e->time >= r->turn) advance(r, e->time);
+        if (e->time >= r->advance_at) advance(r, e->time);
         r->now = e->time;
         if (e->op == MPF_OP_FREE) continue;
         struct mpr_thread *t = mpr_threads_get(&r->threads, e->thread);

@@ -182,12 +182,12 @@ struct mpr_replay {
     uint32_t unwrittens;
     uint64_t now;   /* time of the newest event */
     uint32_t actor; /* the thread of the event; MPR_NOBODY: unknown */
-    /* ns, UINT64_MAX: never.  At an event at or after `turn` the selected instant begins or ends,
-     * or the clock ticks; instant_turn is the time of the former. */
-    uint64_t turn, instant_turn;
+    /* ns, UINT64_MAX: never.  At an event at or after `advance_at` the selected instant begins or
+     * ends, or the clock ticks; instant_at is the time of the former. */
+    uint64_t advance_at, instant_at;
     struct mpr_clock clock;
     bool instant_begun;
-    bool pinned; /* the selected instant is over */
+    bool instant_is_over; /* the selected instant is over */
 };
 
 void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *options);

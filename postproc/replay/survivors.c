@@ -86,7 +86,8 @@ static struct mpr_survivor *follow(struct mpr_survivors *s, struct mpr_survivors
 static void add_allocation(struct mpr_survivor *f, uint64_t live, uint64_t bytes,
                            struct mpr_survivor_time at)
 {
-    if (!f->in_last && f->points == MPR_SURVIVORS_POINTS) { /* neighbouring spans are joined */
+    if (!f->last_allocations && f->points == MPR_SURVIVORS_POINTS) { /* neighbouring spans are
+                                                                        joined */
         for (uint32_t i = 0; i < MPR_SURVIVORS_POINTS / 2; i++) {
             const uint64_t left = f->point[2 * i].low, right = f->point[2 * i + 1].low;
             f->point[i].low = left < right ? left : right;
@@ -95,13 +96,13 @@ static void add_allocation(struct mpr_survivor *f, uint64_t live, uint64_t bytes
         f->points = MPR_SURVIVORS_POINTS / 2;
         f->each *= 2;
     }
-    if (!f->in_last || live < f->point[f->points].low) f->point[f->points].low = live;
+    if (!f->last_allocations || live < f->point[f->points].low) f->point[f->points].low = live;
     f->point[f->points].last = f->last = at;
     f->kept = live + bytes;
     f->freed_ns = UINT64_MAX;
-    if (++f->in_last < f->each) return;
+    if (++f->last_allocations < f->each) return;
     f->points++;
-    f->in_last = 0;
+    f->last_allocations = 0;
 }
 
 /* ---- pulses */

@@ -59,8 +59,9 @@ struct mpr_pulses {
 /* A followed place. */
 struct mpr_survivor {
     uint32_t place;
-    uint32_t points, in_last;             /* in_last: allocations in the last, unfinished span */
-    uint64_t each;                        /* allocations per span */
+    uint32_t points, last_allocations; /* last_allocations: allocations in the last, unfinished span
+                                        */
+    uint64_t each;                     /* allocations per span */
     struct mpr_survivor_time first, last; /* the times of its first and last allocation */
     uint64_t kept;                        /* live bytes after the last allocation */
     uint64_t freed_ns;                    /* when a third of `kept` had been freed, or UINT64_MAX */

@@ -282,14 +282,15 @@ static void on_alloc(struct reading *r, const struct mpr_thread *t, const struct
     const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&g->torch, e->addr);
     if (!b || b->size < r->options->min_bytes || !is_here(r, b->heap, MPF_HEAP_TORCH)) return;
     block_allocated(r, b->addr, b->size);
-    report(r, (struct mpr_torch_entry){ .action = MPR_TORCH_ALLOC,
-                                        .addr = b->addr,
-                                        .size = b->size,
-                                        .stream = stream_of(r, b->capture),
-                                        .stack = stack_of(r, b->site),
-                                        .pool = pool_of(r, b->capture),
-                                        .site = b->site,
-                                        .before_capture = !b->capture && t->gpu.capture_early });
+    report(r,
+           (struct mpr_torch_entry){ .action = MPR_TORCH_ALLOC,
+                                     .addr = b->addr,
+                                     .size = b->size,
+                                     .stream = stream_of(r, b->capture),
+                                     .stack = stack_of(r, b->site),
+                                     .pool = pool_of(r, b->capture),
+                                     .site = b->site,
+                                     .before_capture = !b->capture && t->gpu.torch_began_capture });
 }
 
 /* The ledger reports each block that is freed, of any heap. */

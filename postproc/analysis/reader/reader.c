@@ -27,7 +27,8 @@ static bool has_enough(const struct mpr_reader *reader)
           little later than they are used */
     const struct mpr_replay *r = &reader->replay;
     if (reader->until_heap && r->accounts.heap[reader->until_heap].used) return true;
-    if (reader->ends_early && r->pinned && mpr_saturating_sub(r->now, r->options.at.to) > LATER_NS)
+    if (reader->ends_early && r->instant_is_over &&
+        mpr_saturating_sub(r->now, r->options.at.to) > LATER_NS)
         return true;
     return reader->enough && reader->enough(r);
 }
