@@ -7,7 +7,7 @@ _memprof_options() {
 
 # Prints the names in the list of commands, whose first heading is one of these, or in the lines about usage.
 _memprof_commands() {
-    "$@" --help 2>/dev/null | sed -En '/^(What happened|Commands):$/,/^$/s/^  ([a-z]+) .*/\1/p; s/^(Usage|  or): +[^ ]+ \[OPTION\.\.\.\] ([a-z]+).*/\2/p'
+    "$@" --help 2>/dev/null | sed -En '/^(What happened|Commands):$/,/^$/s/^  ([a-z-]+) .*/\1/p; s/^(Usage|  or): +[^ ]+ \[OPTION\.\.\.\] ([a-z]+).*/\2/p'
 }
 
 _memprof_reply() {

@@ -60,7 +60,7 @@ static const struct mpr_cmdline cmdline = {
         "requests of a log. First it checks that a replay with the run's own settings gives the recorded addresses."
         "\vExamples:\n"
         "  memprof-report what-if --alloc-conf expandable_segments:True LOG\n"
-        "  memprof-report what-if --alloc-conf max_split_size_mb:128,roundup_power2_divisions:4 LOG",
+        "  memprof-report what-if --alloc-conf max_split_size_mb:128 LOG",
     .options = options,
     .check = check,
 };

@@ -20,7 +20,8 @@ def run(threads, allocator="glibc", **environment):
 
 
 def near(bytes_, right, what):
-    mp.check(abs(bytes_ - right) <= 0.03 * right, f"{what}: {bytes_}, not {right}")
+    """Within 3 %, and the blocks that the loader and the allocator allocated before the recording."""
+    mp.check(abs(bytes_ - right) <= 0.03 * right + 16384, f"{what}: {bytes_}, not {right}")
 
 
 def matches_glibc(threads):
