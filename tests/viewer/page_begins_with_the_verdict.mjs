@@ -22,7 +22,6 @@ const report = (...of) =>
   execFileSync(process.env.REPORT, [...of, '--width=full'], { encoding: 'utf8', stdio: 'pipe' })
     .replaceAll(FOLDER, '')
     .replace(/\S*\/(?=\S+\.zst)/g, '')
-    .replace(/\b00:00:0?(\d{1,2}\.\d{3})(?!\d)/g, '$1 s') // as the page writes times
     .replace(/\s+/g, ' ');
 
 /** @param {string} text */

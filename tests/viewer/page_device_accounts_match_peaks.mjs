@@ -130,7 +130,7 @@ test('at other instants of a shared device the processes have one part', async (
     const log = memprof.logs.findIndex(({ card }) => card?.shared.length),
       { accounts, card, heaps } = memprof.logs[log],
       [account] = accounts;
-    const i = [...account.time.keys()].findLast((k) => !card.shared.some(({ time }) => time === account.time[k]));
+    const i = [...account.time.keys()].filter((k) => !card.shared.some(({ time }) => time === account.time[k])).at(-1);
     memprof.pin([{ heap: heaps[0].name, log, at: account.time[i] }]);
     return account.time[i];
   });

@@ -146,7 +146,7 @@ test('without scripting the tables are there, with exact bytes', { skip: CHROMIU
   const page = await shop.show(shop.html('whole3.html', shop.log('whole3.zst', 'whole')), { javaScriptEnabled: false });
   const text = await page.locator('#tables').innerText();
   for (const part of [
-    'host/heap: peak 12.00 MiB (12,583,212 bytes) at 00:00:00.030',
+    'host/heap: peak 12.00 MiB (12,583,212 bytes) at 0.030 s',
     'step 1 > forward',
     '6,291,456',
     'outside any range',

@@ -1,7 +1,7 @@
 /** The card at the top of the page: what happened to a run, in the sentences of `summary` and `oom`. */
 import { copied } from './copy.js';
 import { element, isNarrow, nameText } from './dom.js';
-import { amount, count, exactly, share, size, time, withTimes } from './format.js';
+import { amount, count, exactly, share, size, time } from './format.js';
 import { lines } from './lines.js';
 import { isNobody, sizesAtPeak } from './model.js';
 
@@ -20,28 +20,25 @@ import { isNobody, sizesAtPeak } from './model.js';
  *   of PyTorch's heaps that were unmapped when the device was fullest; next: commands that show more
  */
 
-/** Returns lines of a report with the page's times. @param {Said[]} lines @returns {Said[]} */
-const readLines = (lines) => lines.map(({ label, text }) => ({ label, text: text.map(withTimes) }));
-
 /** @param {Said[] | undefined} lines */
-const textsOf = (lines) => readLines(lines ?? []).flatMap(({ text }) => text);
+const textsOf = (lines) => (lines ?? []).flatMap(({ text }) => text);
 
 /** @param {any} raw @param {Said[] | undefined} job @returns {Card} */
 export const readCard = (raw, job) => ({
   state: raw.state,
-  headline: withTimes(raw.headline),
-  lines: readLines(raw.lines),
-  peaks: readLines(raw.peaks),
-  account: withTimes(raw.account?.[0].text[0] ?? ''),
+  headline: raw.headline,
+  lines: raw.lines,
+  peaks: raw.peaks,
+  account: raw.account?.[0].text[0] ?? '',
   parts: raw.parts ?? [],
   ownersOf: raw.owners_of ?? '',
   ownersTitle: raw.owners_title ?? '',
-  ownersAt: withTimes(raw.owners_at ?? ''),
+  ownersAt: raw.owners_at ?? '',
   owned: raw.owned_bytes ?? 0,
   owners: raw.owners ?? [],
   moreOwners: raw.more_owners ?? 0,
-  fits: (raw.fits ?? []).map((/** @type {any} */ of) => ({ ...of, text: withTimes(of.text) })),
-  since: withTimes(raw.since ?? ''),
+  fits: raw.fits ?? [],
+  since: raw.since ?? '',
   before: raw.before_bytes ?? 0,
   after: raw.after_bytes ?? 0,
   grown: (raw.grown ?? []).map((/** @type {any} */ of) => ({

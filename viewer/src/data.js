@@ -90,7 +90,6 @@ import {
 import { readComms } from './comms.js';
 import { readAccount, readVerdict, rowName } from './differences.js';
 import { readLines } from './folds.js';
-import { withTimes } from './format.js';
 import { Columns, changed } from './leb.js';
 import { readFrame, readThread } from './names.js';
 
@@ -326,8 +325,8 @@ const readWorth = (raw) => ({
   bytes: raw.saves_at_most_bytes,
   about: raw.estimated,
   makesRoom: raw.makes_room,
-  what: withTimes(raw.what),
-  change: withTimes(raw.change),
+  what: raw.what,
+  change: raw.change,
   see: raw.see,
   heap: raw.heap,
   time: raw.time_ns,
@@ -428,10 +427,7 @@ async function readLog(index, page, levels) {
     incomplete: raw.incomplete,
     best: raw.best,
     hostSampled: raw.host_blocks === 'sample',
-    notes: raw.notes.map((/** @type {[string, boolean]} */ [text, isCommand]) => [
-      isCommand ? text : withTimes(text),
-      isCommand,
-    ]),
+    notes: raw.notes,
     foldedUntil: raw.folded_events ? raw.folded_until_ns : 0,
     matching: new Map(raw.matching.map((/** @type {string[]} */ [name, same]) => [name, same])),
     functions: new Map(raw.matching.map((/** @type {string[]} */ [name, , call]) => [name, call])),

@@ -47,23 +47,20 @@ const fractionOf = (ns, step) =>
     .padStart(9, '0')
     .slice(0, step >= 1e6 ? 3 : step >= 1e3 ? 6 : 9);
 
-const MINUTE = 6e10; // ns
+const MINUTE = 6e10, // ns
+  HOUR = 3.6e12;
 
-/** "5.193 s", or "00:11:41.207" from a minute on, with more digits for a finer `step`. @param {number} ns
- *  @param {number} [step] @param {boolean} [isLong] whether it is written as a clock's time in any case */
+/** "5.193 s", "11:41.207" from a minute on, "02:15:51.207" from an hour on, with more digits for a finer `step`.
+ *  @param {number} ns @param {number} [step] @param {boolean} [isLong] whether a time below a minute has minutes */
 export function time(ns, step = 1e6, isLong = false) {
-  const sign = ns < 0 ? '−' : '';
-  const all = Math.abs(Math.round(ns));
-  if (all < MINUTE && !isLong) {
-    const seconds = Math.floor(all / 1e9);
-    return `${sign}${seconds}.${fractionOf(all, step)} s`;
-  }
-  const two = (/** @type {number} */ n) => String(Math.floor(n)).padStart(2, '0');
-  return `${sign}${two(all / 3.6e12)}:${two((all / 6e10) % 60)}:${two((all / 1e9) % 60)}.${fractionOf(all, step)}`;
+  const sign = ns < 0 ? '−' : '',
+    all = Math.abs(Math.round(ns)),
+    fraction = fractionOf(all, step),
+    two = (/** @type {number} */ n) => String(Math.floor(n)).padStart(2, '0');
+  if (all < MINUTE && !isLong) return `${sign}${Math.floor(all / 1e9)}.${fraction} s`;
+  const hours = all < HOUR ? '' : `${two(all / HOUR)}:`;
+  return `${sign}${hours}${two((all / MINUTE) % 60)}:${two((all / 1e9) % 60)}.${fraction}`;
 }
-
-/** Returns a sentence of a report with its times written as the page writes them. @param {string} text */
-export const withTimes = (text) => text.replace(/\b00:00:0?(\d{1,2}\.\d+)(?!\d)/g, '$1 s');
 
 /** Returns the tick's label on an axis of times up to `end`. @param {number} ns @param {number} step @param {number} end */
 export const timeTick = (ns, step, end) => time(ns, step, end >= MINUTE);
