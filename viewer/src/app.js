@@ -109,10 +109,11 @@ export class App extends View {
       // a small screen has room for the card and one chart
       first = isNarrow() ? charts.splice(0, 1) : [],
       ofComms = /communicators/.test(this.runs()[0].findings?.[0]?.key ?? ''); // the panel is low
+    const verdict = verdictCard(this),
+      // the verdict on two runs says more than their cards
+      told = verdict ? [verdict, ...first, cards(this)] : [cards(this), ...first];
     this.root.replaceChildren(
-      ...[jobCard(this), verdictCard(this), cards(this), ...first, ranksPanel(this), differencesPanel(this)].filter(
-        (panel) => panel !== null,
-      ),
+      ...[jobCard(this), ...told, ranksPanel(this), differencesPanel(this)].filter((panel) => panel !== null),
       ...(ofComms ? [this.lead] : []),
       ...overview,
       ...charts.splice(0, first.length ? 0 : 1),

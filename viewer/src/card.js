@@ -83,9 +83,15 @@ function accountTable({ headline, account, parts }) {
   return list(
     headline ? account : 'of these bytes', // otherwise it is the headline
     parts.map(({ name, bytes, note }) =>
-      line(
-        note ? `${name}, ${note}` : name,
-        [],
+      element(
+        'tr',
+        {},
+        element(
+          'th',
+          { scope: 'row', title: note ? `${name}, ${note}` : name },
+          name,
+          note ? element('span', { class: 'note' }, note) : null,
+        ),
         shareBar(bytes, whole),
         element('td', { title: exactly(bytes, false) }, size(bytes)),
         element('td', { class: 'sub' }, share(bytes, whole)),
@@ -237,7 +243,7 @@ export function headline(log, card) {
     'h2',
     { class: 'headline' },
     sentence(log, card),
-    short ? element('b', { class: 'missing' }, `${MISSING} ${short.text[0]}`) : null,
+    ...(short ? [' ', element('b', { class: 'missing' }, `${MISSING} ${short.text[0]}`)] : []),
   );
 }
 

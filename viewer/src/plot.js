@@ -46,7 +46,9 @@ function axes(o) {
         /** @type {number} */ min,
         /** @type {number} */ max,
       ) => {
-        const found = (o.app.axis === BY_TIME ? timeTicks : eventTicks)(min, max, Math.max(2, u.width / 130));
+        const { axis } = o.app,
+          room = axis.label ? 45 : 130, // CSS pixels of a label
+          found = (axis === BY_TIME ? timeTicks : eventTicks)(min, max, Math.max(2, u.width / room));
         step = found.step;
         return found.ticks;
       },

@@ -74,7 +74,7 @@ export class StackChart {
       heap.name,
       element(
         'span',
-        { class: 'sub' },
+        { class: 'sub peak' },
         `peak ${amount(heap.peakBytes, false, hasAboutPeak(heap))} at ${time(heap.peakTime)}`,
       ),
       asleep
