@@ -1,7 +1,7 @@
 // A device's account: the instant for a time, and how parts are stacked.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { begins, instantAt, isTold, nearestTo, peakOf, spread } from '../../viewer/src/accounts.js';
+import { begins, instantAt, isKnownAt, nearestTo, peakOf, spread } from '../../viewer/src/accounts.js';
 import { ACCOUNT_KINDS } from '../../viewer/src/columns.js';
 import { edges } from '../../viewer/src/edges.js';
 
@@ -29,12 +29,12 @@ test('an instant tells its own time, and is drawn from where its state began unt
 test('what came after an instant, and before the next state that is known, is not told', () => {
   const of = account();
   assert.deepEqual(
-    [10, 11, 20, 21, 29].map((ns) => isTold(of, 0, ns)),
+    [10, 11, 20, 21, 29].map((ns) => isKnownAt(of, 0, ns)),
     [false, true, true, false, false],
   );
-  assert.ok(isTold(of, 1, 30));
-  assert.ok(!isTold(of, 2, 30));
-  assert.ok(isTold(of, 2, 31));
+  assert.ok(isKnownAt(of, 1, 30));
+  assert.ok(!isKnownAt(of, 2, 30));
+  assert.ok(isKnownAt(of, 2, 31));
 });
 
 test('of a time that nothing is told of the nearest instant is meant', () => {

@@ -26,9 +26,9 @@ test('a part is found by what its view goes by, and told as the report tells it 
   const heap = { lines: readLines(raw, FRAMES) };
   const python = partOf(heap, 'python', { node: 1, python: 5, native: 0 });
   assert.equal(python?.line.name, 'main (t.py:3) <- run');
-  assert.equal(python?.told, 'run <- one (a.py:1)');
+  assert.equal(python?.ownName, 'run <- one (a.py:1)');
   assert.deepEqual([python?.line.least, python?.line.most], [3, 9]);
-  assert.equal(partOf(heap, 'python', { node: 0, python: 6, native: 0 })?.told, null);
+  assert.equal(partOf(heap, 'python', { node: 0, python: 6, native: 0 })?.ownName, null);
   assert.equal(partOf(heap, 'auto', { node: 2, python: 5, native: 0 })?.line.name, 'layer {0..3}');
   assert.equal(partOf(heap, 'auto', { node: 4, python: 0, native: 0 }), undefined);
   assert.equal(partOf(heap, 'stack', { node: 1, python: 5, native: 0 }), undefined);

@@ -1,6 +1,6 @@
 /** The chart of a device's account: the parts of its used memory over time, up to its limit, with a table of one
  *  instant. */
-import { begins, fills, instantAt, isTold, nearestTo, peakOf, spread } from './accounts.js';
+import { begins, fills, instantAt, isKnownAt, nearestTo, peakOf, spread } from './accounts.js';
 import { colour, element, swatch, timeText } from './dom.js';
 import { edges } from './edges.js';
 import { count, several, share, size, time } from './format.js';
@@ -172,7 +172,7 @@ export class AccountChart {
     const i = instantAt(this.account, ns + this.origin),
       heap = this.log.heaps.find(({ name }) => name.startsWith(`${this.gpu}/`));
     if (i < 0 || !heap) return;
-    const at = isTold(this.account, i, ns + this.origin) ? ns : this.account.time[i] - this.origin;
+    const at = isKnownAt(this.account, i, ns + this.origin) ? ns : this.account.time[i] - this.origin;
     this.app.addPin({ heap: heap.name, log: this.log.index, at });
   }
 
@@ -190,23 +190,23 @@ export class AccountChart {
   fillLegend() {
     const { account, badge } = this,
       { i, ns, label } = this.chosen(),
-      told = i >= 0 && isTold(account, i, ns),
-      filled = `${label} ${i} ${told ? ns : ''}`;
+      isKnown = i >= 0 && isKnownAt(account, i, ns),
+      filled = `${label} ${i} ${isKnown ? ns : ''}`;
     if (filled === this.filled) return;
     this.filled = filled;
     this.when.replaceChildren(
       ...(i < 0
         ? ['before the first instant']
-        : told
+        : isKnown
           ? [`${label}, `, timeText(ns)]
           : [`no values ${label}; nearest: `, timeText(account.time[i])]),
     );
-    badge.className = `badge ${told ? 'exact' : 'bucket'}`;
-    badge.textContent = i < 0 ? '' : told ? 'exact' : 'nearest instant';
+    badge.className = `badge ${isKnown ? 'exact' : 'bucket'}`;
+    badge.textContent = i < 0 ? '' : isKnown ? 'exact' : 'nearest instant';
     badge.title =
       i < 0
         ? ''
-        : told
+        : isKnown
           ? 'the memory by kind then, as in peaks --at'
           : 'these values are exact at the time that is shown';
     this.rows.replaceChildren(...this.partsAt(i).map((part) => this.row(part, i)));

@@ -39,13 +39,13 @@ export function instantAt(account, ns) {
 export function nearestTo(account, ns) {
   const { time, since } = account,
     i = instantAt(account, ns);
-  if (i < 0 || i + 1 === time.length || isTold(account, i, ns)) return i;
+  if (i < 0 || i + 1 === time.length || isKnownAt(account, i, ns)) return i;
   return Math.min(since[i + 1], time[i + 1]) - ns < ns - time[i] ? i + 1 : i;
 }
 
 /** Returns true if instant i is known to describe the account at this time. @param {Account} account @param {number} i
  *  @param {number} ns */
-export const isTold = ({ since, time }, i, ns) => ns === time[i] || (ns > since[i] && ns < time[i]);
+export const isKnownAt = ({ since, time }, i, ns) => ns === time[i] || (ns > since[i] && ns < time[i]);
 
 /** Parts that have the same colours elsewhere on the page. @type {Record<string, string>} */
 const NAMED = { torch_split_free: '--split', torch_releasable: '--releasable', torch_graph_pools: '--graph' };

@@ -111,9 +111,9 @@ export class App extends View {
       ofComms = /communicators/.test(this.runs()[0].findings?.[0]?.key ?? ''); // the panel is low
     const verdict = verdictCard(this),
       // the verdict on two runs says more than their cards
-      told = verdict ? [verdict, ...first, cards(this)] : [cards(this), ...first];
+      ordered = verdict ? [verdict, ...first, cards(this)] : [cards(this), ...first];
     this.root.replaceChildren(
-      ...[jobCard(this), ...told, ranksPanel(this), differencesPanel(this)].filter((panel) => panel !== null),
+      ...[jobCard(this), ...ordered, ranksPanel(this), differencesPanel(this)].filter((panel) => panel !== null),
       ...(ofComms ? [this.lead] : []),
       ...overview,
       ...charts.splice(0, first.length ? 0 : 1),
@@ -420,7 +420,7 @@ export class App extends View {
     if (this.state.blocks !== heap.name) this.change({ blocks: heap.name });
     const chart = this.charts.find((one) => one instanceof BlockChart && one.heap === heap && one.log === log);
     if (!(chart instanceof BlockChart)) return;
-    chart.tell(block);
+    chart.describe(block);
     chart.root.scrollIntoView({ block: 'nearest' });
   }
 

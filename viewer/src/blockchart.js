@@ -148,7 +148,7 @@ export class BlockChart {
   }
 
   /** Describes a block and keeps the description. @param {number} i */
-  tell(i) {
+  describe(i) {
     this.lit = i;
     this.held = i >= 0;
     this.redraw();
@@ -161,7 +161,7 @@ export class BlockChart {
     const { heap } = this,
       span = ns === null ? peakSpan(heap) : spanAt(heap.spans.start, ns + this.origin),
       found = span < 0 ? [] : liveBlocks(heap, span).found;
-    this.tell(found[(found.indexOf(this.lit) + 1) % found.length] ?? -1);
+    this.describe(found[(found.indexOf(this.lit) + 1) % found.length] ?? -1);
   }
 
   fill() {

@@ -65,8 +65,9 @@ function shareBar(bytes, whole) {
   return element('td', { class: 'bar-cell' }, bar);
 }
 
-/** @param {string} caption @param {HTMLElement[]} rows */
-const list = (caption, rows) => element('table', {}, element('caption', {}, caption), element('tbody', {}, ...rows));
+/** @param {string} caption @param {HTMLElement[]} rows @param {string} [kind] its class */
+const list = (caption, rows, kind = '') =>
+  element('table', { class: kind }, element('caption', {}, caption), element('tbody', {}, ...rows));
 
 /** @param {string} name @param {string[]} among the names of the table @param {...(HTMLElement)} cells */
 const line = (name, among, ...cells) =>
@@ -183,26 +184,30 @@ const fitTable = ({ fits }) =>
 
 /** Returns what grew since the last good state. @param {Card} card */
 const grownTable = ({ since, before, after, grown }) =>
-  list(since, [
-    line(
-      'all',
-      [],
-      element('td', {}, `${size(before)} → ${size(after)}`),
-      element('td', { class: after > before ? 'more' : 'less' }, size(after - before, true)),
-    ),
-    ...grown.map((of) =>
+  list(
+    since,
+    [
       line(
-        of.name,
-        grown.map(({ name }) => name),
-        element('td', {}, `${amount(of.before, false, of.estimated)} → ${amount(of.after, false, of.estimated)}`),
-        element(
-          'td',
-          { class: of.after > of.before ? 'more' : 'less' },
-          amount(of.after - of.before, false, of.estimated, true),
+        'all',
+        [],
+        element('td', {}, `${size(before)} → ${size(after)}`),
+        element('td', { class: after > before ? 'more' : 'less' }, size(after - before, true)),
+      ),
+      ...grown.map((of) =>
+        line(
+          of.name,
+          grown.map(({ name }) => name),
+          element('td', {}, `${amount(of.before, false, of.estimated)} → ${amount(of.after, false, of.estimated)}`),
+          element(
+            'td',
+            { class: of.after > of.before ? 'more' : 'less' },
+            amount(of.after - of.before, false, of.estimated, true),
+          ),
         ),
       ),
-    ),
-  ]);
+    ],
+    'grown',
+  );
 
 const MISSING = 'SHORT BY';
 
@@ -274,14 +279,18 @@ export const nextCommand = ({ next: [command] }) =>
  *  They are collapsed if the screen is narrow or there are two cards. @param {App} app @param {Log} log
  *  @param {Card} card */
 export function numbers(app, log, card) {
-  const told = facts(log, card),
+  const requestFacts = facts(log, card),
     tables = [
       ...(card.parts.length ? [accountTable(card)] : []),
       ...(card.owners.length ? [ownerTable(log, card)] : []),
     ],
     enough = [...(card.fits.length ? [fitTable(card)] : []), ...(card.since ? [grownTable(card)] : [])],
     peaks = card.peaks.flatMap(({ text }) => text).map((text) => element('p', { class: 'open' }, text)),
-    columns = [[...(told ? [told] : []), ...peaks], ...(told ? [tables] : tables.map((one) => [one])), enough];
+    columns = [
+      [...(requestFacts ? [requestFacts] : []), ...peaks],
+      ...(requestFacts ? [tables] : tables.map((one) => [one])),
+      enough,
+    ];
   return element(
     'details',
     { class: 'numbers', open: !isNarrow() && app.runs().length < 2 },

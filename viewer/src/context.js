@@ -110,16 +110,16 @@ function trackWords(s, seen, xs, name, x) {
 function nameTrack(chart, s, seen, name, taken) {
   if (!seen.length) return null;
   const xs = Float64Array.from(seen, (figure) => s.x(figure.x)),
-    told = (/** @type {number} */ x) => trackWords(s, seen, xs, name, x),
+    wordsAt = (/** @type {number} */ x) => trackWords(s, seen, xs, name, x),
     last = xs[xs.length - 1],
     end = Math.min(s.right, last) - 6 * s.ratio,
-    ends = [end, (s.left + end) / 2, ...taken.map(([from]) => from), last + 6 * s.ratio + told(last).width];
+    ends = [end, (s.left + end) / 2, ...taken.map(([from]) => from), last + 6 * s.ratio + wordsAt(last).width];
   const x = ends.find((at) => {
-    const { width } = told(at);
+    const { width } = wordsAt(at);
     return at - width >= s.left && at <= s.right && paint.room(taken, width, [at]) !== undefined;
   });
   if (x === undefined) return null;
-  const { label, above, y, width } = told(x);
+  const { label, above, y, width } = wordsAt(x);
   if (chart.limit && !above) paint.plate(s, x, y, width, s.y(chart.limit.bytes), colour('--ground'));
   paint.text(s, x, y, label, colour('--faint'), 'right', colour('--ground'));
   return paint.boxOf(s, x, y, width);

@@ -229,9 +229,9 @@ export function differencesPanel(app) {
   const { a, b } = app.state,
     of = comparedLog(app.logs);
   if (b < 0) return null;
-  const told = of !== undefined && [a, b].includes(of.index) && [a, b].includes(of.differsFrom),
-    accounts = told ? of.differences : ownAccounts(app),
-    sign = !told || b === of.index ? 1 : -1,
+  const isReported = of !== undefined && [a, b].includes(of.index) && [a, b].includes(of.differsFrom),
+    accounts = isReported ? of.differences : ownAccounts(app),
+    sign = !isReported || b === of.index ? 1 : -1,
     place = element('div', {}),
     tabs = accounts.map((account) =>
       element(
@@ -247,9 +247,9 @@ export function differencesPanel(app) {
     place.replaceChildren(table(account, sign));
   };
   choose(mostOf(accounts));
-  const sub = element('span', { class: 'sub' }, told ? 'of the peaks, as in diff' : 'of the peaks, by owner'),
+  const sub = element('span', { class: 'sub' }, isReported ? 'of the peaks, as in diff' : 'of the peaks, by owner'),
     content = [element('div', { class: 'tabs' }, ...tabs), place],
-    isWorth = !told || !of.verdict || of.verdict.outcome === 'changed';
+    isWorth = !isReported || !of.verdict || of.verdict.outcome === 'changed';
   return element(
     'section',
     { class: 'panel', 'data-panel': 'differences' },

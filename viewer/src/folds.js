@@ -5,7 +5,7 @@
  * @typedef {import('./columns.js').LineNumbers & { name: string, path: string[] }} Line path: its name in parts; least,
  *   most: bytes of the siblings that it is listed apart from; open: bands without a name hold some of it; partsOpen:
  *   the same, or bands that do not name one of its rows
- * @typedef {{ line: Line, told: string | null, toldPath: string[] }} Part told: its name if the line is expanded, or
+ * @typedef {{ line: Line, ownName: string | null, ownPath: string[] }} Part ownName: its name if the line is expanded, or
  *   null for its whole path
  * @typedef {{ lines: Line[], parts: Map<number, Part> }} View
  */
@@ -34,8 +34,8 @@ function readParts(packed, frames, line, parts) {
     }
     parts.set(number * KINDS + kind, {
       line,
-      told: own && join(own.path, own.caller),
-      toldPath: own ? calledPath(own) : [],
+      ownName: own && join(own.path, own.caller),
+      ownPath: own ? calledPath(own) : [],
     });
   }
 }

@@ -77,7 +77,7 @@ class HeatMap {
         tabindex: 0,
         'aria-label': `${logs.length} ranks by ${this.picture.what}`,
         onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
-        onfocus: () => this.tell(app.cell ?? { row: 0, column: 0 }),
+        onfocus: () => this.describe(app.cell ?? { row: 0, column: 0 }),
       },
       this.names.columns,
       this.names.rows,
@@ -87,7 +87,7 @@ class HeatMap {
       row: Math.floor((event.offsetY / canvas.clientHeight) * logs.length),
       column: Math.floor((event.offsetX / canvas.clientWidth) * columns.length),
     });
-    canvas.addEventListener('mousemove', (event) => this.tell(at(event)));
+    canvas.addEventListener('mousemove', (event) => this.describe(at(event)));
     canvas.addEventListener('click', (event) => this.choose(at(event)));
     this.root = element(
       'div',
@@ -116,7 +116,7 @@ class HeatMap {
   }
 
   /** Describes a cell and frames it. @param {{ row: number, column: number }} cell */
-  tell(cell) {
+  describe(cell) {
     const { row, column } = cell,
       { columns, said, exactly } = this.picture,
       log = this.logs[row],
@@ -153,7 +153,7 @@ class HeatMap {
     event.preventDefault();
     event.stopPropagation();
     if (!step) return this.choose({ row });
-    this.tell({
+    this.describe({
       row: within(row + step[0], this.logs.length),
       column: within(column + step[1], this.picture.columns.length),
     });

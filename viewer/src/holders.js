@@ -32,7 +32,7 @@ export function holders(log, heap, { depth, unfolded = [] }) {
   for (const line of heap.lines.auto.lines) if (line.bytes && !isOpen(line)) add(shownName(log, line.name), line);
   for (const of of heap.holders) {
     const part = partOf(heap, 'auto', of);
-    if (!part || isOpen(part.line)) add(shownName(log, (!depth && part?.told) || bestName(log, of)), of);
+    if (!part || isOpen(part.line)) add(shownName(log, (!depth && part?.ownName) || bestName(log, of)), of);
   }
   if (rest > 0) held.set(ELSE, { bytes: rest });
   return { held, more: rest > 0 };

@@ -29,7 +29,7 @@ function rangeOf(heap, band, unfolded) {
   if (!part) return null;
   if (!isFold(part.line) || !unfolded.includes(part.line.name)) return { path: part.line.path, open: part.line.open };
   if (band.kind === FOLD) return { path: [SEVERAL_OF + part.line.name], open: 0 };
-  return part.told === null ? null : { path: part.toldPath, open: part.line.partsOpen };
+  return part.ownName === null ? null : { path: part.ownPath, open: part.line.partsOpen };
 }
 
 /** @param {Log} log @param {Heap} heap @param {string[] | null} unfolded @param {Map<string, string>} [renamed] ranges
@@ -37,8 +37,8 @@ function rangeOf(heap, band, unfolded) {
 export function places(log, heap, unfolded, renamed, bands = heap.bands) {
   return bands.map((band) => {
     if (band.kind === OTHER) return { range: [ELSE], stack: [], whole: true, least: () => false };
-    const told = rangeOf(heap, band, unfolded),
-      own = told ? told.path : log.paths[band.node],
+    const line = rangeOf(heap, band, unfolded),
+      own = line ? line.path : log.paths[band.node],
       name = renamed?.get(own.join(' > ')),
       path = name === undefined ? own : calledPath(joinedOf(name)),
       range = path.length ? path : [OUTSIDE],
@@ -49,7 +49,7 @@ export function places(log, heap, unfolded, renamed, bands = heap.bands) {
       stack: band.kind === ONE ? frames : [SEVERAL],
       whole: band.kind === ONE,
       least: (depth) =>
-        depth < range.length ? piece >> 1 >= (told ? 1 : depth) : told ? told.open === 1 : (piece & 1) === 1,
+        depth < range.length ? piece >> 1 >= (line ? 1 : depth) : line ? line.open === 1 : (piece & 1) === 1,
     };
   });
 }

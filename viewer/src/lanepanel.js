@@ -198,14 +198,14 @@ export class LanePanel {
   /** @param {Box} of */
   aboutOut({ log, box }) {
     const all = outOf(log, box),
-      told = (/** @type {string} */ what, /** @type {typeof all} */ by) =>
+      clause = (/** @type {string} */ what, /** @type {typeof all} */ by) =>
         by.length ? `; ${what} stands out: ${by.map(({ heap }) => heap).join(', ')}` : '';
     return (
-      told(
+      clause(
         'its peak',
         all.filter(({ out }) => out.byPeak),
       ) +
-      told(
+      clause(
         'what it kept',
         all.filter(({ out }) => out.byKept),
       )

@@ -91,13 +91,13 @@ function blockTable(app, of, found, at, others) {
       found.slice(0, SHOWN).map((i) => line(app, of, i, at, among)),
     );
   const sampled = isEstimated(of.heap),
-    told = sampled
+    label = sampled
       ? 'what no sample is of'
       : others
         ? `${others.about}${count(others.blocks + left.length)} other blocks`
         : `${count(left.length)} other blocks that the page keeps`;
   const total = { class: 'total', title: `${count(bytes)} bytes` };
-  made.append(element('tfoot', {}, row([told, element('span', total, amount(bytes, false, sampled))])));
+  made.append(element('tfoot', {}, row([label, element('span', total, amount(bytes, false, sampled))])));
   return made;
 }
 

@@ -28,9 +28,9 @@ function graphWords(graph) {
     ['executable', graph.executable_bytes],
     ['first launch', graph.launch_bytes],
   ];
-  const told = parts.filter(([, bytes]) => bytes).map(([part, bytes]) => `${part} ${size(Number(bytes))}`);
+  const texts = parts.filter(([, bytes]) => bytes).map(([part, bytes]) => `${part} ${size(Number(bytes))}`);
   const nodes = graph.instantiated ? `${count(graph.nodes)} nodes` : 'not instantiated';
-  return `${nodes}, ${size(graph.bytes)}${told.length ? `: ${told.join(', ')}` : ''}`;
+  return `${nodes}, ${size(graph.bytes)}${texts.length ? `: ${texts.join(', ')}` : ''}`;
 }
 
 /** @param {Mark} mark */

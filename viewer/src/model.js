@@ -97,7 +97,7 @@ function ownName(log, heap, band, grouping) {
   const part = partAt(heap, band, grouping);
   if (!part) return pathOf(log, band, grouping);
   if (!isUnfolded(part.line, grouping)) return part.line.name;
-  return band.kind === FOLD ? severalOf(part.line) : (part.told ?? pathOf(log, band, grouping));
+  return band.kind === FOLD ? severalOf(part.line) : (part.ownName ?? pathOf(log, band, grouping));
 }
 
 /** Returns true if other bands hold more of the band's name. Its pieces are in the order of the views.

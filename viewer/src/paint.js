@@ -139,11 +139,11 @@ export function across(s, y, colour, label, avoided = []) {
   s.c.lineTo(s.right, y);
   s.c.stroke();
   s.c.setLineDash([]);
-  const told = s.right - s.left < NARROW * s.ratio ? label.slice(label.lastIndexOf(': ') + 2) : label;
-  const width = widthOf(s, told) + 12 * s.ratio,
+  const shownLabel = s.right - s.left < NARROW * s.ratio ? label.slice(label.lastIndexOf(': ') + 2) : label;
+  const width = widthOf(s, shownLabel) + 12 * s.ratio,
     ends = [s.left + width, s.right],
     end = avoided.map((taken) => room(taken, width, ends)).find((at) => at !== undefined) ?? ends[0];
-  text(s, end - 6 * s.ratio, y - 4 * s.ratio, told, colour, 'right');
+  text(s, end - 6 * s.ratio, y - 4 * s.ratio, shownLabel, colour, 'right');
   return boxOf(s, end, y - 4 * s.ratio, width);
 }
 

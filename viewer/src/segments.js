@@ -281,32 +281,32 @@ function sums(then) {
  * The report's peak is the instant with most used bytes. If that needed a new segment, the peak of the device's heap is
  * slightly earlier: when the segment was made, before its block.
  * @param {App} app @param {import('./data.js').Log} log @param {import('./data.js').Heap} device
- * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} told
+ * @param {import('./data.js').Heap} torch @param {import('./data.js').SegmentsThen[]} instants
  */
-const thenOf = (app, log, device, torch, told) =>
-  thenAt(log, device, torch, told, app.pins.length ? app.pins[0].at + app.origin(log) : told[0].time);
+const thenOf = (app, log, device, torch, instants) =>
+  thenAt(log, device, torch, instants, app.pins.length ? app.pins[0].at + app.origin(log) : instants[0].time);
 
 /** Returns the segments at a time, those of the report if it has them. @param {import('./data.js').Log} log
  *  @param {import('./data.js').Heap} device @param {import('./data.js').Heap} torch
- *  @param {import('./data.js').SegmentsThen[]} told @param {number} at */
-function thenAt(log, device, torch, told, at) {
-  const peak = at === device.peakTime ? told.find((then) => !then.atOom) : undefined,
+ *  @param {import('./data.js').SegmentsThen[]} instants @param {number} at */
+function thenAt(log, device, torch, instants, at) {
+  const peak = at === device.peakTime ? instants.find((then) => !then.atOom) : undefined,
     isSame = (/** @type {number} */ of) => [device, torch].every((heap) => isSameState(heap, of, at)),
-    within = told.find(({ since, time: of }) => at > since && at < of),
-    then = within ? { ...within, time: at } : (told.find(({ time: of }) => isSame(of)) ?? peak);
+    within = instants.find(({ since, time: of }) => at > since && at < of),
+    then = within ? { ...within, time: at } : (instants.find(({ time: of }) => isSame(of)) ?? peak);
   return then ? reported(then, keptThen(log, device, torch, then.time)) : keptThen(log, device, torch, at);
 }
 
-/** Returns how far a time is from the period of a recorded state, ns. @param {import('./data.js').SegmentsThen} told
+/** Returns how far a time is from the period of a recorded state, ns. @param {import('./data.js').SegmentsThen} instants
  *  @param {number} at */
 const farFrom = ({ since, time: to }, at) => (at > to ? at - to : Math.max(0, since - at));
 
 /** Returns a button to the nearest instant with all blocks, or null if the current one has them. @param {App} app
  *  @param {import('./data.js').Log} log @param {import('./data.js').Heap} torch
- *  @param {import('./data.js').SegmentsThen[]} told @param {Then} then */
-function nearest(app, log, torch, told, { at, whole }) {
+ *  @param {import('./data.js').SegmentsThen[]} instants @param {Then} then */
+function nearest(app, log, torch, instants, { at, whole }) {
   if (whole) return null;
-  const { time: to } = told.reduce((best, of) => (farFrom(of, at) < farFrom(best, at) ? of : best)),
+  const { time: to } = instants.reduce((best, of) => (farFrom(of, at) < farFrom(best, at) ? of : best)),
     text = `all of them at ${time(to)}`;
   return button(text, `${text}: the nearest instant that the page has them of`, () =>
     app.pin([{ heap: torch.name, log: log.index, at: to - app.origin(log) }]),
@@ -318,8 +318,8 @@ function nearest(app, log, torch, told, { at, whole }) {
 export function segmentOf(log, torch, at) {
   const gpu = torch.name.split('/')[0],
     device = log.heaps.find(({ name }) => name === `${gpu}/device`),
-    told = log.segments.filter((s) => `gpu${s.device}` === gpu),
-    then = device && thenAt(log, device, torch, told, at);
+    instants = log.segments.filter((s) => `gpu${s.device}` === gpu),
+    then = device && thenAt(log, device, torch, instants, at);
   return (/** @type {Blocks} */ blocks, /** @type {number} */ i) => {
     const from = start(blocks, i),
       found = then?.segments.find((segment) => from >= segment.start && from < segment.start + segment.size);
@@ -375,11 +375,11 @@ const runOf = (app) => app.runs().find(({ index }) => index === app.pins[0]?.log
 export function segmentPanel(app, gpu) {
   const log = runOf(app),
     role = app.runs().length > 1 && element('b', { class: `role role-${app.roleOf(log)}` }, app.roleOf(log)),
-    told = log.segments.filter((s) => `gpu${s.device}` === gpu);
+    instants = log.segments.filter((s) => `gpu${s.device}` === gpu);
   const device = log.heaps.find((h) => h.name === `${gpu}/device`),
     torch = log.heaps.find((h) => h.name === `${gpu}/torch`);
-  if (!device || !torch || !told.length) return null;
-  const then = thenOf(app, log, device, torch, told);
+  if (!device || !torch || !instants.length) return null;
+  const then = thenOf(app, log, device, torch, instants);
   if (!then.segments.length) return null;
   const which = app.pins.length > 1 ? ', the first pin' : '',
     map = then.whole ? [pinTable(then), segmentMap(then)] : [],
@@ -393,7 +393,7 @@ export function segmentPanel(app, gpu) {
       role,
       `${gpu}: segments of PyTorch's allocator at ${time(then.at)}${which}`,
       sums(then),
-      nearest(app, log, torch, told, then),
+      nearest(app, log, torch, instants, then),
     ),
     ...map,
     ...(then.count > SHOWN && map.length ? [folded('one by one', list)] : list()),

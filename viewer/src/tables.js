@@ -219,7 +219,11 @@ export function pinPanel(app) {
       pins.length === 2 ? 'From the first pin to the second' : 'Pinned instant',
       element('span', { class: 'sub' }, pins.length === 1 ? 'click another instant to see what changed' : ''),
     ],
-    element('p', { class: 'open' }, ...pins.map(({ pin }, i) => nameBox(app, pin, pins.length > 1 ? heads[i] : 'pin'))),
+    element(
+      'p',
+      { class: 'pin-names' },
+      ...pins.map(({ pin }, i) => nameBox(app, pin, pins.length > 1 ? heads[i] : 'pin')),
+    ),
     ...pins.map(({ log, heap, span, at }) =>
       element('p', { class: 'open' }, openText(log, span < 0 || isExact(heap, span) ? at : heap.spans.time[span])),
     ),
