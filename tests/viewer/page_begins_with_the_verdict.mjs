@@ -56,7 +56,7 @@ const SITUATIONS = [
     logs: ['h200-nccl-rank0.zst'],
     state: 'fine',
     what: /peak 1\.99 GiB of 139\.80 GiB used at 2\.976 s/,
-    who: /NCCL, 2 communicators/,
+    who: /NCCL 2 communicators/,
     why: /2 communicators of 2 ranks hold 968\.00 MiB together/,
     advice: /NCCL_MAX_CTAS/,
     command: 'memprof-report peaks h200-nccl-rank0.zst',

@@ -368,7 +368,7 @@ test('blocks are shown with size, address, life, range and thread', async () => 
   await page.mouse.move(x, y);
   await drawn(page);
   const text = await page.locator('[data-blocks] .said').textContent();
-  for (const part of ['6.00 MiB', '0x900000', '0.020 s', '0.040 s', '20 ms', 'step 1 > forward', 'main (4242)'])
+  for (const part of ['6.00 MiB', '0x900000', '0.020000 s', '0.040000 s', '20 ms', 'step 1 > forward', 'main (4242)'])
     assert.ok(text.includes(part), `${part} in ${text}`);
 });
 
@@ -406,7 +406,7 @@ test('a pin lists the largest blocks of its instant, and what the others held', 
     'open then: main (4242): step 1 > forward; worker (4243): NCCL:AllReduce',
   );
   const text = await page.locator('[data-panel="blocks"] tbody tr').first().textContent();
-  for (const part of ['0x900000', '0.020 s', 'main (4242)']) assert.ok(text.includes(part), `${part} in ${text}`);
+  for (const part of ['0x900000', '0.020000 s', 'main (4242)']) assert.ok(text.includes(part), `${part} in ${text}`);
 });
 
 test('at any instant of a long run the page has large blocks and says how many it has not', async () => {

@@ -91,7 +91,7 @@ function accountTable({ headline, account, parts }) {
           'th',
           { scope: 'row', title: note ? `${name}, ${note}` : name },
           name,
-          note ? element('span', { class: 'note' }, note) : null,
+          ...(note ? [' ', element('span', { class: 'note' }, note)] : []),
         ),
         shareBar(bytes, whole),
         element('td', { title: exactly(bytes, false) }, size(bytes)),

@@ -118,7 +118,7 @@ export function peakPanel(app, name) {
     .filter((pair) => pair.heap);
   const heaps = pairs.map((pair) => /** @type {Heap} */ (pair.heap));
   const owners = pairs.map((pair, i) => holders(pair.log, heaps[i], app.grouping())),
-    bySize = owners.every(({ held }) => isNobody(held.keys())),
+    bySize = app.state.by === 'size' && owners.every(({ held }) => isNobody(held.keys())),
     all = lines(bySize ? pairs.map(({ log }, i) => sizesAtPeak(log, heaps[i])) : owners);
   const heads = pairs.length === 2 ? ['A', 'B'] : ['at the peak'];
   const caption = heaps
