@@ -91,7 +91,7 @@ const SITUATIONS = [
     why: /10\.53 GiB is free but unusable between live blocks/,
     advice: /expandable_segments:True/,
     command: 'memprof-report oom h100-fragments.zst',
-    fits: ['not computed (at most 10.53 GiB): expandable_segments:True'],
+    fits: ['no 2.50 GiB short'],
   },
   {
     name: 'Python keeps objects',
