@@ -269,11 +269,14 @@ static uint32_t map(struct mpr_caching_allocator *a, uint32_t number, uint64_t b
 }
 
 /* Returns true if enough bytes follow, from the block on, until the next block in use. */
-static bool has_room(const struct mpr_caching_allocator *a, uint32_t number, uint64_t bytes)
+static bool has_room(struct mpr_caching_allocator *a, uint32_t number, uint64_t bytes)
 {
     uint64_t room = 0;
-    for (; room < bytes && number && !at(a, number)->used; number = at(a, number)->next)
+    for (; room < bytes && number && !at(a, number)->used; number = at(a, number)->next) {
         room += at(a, number)->size;
+        a->totals.steps++;
+    }
+    a->totals.steps++;
     return room >= bytes;
 }
 

@@ -63,6 +63,7 @@ struct mpr_caching_totals {
     uint64_t reserved, reserved_peak, allocated, allocated_peak;
     uint64_t segments; /* taken or mapped so far */
     uint64_t retries;  /* requests for which cached segments were released */
+    uint64_t steps;    /* holes that were looked at to expand segments: a measure of time */
 };
 
 struct mpr_caching_allocator;

@@ -127,7 +127,7 @@ static int read_intervals(struct parser *p, const char *key, struct mpr_caching_
     bool first = true;
     do {
         char word[WORD];
-        uint32_t divisions;
+        uint32_t divisions = 0;
         uint64_t size = 1;
         skip_blanks(p);
         read_word(p, word);
@@ -153,7 +153,7 @@ static int read_intervals(struct parser *p, const char *key, struct mpr_caching_
 
 static int read_roundup(struct parser *p, const char *key, struct mpr_caching_settings *s)
 {
-    uint32_t divisions;
+    uint32_t divisions = 0;
     if (take(p, '[')) return read_intervals(p, key, s);
     if (read_divisions(p, key, &divisions) != 0) return -1;
     if (!divisions) return fail(p, "%s is 0: expected a power of two", key);

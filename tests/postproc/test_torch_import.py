@@ -144,6 +144,18 @@ def what_if_replays_exact_requests(folder):
     check(not device["replayed"] and "beginning of the run" in device["reason"], device)
 
 
+def what_if_replays_expandable_segments(folder):
+    """30 and 15 MiB share 60 MiB of a segment. Plain segments have 30 and 16 MiB, and the second one is released."""
+    trace = [entry("segment_map", A, 40 * MIB, 0), entry("alloc", A, 30 * MIB, 0), entry("segment_map", A + 40 * MIB, 20 * MIB, 1),
+             entry("alloc", A + 30 * MIB, 15 * MIB, 1), entry("free_requested", A + 30 * MIB, 15 * MIB, 2), entry("segment_unmap", A + 40 * MIB, 20 * MIB, 3),
+             entry("segment_map", B, 2 * MIB, 4), entry("alloc", B, 4096, 4), entry("segment_map", A + 40 * MIB, 20 * MIB, 5), entry("alloc", A + 30 * MIB, 20 * MIB, 5)]
+    path = written(folder, {"segments": [], "device_traces": [trace]})
+    device, = report("what-if", path, "--alloc-conf", "expandable_segments:False")["devices"]
+    check(device["replayed"] and device["recorded_reserved_bytes"] == 62 * MIB and device["reserved_bytes"] == 52 * MIB, device)
+    device, = report("what-if", path, "--alloc-conf", "expandable_segments:True")["devices"]
+    check(device["reserved_low_bytes"] == device["reserved_high_bytes"] == 62 * MIB, device)
+
+
 def snapshots_of_a_folder_are_read(folder):
     for rank in range(3):
         written(folder, training(), 4, f"rank{rank}.pickle")

@@ -14,6 +14,7 @@
 #include "amount.h"
 #include "caching_allocator.h"
 #include "index.h"
+#include "known_sizes.h"
 #include "mpf/sample.h"
 #include "torch_trace.h"
 
@@ -85,63 +86,10 @@ static void note_peak(void *arg, enum mpr_caching_event event, uint64_t addr, ui
     p->peak_time = *p->now;
 }
 
-/* ---- requests whose size is known
- *
- * A block that was split has the size of its request.  If one call site once requested that size,
- * its larger blocks that fit are assumed to be for the same request. */
-
-struct exact {
-    uint64_t bytes;
-    uint32_t site;
-};
-
-struct exact_sizes {
-    struct exact *at;
-    uint32_t count, cap;
-    struct mpr_index of; /* by hash of site and MiB: number + 1 */
-};
-
 /* The sizes that a request may have had. */
 struct sizes_of_request {
     uint64_t site, least, most, likely;
 };
-
-/* A number that no call site has, for the sizes of all sites. */
-#define ANY_SITE UINT32_MAX
-
-static uint64_t exact_key(uint32_t site, uint64_t bytes)
-{
-    return mpr_hash((uint64_t)site << 32 | (bytes / MPR_CACHING_SMALL & UINT32_MAX));
-}
-
-static void note_exact(struct exact_sizes *e, uint32_t site, uint64_t bytes)
-{
-    enum { MOST = 8 };
-    const uint64_t key = exact_key(site, bytes);
-    unsigned count = 0;
-    MPR_INDEX_EACH(number, &e->of, key) {
-        const struct exact *known = &e->at[number - 1];
-        if ((known->site == site && known->bytes == bytes) || ++count == MOST) return;
-    }
-    MPR_GROW(e->at, e->count, e->cap);
-    e->at[e->count++] = (struct exact){ bytes, site };
-    mpr_index_add(&e->of, key, e->count);
-}
-
-/* Returns the only known size from least to most, or 0 if there is none or more than one. */
-static uint64_t find_exact(const struct exact_sizes *e, uint32_t site, uint64_t least,
-                           uint64_t most)
-{
-    uint64_t found = 0;
-    for (uint64_t mib = least / MPR_CACHING_SMALL; mib <= most / MPR_CACHING_SMALL; mib++)
-        MPR_INDEX_EACH(number, &e->of, exact_key(site, mib * MPR_CACHING_SMALL)) {
-            const struct exact *known = &e->at[number - 1];
-            if (known->site != site || known->bytes < least || known->bytes > most) continue;
-            if (found) return 0;
-            found = known->bytes;
-        }
-    return found;
-}
 
 /* ---- all replays of a device */
 
@@ -162,13 +110,13 @@ struct replays {
     struct segment *pending;  /* recorded, and not yet taken by `own` */
     size_t pendings, pending_cap, next;
     bool released;   /* segments, since the newest block */
-    bool is_refused; /* the driver refused memory since then */
-    uint64_t refused_free_limit;
+    bool is_refused; /* the driver refused memory since then, when it had this for PyTorch: */
+    uint64_t refused_capacity;
     uint64_t reserved, allocated; /* recorded */
     bool is_snapshot;             /* of PyTorch: its sizes are those of requests */
     bool expandable, plain;       /* segments of that kind occur */
     const struct mpr_what_if_options *options;
-    struct exact_sizes *exact;
+    struct mpr_known_sizes *known;
     size_t replays; /* 0 in the first reading, in which only `own` runs */
     size_t oom_cap;
 };
@@ -299,7 +247,7 @@ static uint32_t new_place(struct replays *r)
 /* Returns the bytes that PyTorch could reserve at the time of the entry. */
 static uint64_t capacity(const struct replays *r, const struct mpr_torch_entry *e)
 {
-    if (r->is_refused) return r->refused_free_limit;
+    if (r->is_refused) return r->refused_capacity;
     return e->device_free == UINT64_MAX ? UINT64_MAX : r->reserved + e->device_free;
 }
 
@@ -327,6 +275,10 @@ static uint64_t request_of(const struct replay *p, const struct sizes_of_request
     return s->most - (unused < units ? unused : units) * MPR_CACHING_BLOCK;
 }
 
+/* PyTorch looks for room in an expandable segment at one hole after the other.  A log that was made
+ * to take long has many. */
+#define STEPS_MAX (UINT64_C(1) << 30)
+
 static uint32_t serve(struct replay *p, struct mpr_caching_request request,
                       const struct sizes_of_request *sizes, uint64_t most, uint64_t now)
 {
@@ -346,7 +298,7 @@ static uint32_t serve(struct replay *p, struct mpr_caching_request request,
 static uint32_t serve_own(struct replays *r, const struct mpr_torch_entry *e,
                           const struct mpr_caching_request *request)
 {
-    mpr_caching_set_capacity(r->own, r->is_refused ? r->refused_free_limit : UINT64_MAX);
+    mpr_caching_set_capacity(r->own, r->is_refused ? r->refused_capacity : UINT64_MAX);
     const uint32_t block = mpr_caching_alloc(r->own, request);
     if (!block) refuse(r, "the allocator runs out of memory at a request that was served");
     else if (mpr_caching_address(r->own, block) != e->addr ||
@@ -362,22 +314,15 @@ static uint32_t serve_own(struct replays *r, const struct mpr_torch_entry *e,
  * is the same for all captures unless the program chooses others. */
 enum { PROGRAM_STREAM, CAPTURE_STREAM };
 
-/* @least: of requests that would have got the block */
+/* @least: the smallest request that would have got the block */
 static struct sizes_of_request look_at_sizes(struct replays *r, const struct mpr_torch_entry *e,
                                              uint64_t least)
 {
-    struct sizes_of_request s = { e->site, least, e->size, e->size };
-    uint64_t exact;
-    if (r->is_snapshot) s.least = e->size;
-    if (s.least == e->size) {
-        if (r->replays) return s;
-        note_exact(r->exact, ANY_SITE, least);
-        if (e->site) note_exact(r->exact, e->site, least);
-        return s;
-    }
-    exact = e->site ? find_exact(r->exact, e->site, least, e->size) : 0;
-    if (exact) s.least = s.most = s.likely = exact;
-    else if ((exact = find_exact(r->exact, ANY_SITE, least, e->size))) s.likely = exact;
+    struct sizes_of_request s = { e->site, r->is_snapshot ? e->size : least, e->size, e->size };
+    if (s.least < s.most) {
+        const uint64_t known = mpr_known_sizes_find(r->known, e->site, s.least, s.most);
+        if (known) s.likely = known;
+    } else if (!r->replays) mpr_known_sizes_add(r->known, e->site, e->size);
     return s;
 }
 
@@ -401,9 +346,13 @@ static void on_alloc(struct replays *r, const struct mpr_torch_entry *e)
     if (r->allocated > r->out->recorded.allocated) r->out->recorded.allocated = r->allocated;
     mpr_index_set(&r->live, e->addr, place + 1);
     numbers(r, place)[0] = block;
-    for (size_t i = 0; i < r->replays; i++)
+    uint64_t steps = mpr_caching_totals(r->own)->steps;
+    for (size_t i = 0; i < r->replays; i++) {
         numbers(r, place)[1 + i] = serve(&r->replay[i], request, &sizes, most, r->now);
+        steps += mpr_caching_totals(r->replay[i].allocator)->steps;
+    }
     r->is_refused = false;
+    if (steps > STEPS_MAX) refuse(r, "it takes too long");
 }
 
 static void on_free(struct replays *r, const struct mpr_torch_entry *e)
@@ -518,7 +467,7 @@ static void see(void *arg, const struct mpr_torch_entry *e)
     case MPR_TORCH_REFUSAL:
         if (e->addr == UINT64_MAX) break;
         r->is_refused = true;
-        r->refused_free_limit = r->reserved + e->addr;
+        r->refused_capacity = r->reserved + e->addr;
         break;
     }
 }
@@ -566,16 +515,17 @@ static void summarize(struct replays *r)
  * segment. */
 #define TOTAL_UNKNOWN (UINT64_C(1) << 40)
 
-/* Reads the trace once.  @replays: REPLAYS, or 0 to learn exact sizes */
+/* Reads the trace once.  @replays: REPLAYS, or 0 to learn the known sizes */
 static int read_trace(struct mpr_what_if *result, struct mpr_what_if_device *device,
-                      struct exact_sizes *exact, size_t replays, uint64_t total, const char *path,
-                      const struct mpr_progress *progress, struct mpr_error *error)
+                      struct mpr_known_sizes *known, size_t replays, uint64_t total,
+                      const char *path, const struct mpr_progress *progress,
+                      struct mpr_error *error)
 {
     struct replays r = { .out = device,
                          .is_snapshot = result->summary.torch_snapshot,
                          .total = total ? total : TOTAL_UNKNOWN,
                          .options = &result->options,
-                         .exact = exact,
+                         .known = known,
                          .replays = replays };
     const struct mpr_torch_options options = {
         .device = device->index, .refusals = true, .until_ns = UINT64_MAX, .tell = see, .arg = &r
@@ -608,21 +558,20 @@ static int read_device(struct mpr_what_if *result, struct mpr_what_if_device *de
         .refused = defect_of(&result->summary, &result->options.settings, total),
         .refused_ns = UINT64_MAX
     };
-    struct exact_sizes exact = { .at = NULL };
+    struct mpr_known_sizes known = { .at = NULL };
     *device = empty;
-    int status = read_trace(result, device, &exact, 0, total, path, progress, error);
+    int status = read_trace(result, device, &known, 0, total, path, progress, error);
     if (status == 0 && !device->refused) {
         free(device->oom);
         *device = empty;
-        status = read_trace(result, device, &exact, REPLAYS, total, path, progress, error);
+        status = read_trace(result, device, &known, REPLAYS, total, path, progress, error);
     }
     struct mpr_what_if_oom *oom =
         mpr_arena_alloc(&result->arena, device->ooms * sizeof *device->oom);
     if (device->ooms) memcpy(oom, device->oom, device->ooms * sizeof *oom);
     free(device->oom);
     device->oom = oom;
-    free(exact.at);
-    mpr_index_free(&exact.of);
+    mpr_known_sizes_free(&known);
     return status;
 }
 
