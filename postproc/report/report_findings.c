@@ -124,8 +124,7 @@ static const struct {
         "{pinning_blocks?block:blocks} ({pinning_bytes}) of one place "
         "{pinning_blocks?keeps:keep} {segments} {segments?segment:segments} with {pinned_bytes} of it",
         "allocate long-lived tensors before temporary ones; "
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may help; memprof cannot tell how much, because "
-        "pages with a live block stay",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True may help: memprof-report what-if computes how much",
         "segments --at <peak|oom>" },
     [MPR_FINDING_GRADIENT_COPIES] = {
         "<{gradient_bytes} of gradients are live in addition to their copies in the buckets of "

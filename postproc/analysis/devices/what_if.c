@@ -303,7 +303,9 @@ static uint32_t serve_own(struct replays *r, const struct mpr_torch_entry *e,
     if (!block) refuse(r, "the allocator runs out of memory at a request that was served");
     else if (mpr_caching_address(r->own, block) != e->addr ||
              (mpr_caching_size(r->own, block) != e->size && !r->is_snapshot))
-        refuse(r, "a block has another address than the allocator would give it");
+        refuse(
+            r,
+            "a block has another address than the allocator would give it, as with several streams or a memory pool of the program");
     else if (r->next < r->pendings || mpr_caching_totals(r->own)->reserved != r->reserved)
         refuse(r, "the log has other segments than the allocator would take");
     r->next = r->pendings = 0;
