@@ -1,5 +1,5 @@
-/* Sizes are found by their MiB, because a request is at most 1 MiB smaller than its block.  Of each site
- * and MiB only some are kept: if there are several, none is returned anyway. */
+/* Sizes are found by their MiB, because a request is at most 1 MiB smaller than its block.  Only
+ * some sizes of a site and MiB are kept, because several give no answer anyway. */
 #include "known_sizes.h"
 
 #include <stdlib.h>
