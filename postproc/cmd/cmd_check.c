@@ -42,9 +42,9 @@ static void add_max(void *value, const struct mpr_given *given)
                  size_length = strcspn(text + size_at, ",");
     char *heap = mpr_text_copy_part(text, heap_length),
          *size = mpr_text_copy_part(text + size_at, size_length);
-    limit.of = mpr_budget_of(heap);
+    limit.kind = mpr_budget_kind(heap);
     limit.heap = mpr_heap_named(heap);
-    const bool known = limit.of != MPR_LIMIT_HEAP || limit.heap;
+    const bool known = limit.kind != MPR_LIMIT_HEAP || limit.heap;
     if (text[heap_length] && heap_length && !known)
         argp_error(
             given->state,
@@ -145,8 +145,8 @@ static void write_budget(const struct mpr_renderer *renderer, FILE *out, const v
     (void)renderer, (void)style;
     for (size_t i = 0; i < budget->limits; i++) {
         const struct mpr_limit *limit = &budget->limit[i];
-        fprintf(out, "%s ", mpr_limit_words[limit->of]);
-        if (limit->of == MPR_LIMIT_ROLE) fprintf(out, "%s ", limit->name);
+        fprintf(out, "%s ", mpr_limit_words[limit->kind]);
+        if (limit->kind == MPR_LIMIT_ROLE) fprintf(out, "%s ", limit->name);
         else if (*limit->name) fprintf(out, "\"%s\" ", limit->name);
         fprintf(out, "%s %" PRIu64 "\n", limit->account, limit->bytes);
     }

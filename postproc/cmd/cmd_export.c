@@ -300,7 +300,10 @@ static int export_pprof(struct export *e)
 
 /* ---- perfetto */
 
-static void put_turn(void *arg, const struct mpr_range_turn *turn) { mpr_perfetto_turn(arg, turn); }
+static void put_range_event(void *arg, const struct mpr_range_event *event)
+{
+    mpr_perfetto_range_event(arg, event);
+}
 
 static int add_trace(void *to, const char *path, const struct mpr_progress *progress,
                      struct mpr_error *error)
@@ -318,10 +321,11 @@ static int add_trace(void *to, const char *path, const struct mpr_progress *prog
         mpr_timeline_read(&timeline, path, &wanted, progress, error) != 0)
         return -1;
     mpr_perfetto_process(&e->perfetto, &timeline);
-    const struct mpr_range_turns_options turns = {
-        .from_ns = wanted.from, .until_ns = wanted.to, .tell = put_turn, .arg = &e->perfetto
-    };
-    const int status = mpr_range_turns_read(path, &turns, progress, error);
+    const struct mpr_range_events_options turns = { .from_ns = wanted.from,
+                                                    .until_ns = wanted.to,
+                                                    .report = put_range_event,
+                                                    .arg = &e->perfetto };
+    const int status = mpr_range_events_read(path, &turns, progress, error);
     e->incomplete |= timeline.summary.incomplete;
     e->logs += status == 0;
     mpr_timeline_free(&timeline);

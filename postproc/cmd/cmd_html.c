@@ -102,7 +102,8 @@ static bool compare(const struct runs *runs, struct mpr_page *page, struct mpr_d
     struct mpr_outlier found = { .outlier = 1 };
     bool good = runs->count == 2 || mpr_page_runs_outlier(runs->at, runs->count, &found);
     for (size_t i = 0; runs->count == 2 && i < 2; i++)
-        good &= page->tree[i].parent == MPR_NO_PROCESS && page->tree[i].image_of == MPR_NO_PROCESS;
+        good &= page->tree[i].parent == MPR_NO_PROCESS &&
+                page->tree[i].previous_program == MPR_NO_PROCESS;
     if (good) {
         page->base = found.median;
         page->now = found.outlier;
@@ -139,7 +140,7 @@ static size_t find_opened(const struct runs *runs)
     int worst = FINE;
     for (size_t i = 0; i < runs->count; i++) {
         const struct mpr_timeline *t = &runs->at[i];
-        const int fate = t->summary.oom != MPR_FATE_NO_OOM ? KILLED : t->oom.told ? REFUSED : FINE;
+        const int fate = t->summary.oom != MPR_FATE_NO_OOM ? KILLED : t->oom.known ? REFUSED : FINE;
         const uint64_t peak = t->heaps ? t->heap[0].peak_bytes : 0;
         if (fate < worst || (fate == worst && peak <= largest)) continue;
         worst = fate;

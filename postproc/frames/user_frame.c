@@ -424,12 +424,15 @@ struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
 {
     const struct mpr_path path = summary->path;
     if (!*summary->caller || !path.depth) return path;
-    const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
-    memcpy(frame, path.frame, path.depth * sizeof *frame);
-    struct mpr_frame last = *frame[path.depth - 1];
-    last.text = mpr_arena_format(arena, "%s <- %s", last.text, summary->caller);
-    frame[path.depth - 1] = mpr_frame_new(arena, last);
-    return (struct mpr_path){ frame, path.depth };
+    const struct mpr_frame **frame = mpr_arena_alloc(arena, (path.depth + 1) * sizeof *frame);
+    frame[0] = mpr_frame_named(arena, MPR_FRAME_LABEL, summary->caller);
+    memcpy(frame + 1, path.frame, path.depth * sizeof *frame);
+    return (struct mpr_path){ frame, path.depth + 1 };
+}
+
+const char *mpr_frame_with_caller(struct mpr_arena *arena, const char *text, const char *caller)
+{
+    return *caller ? mpr_arena_format(arena, "%s > %s", caller, text) : text;
 }
 
 struct mpr_frame_summary mpr_user_frames_summary(struct mpr_user_frames *t, struct mpr_arena *arena,
@@ -479,16 +482,16 @@ const char *mpr_user_frames_places(struct mpr_user_frames *t, struct mpr_arena *
     for (size_t i = without_allocator(t, path), places = 0; i-- > 0;) {
         const char *place = mpr_frame_place(arena, path.frame[i]);
         if (!*place || kind_of(t, path.frame[i]) != KIND_OWN) continue;
-        if (places++ == max) return mpr_arena_format(arena, "%s < ...", text);
-        text = mpr_arena_format(arena, "%s%s%s", text, *text ? " < " : "", place);
+        if (places++ == max) return mpr_arena_format(arena, "... > %s", text);
+        text = mpr_arena_format(arena, "%s%s%s", place, *text ? " > " : "", text);
     }
     return text;
 }
 
-const struct mpr_frame *mpr_frame_difference(struct mpr_path path, struct mpr_path other)
+size_t mpr_frame_difference(struct mpr_path path, struct mpr_path other)
 {
     while (path.depth && other.depth &&
            mpr_frame_compare(path.frame[path.depth - 1], other.frame[other.depth - 1]) == 0)
         path.depth--, other.depth--;
-    return path.depth ? path.frame[path.depth - 1] : NULL;
+    return path.depth;
 }

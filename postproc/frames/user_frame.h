@@ -1,5 +1,5 @@
-/* Shortens a call stack to the user's frame, which is the innermost call in the program's own code,
- * the library function that it called, and its caller.
+/* Shortens a call stack to one line: the innermost call in the program's own code, its caller, and
+ * the library function that it called.
  *
  * "Module.f > main (t.py:3) > Linear._wrapped_call_impl [0] (module.py:1779) > Linear.forward [0]
  * (linear.py:134)" becomes "[0] main (t.py:3)" and "Linear.forward".  hidden_frames.def lists the
@@ -21,12 +21,15 @@ void mpr_user_frames_hide(struct mpr_user_frames *user_frames, const char *patte
 
 struct mpr_frame_summary {
     struct mpr_path path;
-    const char *caller; /* "" if no caller has a name, or if the path has ranges */
+    const char *caller; /* of the first call of the path, or "" if no caller has a name, or if the
+                           path has ranges */
 };
 
-/* Returns the path with the caller after the last name: "serve (a.c:9) <- main". */
+/* Returns its path with the caller as the first frame: "main > serve (a.c:9)". */
 struct mpr_path mpr_frame_summary_path(struct mpr_arena *arena,
                                        const struct mpr_frame_summary *summary);
+/* Returns the text of a path with the caller before it, or @text if the caller is "". */
+const char *mpr_frame_with_caller(struct mpr_arena *arena, const char *text, const char *caller);
 
 /* Shortens a path.
  * @calls: all frames are calls; otherwise the ranges before the calls are kept */
@@ -47,14 +50,15 @@ bool mpr_user_frames_is_foreign(struct mpr_user_frames *user_frames, const struc
 const struct mpr_frame *mpr_user_frames_allocator(struct mpr_user_frames *user_frames,
                                                   struct mpr_path path);
 
-/* Returns the places of at most `max` calls in the program's own code, innermost first:
- * "loss.py:41 < model.py:318 < train.py:212", or "". */
+/* Returns the places of a stack's calls in the program's own code, outermost first:
+ * "train.py:212 > model.py:318 > loss.py:41", or "".  If there are more than @max, "..." replaces
+ * the outer ones. */
 const char *mpr_user_frames_places(struct mpr_user_frames *user_frames, struct mpr_arena *arena,
                                    struct mpr_path path, size_t max);
 
-/* Returns the innermost call of `path` that is not in `other` at the same depth from the inside, or
- * NULL if `other` ends with the whole path. */
-const struct mpr_frame *mpr_frame_difference(struct mpr_path path, struct mpr_path other);
+/* Returns the depth of the innermost call in which `path` differs from `other`, from 1; 0 if
+ * `other` only has more outer calls. */
+size_t mpr_frame_difference(struct mpr_path path, struct mpr_path other);
 
 /* Returns the frame without the long template arguments of a native call:
  * "std::vector<..>::push_back (a.cpp:1)". */

@@ -67,7 +67,7 @@ size_t mpr_cell_sums(const struct mpr_table *t, enum mpr_format format)
 {
     size_t count = 0;
     for (size_t i = 0; i < t->columns; i++)
-        count += t->column[i].sums && mpr_column_in(&t->column[i], format);
+        count += t->column[i].sums && mpr_column_is_in(&t->column[i], format);
     return count;
 }
 
@@ -89,7 +89,7 @@ const char *mpr_cell_rest(struct mpr_words *rest, const struct mpr_table *t, siz
         return rest->text;
     }
     const struct mpr_column *c = t->column;
-    while (!c->sums || !mpr_column_in(c, format)) c++;
+    while (!c->sums || !mpr_column_is_in(c, format)) c++;
     const struct mpr_value sum = mpr_table_sum(t, c, shown, format);
     if (sum.type == MPR_BYTES && sum.state == MPR_KNOWN && !sum.number) return NULL;
     const bool about = sum.state == MPR_KNOWN && format & MPR_FOR_PEOPLE &&
@@ -122,24 +122,46 @@ MPR_COMPARE(by_whole, struct path,
 
 typedef void distinguish(struct mpr_arena *arena, struct path *path, size_t paths);
 
-/* Adds to each path the call in which it differs from another one.  If the call is in the function
- * at the end of the shown path, it replaces that function.  Otherwise it becomes the caller. */
+/* Returns the depth of a shown call in the whole path, from 1, or 0 if it is not there. */
+static size_t depth_of(struct mpr_arena *arena, struct mpr_path whole, const struct mpr_frame *call)
+{
+    size_t depth = whole.depth;
+    for (; depth; depth--) {
+        const struct mpr_frame *f = mpr_frame_short(arena, whole.frame[depth - 1]);
+        if (f->line == call->line && !strcmp(f->name, call->name) && !strcmp(f->file, call->file) &&
+            !strcmp(f->object, call->object))
+            break;
+    }
+    return depth;
+}
+
+/* Adds the call in which each path differs from another one: before the first shown call if it is
+ * outside of that, otherwise at the end of the path.  If the path ends with that function, the call
+ * replaces it. */
 static void distinguish_by_calls(struct mpr_arena *arena, struct path *path, size_t paths)
 {
     for (size_t i = paths; i-- > 0;) {
         struct mpr_value *v = path[i].shown;
-        const size_t depth = v->path.depth;
-        const struct mpr_frame *call = mpr_frame_difference(path[i].whole, path[i ? 0 : 1].whole);
-        if (!call) continue;
-        call = mpr_frame_short(arena, call);
-        if (!depth || strcmp(v->path.frame[depth - 1]->text, call->name) != 0) {
+        const struct mpr_path whole = path[i].whole, shown = v->path;
+        const size_t depth = shown.depth,
+                     differs = mpr_frame_difference(whole, path[i ? 0 : 1].whole);
+        if (!differs) continue;
+        const struct mpr_frame *call = mpr_frame_short(arena, whole.frame[differs - 1]);
+        const bool replaces = depth && strcmp(shown.frame[depth - 1]->text, call->name) == 0;
+        size_t ranges = 0; /* they precede the calls */
+        while (ranges < depth && !mpr_frame_is_call(shown.frame[ranges])) ranges++;
+        const bool outside =
+            ranges < depth && differs <= depth_of(arena, whole, shown.frame[ranges]);
+        if (outside && !ranges && !replaces) {
             v->caller = call->text;
             continue;
         }
-        const struct mpr_frame **frame = mpr_arena_alloc(arena, depth * sizeof *frame);
-        memcpy(frame, v->path.frame, depth * sizeof *frame);
-        frame[depth - 1] = call;
-        v->path.frame = frame;
+        const size_t at = replaces ? depth - 1 : outside ? ranges : depth;
+        const struct mpr_frame **frame = mpr_arena_alloc(arena, (depth + 1) * sizeof *frame);
+        memcpy(frame, shown.frame, at * sizeof *frame);
+        frame[at] = call;
+        if (!replaces) memcpy(frame + at + 1, shown.frame + at, (depth - at) * sizeof *frame);
+        v->path = (struct mpr_path){ frame, depth + !replaces };
     }
 }
 

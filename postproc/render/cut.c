@@ -133,14 +133,12 @@ static struct shown show(const struct mpr_value *v, enum amount amount)
     struct shown shown = { .text = NULL };
     struct writing w = { .to = &shown };
     w.out = mpr_text_open(&shown.text, &w.bytes);
+    if (amount >= CALLED && v->caller && *v->caller) {
+        mpr_utf8_write_escaped(w.out, v->caller);
+        fputs(" > ", w.out);
+    }
     if (is_path(v)) write_path(&w, v->path, amount);
     else fputs(v->text, w.out);
-    shown.parts.caller.from = position(&w);
-    if (amount >= CALLED && v->caller && *v->caller) {
-        fputs(" <- ", w.out);
-        mpr_utf8_write_escaped(w.out, v->caller);
-    }
-    shown.parts.caller.to = position(&w);
     mpr_text_close(w.out);
     return shown;
 }
@@ -260,8 +258,7 @@ static void begin_command(struct cell *c, size_t lead, size_t width)
     for (int i = LINE; c->lead && i <= ALONE; i++) {
         free(c->source[i].text);
         c->source[i].text = without_folders(c->source[WHOLE].text, width);
-        const size_t bytes = strlen(c->source[i].text);
-        c->source[i].parts = (struct mpr_parts){ .caller = { bytes, bytes } };
+        c->source[i].parts = (struct mpr_parts){ .last = 0 };
     }
 }
 
@@ -282,7 +279,7 @@ static void add_module(struct cell *c, struct mpr_path path, size_t width)
     if (mpr_utf8_columns(front) <= width / 2 && !strstr(c->text, front)) {
         struct shown *to = &c->source[c->amount];
         struct mpr_parts *p = &to->parts;
-        struct mpr_piece *const piece[] = { &p->place, &p->method, &p->module, &p->caller };
+        struct mpr_piece *const piece[] = { &p->place, &p->method, &p->module };
         char *whole = mpr_text_format("%s%s", front, to->text);
         free(to->text);
         to->text = whole;

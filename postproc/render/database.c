@@ -156,7 +156,7 @@ void mpr_database_process(struct mpr_database *db, uint64_t process) { db->proce
  * of a process. */
 static bool is_omitted(const struct mpr_column *c)
 {
-    return !mpr_column_in(c, MPR_IN_CSV) || strcmp(c->key, "log") == 0 ||
+    return !mpr_column_is_in(c, MPR_IN_CSV) || strcmp(c->key, "log") == 0 ||
            strcmp(c->key, "pid") == 0;
 }
 
@@ -278,7 +278,7 @@ void mpr_database_document(struct mpr_database *db, const char *name,
     const struct mpr_export_table table = { name, "", doc->csv, doc->csv_columns };
     sqlite3_stmt *insert = insert_into(db, &table);
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
-        if (i->kind != MPR_TABLE || !mpr_table_in(i->table, MPR_IN_CSV)) continue;
+        if (i->kind != MPR_TABLE || !mpr_table_is_in(i->table, MPR_IN_CSV)) continue;
         for (size_t k = 0; k < i->table->rows && !*db->why; k++)
             put_row(db, insert, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));
     }

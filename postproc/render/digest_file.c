@@ -146,9 +146,9 @@ static bool store_value(struct reading *r, sqlite3_stmt *s, int at, const struct
     const int64_t number = sqlite3_column_int64(s, at);
     const char *text = NULL;
     const bool none = type == SQLITE_NULL, has_none = c->unless == MPR_UNKNOWN_AT_MAX;
-    if (c->held == MPR_AS_TEXT || c->held == MPR_AS_HEAP)
+    if (c->c_type == MPR_AS_TEXT || c->c_type == MPR_AS_HEAP)
         text = (const char *)sqlite3_column_text(s, at);
-    switch (c->held) {
+    switch (c->c_type) {
     case MPR_AS_TEXT:
         *(const char **)to = mpr_arena_text(&r->digest->arena, text);
         return none || type == SQLITE_TEXT;

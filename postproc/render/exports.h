@@ -98,7 +98,7 @@ enum mpr_digest_found mpr_digest_read(struct mpr_digest *digest, const char *pat
  * the kernel and the driver are counters, ranges are slices of their threads, and graphs, failures
  * and marks are instants.  Times are CLOCK_REALTIME. */
 
-struct mpr_range_turn;
+struct mpr_range_event;
 struct mpr_timeline;
 
 struct mpr_perfetto {
@@ -117,7 +117,7 @@ void mpr_perfetto_begin(struct mpr_perfetto *p, FILE *out);
 /* Begins a process: writes its counters and instants.  Its ranges follow as turns.  The timeline
  * must exist until the last one. */
 void mpr_perfetto_process(struct mpr_perfetto *p, const struct mpr_timeline *timeline);
-void mpr_perfetto_turn(struct mpr_perfetto *p, const struct mpr_range_turn *turn);
+void mpr_perfetto_range_event(struct mpr_perfetto *p, const struct mpr_range_event *event);
 void mpr_perfetto_free(struct mpr_perfetto *p);
 
 /* ---- pprof

@@ -55,7 +55,7 @@ static void one_row(FILE *out, const struct mpr_table *t, const void *row)
     fputs("<tr>", out);
     for (size_t i = 0; i < t->columns; i++) {
         const struct mpr_column *c = &t->column[i];
-        if (!mpr_column_in(c, MPR_IN_PAGE)) continue;
+        if (!mpr_column_is_in(c, MPR_IN_PAGE)) continue;
         const struct mpr_value v = mpr_table_cell(t, c, row);
         fputs(first ? "<th scope=\"row\">" : "<td>", out);
         mpr_cell_write(out, &html, t, &v, estimated && c->estimate);
@@ -77,7 +77,7 @@ static void table(FILE *out, const struct mpr_table *t, const struct mpr_style *
     }
     fputs("<thead><tr>", out);
     for (size_t i = 0; i < t->columns; i++) {
-        if (!mpr_column_in(&t->column[i], MPR_IN_PAGE)) continue;
+        if (!mpr_column_is_in(&t->column[i], MPR_IN_PAGE)) continue;
         fputs("<th scope=\"col\">", out);
         mpr_html_text(out, t->column[i].title);
         fputs("</th>", out);
@@ -102,7 +102,7 @@ void mpr_html_document(FILE *out, const struct mpr_document *doc, const struct m
             break;
         case MPR_LINE: line(out, i->run); break;
         case MPR_TABLE:
-            if (mpr_table_in(i->table, MPR_IN_PAGE)) table(out, i->table, style);
+            if (mpr_table_is_in(i->table, MPR_IN_PAGE)) table(out, i->table, style);
             break;
         case MPR_FACT: break;
         }

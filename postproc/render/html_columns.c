@@ -199,9 +199,10 @@ void mpr_page_segments_fill(struct mpr_page_segments *out, const struct mpr_time
         add_instant(out, &t->at_oom.device[i], true, t->at_oom.device[i].time, naming);
     for (size_t i = 0; i < t->segments.devices; i++)
         add_instant(out, &t->segments.device[i], false, t->segments.device[i].time, naming);
-    for (size_t i = 0; i < t->then.count; i++)
-        if (t->then.at[i].segments.devices)
-            add_instant(out, &t->then.at[i].segments.device[0], false, t->then.at[i].since, naming);
+    for (size_t i = 0; i < t->at_instants.count; i++)
+        if (t->at_instants.at[i].segments.devices)
+            add_instant(out, &t->at_instants.at[i].segments.device[0], false,
+                        t->at_instants.at[i].since, naming);
 }
 
 void mpr_page_segments_free(struct mpr_page_segments *s)

@@ -187,15 +187,15 @@ static void line(struct mpr_json *j, const struct mpr_view_line *k)
     mpr_json_open(j, NULL, '[');
     mpr_json_numbers(j, NULL, row, sizeof row / sizeof *row);
     mpr_json_open(j, NULL, '[');
-    frame_numbers(j, &k->told.path);
+    frame_numbers(j, &k->shown.path);
     mpr_json_close(j, ']');
     mpr_json_open(j, NULL, '[');
     for (const struct mpr_line_part *p = k->part; p < k->part + k->parts; p++) {
         mpr_json_number(j, NULL, ((uint64_t)p->number * HOWS + p->how) * KINDS + p->kind);
         if (p->how != MPR_SHOWN_ITSELF) continue;
-        mpr_json_number(j, NULL, p->told.caller);
-        mpr_json_number(j, NULL, p->told.path.depth);
-        frame_numbers(j, &p->told.path);
+        mpr_json_number(j, NULL, p->shown.caller);
+        mpr_json_number(j, NULL, p->shown.path.depth);
+        frame_numbers(j, &p->shown.path);
     }
     mpr_json_close(j, ']');
     mpr_json_close(j, ']');
@@ -244,7 +244,7 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
     mpr_json_number(j, "failures", h->failures);
     mpr_json_number(j, "width_ns", h->width_ns);
     mpr_json_number(j, "sample_mean", h->sample_mean);
-    mpr_json_number(j, "lines_at_peak", h->helds);
+    mpr_json_number(j, "lines_at_peak", h->peak_lines);
     exact(j, h, t->summary.duration_ns);
     bands(j, h);
     if (h->sample_mean) sampling(j, h);
@@ -254,7 +254,7 @@ static void heap(struct mpr_json *j, const struct mpr_page *page, size_t log,
 
 static void oom(struct mpr_json *j, const struct mpr_timeline_oom *o)
 {
-    if (!o->told) {
+    if (!o->known) {
         mpr_json_null(j, "oom");
         return;
     }
@@ -403,7 +403,7 @@ static void log_data(struct mpr_json *j, const struct mpr_page *page,
     mpr_json_flag(j, "alike", page->alike[log]);
     mpr_json_flag(j, "opened", log == page->opened);
     mpr_json_known(j, "parent", page->tree[log].parent, MPR_NO_PROCESS);
-    mpr_json_known(j, "image_of", page->tree[log].image_of, MPR_NO_PROCESS);
+    mpr_json_known(j, "image_of", page->tree[log].previous_program, MPR_NO_PROCESS);
     places_of(j, places, log);
     mpr_json_open(j, "captures_held_until_ns", '[');
     for (size_t i = 0; i < t->captures; i++) mpr_json_known(j, NULL, t->held_until[i], UINT64_MAX);

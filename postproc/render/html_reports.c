@@ -24,7 +24,7 @@ static void instance(struct mpr_json *j, const char *key, const struct mpr_insta
                      const struct mpr_instances_heap *heap, size_t index)
 {
     const struct mpr_instance *i = &in->instance[index];
-    const struct mpr_instance_heap *of = &heap->of[index];
+    const struct mpr_instance_heap *of = &heap->entry[index];
     struct mpr_arena arena = { 0 };
     mpr_json_open(j, key, '{');
     mpr_json_text(j, "name", mpr_instances_at_peak(&arena, in, heap, index));
@@ -48,10 +48,10 @@ static void steps_heap(struct mpr_json *j, const struct mpr_steps *s,
     mpr_json_number(j, "kept_out", h->kept_out);
     mpr_json_open(j, "out", '[');
     for (size_t i = 0, shown = 0; i < s->instances.instances && shown < OUTLIERS; i++) {
-        if (!h->stands_out[i]) continue;
+        if (!h->outlier[i]) continue;
         instance(j, NULL, &s->instances, h->heap, i);
-        mpr_json_flag(j, "by_peak", h->stands_out[i] & MPR_STEPS_PEAK);
-        mpr_json_flag(j, "by_kept", h->stands_out[i] & MPR_STEPS_KEPT);
+        mpr_json_flag(j, "by_peak", h->outlier[i] & MPR_STEPS_PEAK);
+        mpr_json_flag(j, "by_kept", h->outlier[i] & MPR_STEPS_KEPT);
         mpr_json_close(j, '}');
         shown++;
     }
@@ -263,14 +263,14 @@ static void difference_rows(struct mpr_json *j, const struct mpr_diff_row *row, 
     mpr_json_open(j, "rows", '[');
     for (const struct mpr_diff_row *r = row; r < row + count; r++) {
         if (r >= row + DIFFERENCES) {
-            base = mpr_signed_add(base, r->base.is);
-            now = mpr_signed_add(now, r->now.is);
+            base = mpr_signed_add(base, r->base.bytes);
+            now = mpr_signed_add(now, r->now.bytes);
             continue;
         }
         mpr_json_open(j, NULL, '{');
         mpr_html_path(j, r->path, r->caller, by);
-        mpr_json_signed(j, "base_bytes", r->base.is);
-        mpr_json_signed(j, "new_bytes", r->now.is);
+        mpr_json_signed(j, "base_bytes", r->base.bytes);
+        mpr_json_signed(j, "new_bytes", r->now.bytes);
         mpr_json_flag(j, "estimated", r->estimated);
         mpr_json_close(j, '}');
     }
@@ -293,9 +293,9 @@ void mpr_html_differences(struct mpr_json *j, const struct mpr_diff *diff,
         if (count) qsort(row, count, sizeof *row, by_change);
         mpr_json_open(j, NULL, '{');
         mpr_json_text(j, "name", a->name);
-        mpr_json_flag(j, "peak", a->of == MPR_DIFF_DEVICE || a->of == MPR_DIFF_HEAP);
-        mpr_json_signed(j, "base_bytes", a->total.base.is);
-        mpr_json_signed(j, "new_bytes", a->total.now.is);
+        mpr_json_flag(j, "peak", a->subject == MPR_DIFF_DEVICE || a->subject == MPR_DIFF_HEAP);
+        mpr_json_signed(j, "base_bytes", a->total.base.bytes);
+        mpr_json_signed(j, "new_bytes", a->total.now.bytes);
         difference_rows(j, row, count, a->by);
         mpr_json_close(j, '}');
         mpr_arena_free(&arena);

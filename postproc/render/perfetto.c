@@ -281,12 +281,12 @@ static uint32_t name_of(struct mpr_perfetto *p, const char *name)
     return number;
 }
 
-void mpr_perfetto_turn(struct mpr_perfetto *p, const struct mpr_range_turn *turn)
+void mpr_perfetto_range_event(struct mpr_perfetto *p, const struct mpr_range_event *event)
 {
-    const uint64_t track = domain_track(p, turn->thread, turn->domain);
-    begin_event(p, turn->time_ns, turn->begins ? SLICE_BEGIN : SLICE_END, track);
-    if (turn->begins) mpr_protobuf_number(&p->data, EVENT_NAME_IID, name_of(p, turn->name));
-    write_packet(p, PACKET_TRACK_EVENT, turn->begins ? NEEDS_STATE : 0);
+    const uint64_t track = domain_track(p, event->thread, event->domain);
+    begin_event(p, event->time_ns, event->begins ? SLICE_BEGIN : SLICE_END, track);
+    if (event->begins) mpr_protobuf_number(&p->data, EVENT_NAME_IID, name_of(p, event->name));
+    write_packet(p, PACKET_TRACK_EVENT, event->begins ? NEEDS_STATE : 0);
 }
 
 void mpr_perfetto_free(struct mpr_perfetto *p)

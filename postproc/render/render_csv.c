@@ -90,7 +90,7 @@ static void record(FILE *out, const struct mpr_table *t, const void *row)
 {
     const char *comma = "";
     for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++) {
-        if (!mpr_column_in(c, MPR_IN_CSV)) continue;
+        if (!mpr_column_is_in(c, MPR_IN_CSV)) continue;
         fputs(comma, out);
         comma = ",";
         if (!row) {
@@ -107,7 +107,7 @@ void mpr_csv_report(FILE *out, const struct mpr_document *doc, const struct mpr_
 {
     record(out, &(struct mpr_table){ .column = doc->csv, .columns = doc->csv_columns }, NULL);
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
-        if (i->kind != MPR_TABLE || !mpr_table_in(i->table, MPR_IN_CSV)) continue;
+        if (i->kind != MPR_TABLE || !mpr_table_is_in(i->table, MPR_IN_CSV)) continue;
         const size_t shown = mpr_table_shown(i->table, style->top, MPR_IN_CSV);
         for (size_t k = 0; k < shown; k++)
             record(out, i->table, mpr_table_row(i->table, k, MPR_IN_CSV));

@@ -42,7 +42,7 @@ static void fields(struct mpr_json *j, const struct mpr_table *t, const void *ro
     const char *member = NULL;
     for (size_t i = 0; i < t->columns; i++) {
         const struct mpr_column *c = &t->column[i];
-        if (!mpr_column_in(c, MPR_IN_JSON)) continue;
+        if (!mpr_column_is_in(c, MPR_IN_JSON)) continue;
         const struct mpr_value v = mpr_table_cell(t, c, row);
         if (t->shape == MPR_MEMBERS && !member) member = v.text;
         else value(j, member ? member : t->shape == MPR_LISTS ? NULL : c->key, &v);
@@ -63,7 +63,7 @@ static void omitted(struct mpr_json *j, const struct mpr_table *t, size_t shown)
     if (!t->omitted) named_omitted(j, t->key, t->rows - shown);
     for (size_t i = 0; i < t->columns; i++) {
         const struct mpr_column *c = &t->column[i];
-        if (!mpr_column_sums(c, MPR_IN_JSON)) continue;
+        if (!mpr_column_has_sum(c, MPR_IN_JSON)) continue;
         const uint64_t sum = mpr_table_sum(t, c, shown, MPR_IN_JSON).number;
         if (!t->omitted) named_omitted(j, c->key, sum);
         else if (*t->omitted) mpr_json_number(j, t->omitted, sum);
@@ -74,7 +74,7 @@ static void table(struct mpr_json *j, const struct mpr_table *t, size_t top)
 {
     const bool members = t->shape == MPR_MEMBERS, lists = t->shape == MPR_LISTS;
     const size_t shown = mpr_table_shown(t, top, MPR_IN_JSON);
-    if (!mpr_table_in(t, MPR_IN_JSON)) return;
+    if (!mpr_table_is_in(t, MPR_IN_JSON)) return;
     if (t->shape == MPR_FACTS) {
         fields(j, t, t->row);
         return;

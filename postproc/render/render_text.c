@@ -78,7 +78,7 @@ void mpr_text_document(FILE *out, const struct mpr_document *doc, const struct m
 {
     for (const struct mpr_item *i = doc->first; i; i = i->next) {
         if (i->kind == MPR_LINE) line(out, i, style);
-        else if (i->kind == MPR_TABLE && mpr_table_in(i->table, MPR_IN_TEXT))
+        else if (i->kind == MPR_TABLE && mpr_table_is_in(i->table, MPR_IN_TEXT))
             mpr_text_table(out, i->table, style);
     }
 }

@@ -13,11 +13,9 @@
 
 #define ELLIPSIS "…"
 #define ARROW    " > "
-#define CALLER   " <- "
 
 /* Worth of a column. */
 enum {
-    WORTH_CALLER = 1,
     WORTH = 2,
     WORTH_FIRST = 4,
     WORTH_LAST = 6,
@@ -29,14 +27,7 @@ enum {
 };
 
 /* Additional costs of a cut at a place. */
-enum {
-    IN_A_NAME = 12,
-    IN_A_NUMBER = 40,
-    IN_A_SET = 1000,
-    IN_THE_CALLER = 100000, /* because without " <- " the caller looks like a callee */
-    TOO_SHORT = 24,
-    AT_THE_END = 400
-};
+enum { IN_A_NAME = 12, IN_A_NUMBER = 40, IN_A_SET = 1000, TOO_SHORT = 24, AT_THE_END = 400 };
 enum {
     MIN_PART = 4, /* columns of a name or an end that are still useful */
     FIRST = 8,    /* letters of the beginning */
@@ -57,7 +48,6 @@ struct text {
     struct mpr_parts parts;
     struct letter *letter;
     size_t letters; /* without the end */
-    size_t caller;  /* the letter at which " <- " begins, or `letters` */
 };
 
 /* ---- worth */
@@ -101,9 +91,8 @@ static void raise_numbers(const struct text *t, size_t end)
 static void weigh(const struct text *t, const unsigned char *marked)
 {
     const struct mpr_parts *p = &t->parts;
-    const size_t end = p->caller.from;
+    const size_t end = strlen(t->text);
     const char *first = t->letter[t->letters < FIRST ? t->letters : FIRST].at;
-    raise_to(t, p->caller, WORTH_CALLER);
     raise_to(t, (struct mpr_piece){ 0, end }, WORTH);
     raise_to(t, (struct mpr_piece){ 0, (size_t)(first - t->text) }, WORTH_FIRST);
     raise_to(t, (struct mpr_piece){ p->last, end }, WORTH_LAST);
@@ -143,7 +132,7 @@ static bool begins_name(const struct text *t, size_t i)
 {
     const char *at = t->letter[i].at;
     return !*at || strncmp(at, ARROW, strlen(ARROW)) == 0 || strncmp(at, " (", 2) == 0 ||
-           strncmp(at, CALLER, strlen(CALLER)) == 0 || *at == '[';
+           *at == '[';
 }
 
 static bool ends_name(const struct text *t, size_t i)
@@ -159,12 +148,10 @@ static bool in_a_number(const struct text *t, size_t i)
            isdigit((unsigned char)t->letter[i - 1].at[0]);
 }
 
-/* Returns the worth of a piece plus the costs of cutting there.  " <- " is only omitted as a whole,
- * together with the caller. */
+/* Returns the worth of a piece plus the costs of cutting there. */
 static uint64_t cost_of_cut(const struct text *t, size_t from, size_t to)
 {
     uint64_t sum = t->letter[to].before - t->letter[from].before;
-    const size_t caller = t->caller, caller_end = caller + strlen(CALLER);
     const size_t behind = t->letter[t->letters].column - t->letter[to].column;
     size_t name = from;
     while (name && !ends_name(t, name) && t->letter[name - 1].at[0] != ' ') name--;
@@ -173,8 +160,6 @@ static uint64_t cost_of_cut(const struct text *t, size_t from, size_t to)
     if (from ? !ends_name(t, from) : !begins_name(t, to)) sum += from ? IN_A_NAME - 1 : IN_A_NAME;
     if (in_a_number(t, from)) sum += IN_A_NUMBER;
     if (in_a_number(t, to)) sum += IN_A_NUMBER;
-    if (from < caller_end && to > caller && (from > caller || to < t->letters))
-        sum += IN_THE_CALLER;
     if (t->letter[from].in_set) sum += IN_A_SET;
     if (t->letter[to].in_set) sum += IN_A_SET;
     if (before && before < MIN_PART) sum += TOO_SHORT;
@@ -205,13 +190,12 @@ static void choose_piece(const struct text *t, size_t columns, size_t *from, siz
 char *mpr_snip(const char *text, const struct mpr_parts *parts, size_t width,
                const unsigned char *marked)
 {
-    const size_t columns = mpr_utf8_columns(text), bytes = strlen(text);
-    struct text t = { .text = text, .parts.caller = { bytes, bytes } };
+    const size_t columns = mpr_utf8_columns(text);
+    struct text t = { .text = text };
     size_t from = 0, to = 0;
     if (columns <= width) return mpr_text_copy(text);
     if (parts) t.parts = *parts;
     split(&t);
-    t.caller = letter_at(&t, text + t.parts.caller.from);
     weigh(&t, marked);
     to = t.letters;
     choose_piece(&t, columns - width + 1, &from, &to);

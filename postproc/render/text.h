@@ -37,8 +37,7 @@ void mpr_text_wrap(struct mpr_wrap *wrap, const char *text);
 /* ---- paths in a column of a table (cut.c): cut in the middle if they are too wide, and no two
  * look the same
  *
- * The end of a path is its most useful part, then its beginning.  The caller (" <- caller") is
- * omitted first. */
+ * The end of a path is its most useful part, then its beginning. */
 
 enum { MPR_CUT_FULL = 0 };
 
@@ -68,7 +67,6 @@ struct mpr_parts {
     struct mpr_piece place;  /* "(t.py:12)", the innermost */
     struct mpr_piece method; /* "forward" of "Linear.forward", in the last frame */
     struct mpr_piece module; /* ".up_proj]" of "[layers.3.mlp.up_proj]", in the last frame */
-    struct mpr_piece caller; /* " <- main" */
 };
 
 /* Returns a text of at most @width columns, which the caller frees.

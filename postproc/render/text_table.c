@@ -85,7 +85,7 @@ static bool is_note(const struct mpr_column *c)
 
 static bool is_shown(const struct line *l, const struct mpr_column *c)
 {
-    return mpr_column_in(c, MPR_IN_TEXT) && (!c->spare || c->spare > l->narrow);
+    return mpr_column_is_in(c, MPR_IN_TEXT) && (!c->spare || c->spare > l->narrow);
 }
 
 /* Returns the first shown column from `from` on, or NULL. */

@@ -220,7 +220,7 @@ static int put_traces(struct snapshot *s, struct mpr_torch_state *state,
     struct mpr_torch_options options = { .min_bytes = of->min_bytes,
                                          .from_ns = of->from_ns,
                                          .until_ns = of->until_ns,
-                                         .tell = put_action,
+                                         .report = put_action,
                                          .arg = s };
     put_word(s, "device_traces");
     put(s, EMPTY_LIST);
@@ -236,42 +236,42 @@ static int put_traces(struct snapshot *s, struct mpr_torch_state *state,
 
 /* ---- annotations */
 
-static void annotate(struct snapshot *s, const struct mpr_range_turn *turn, const char *name)
+static void annotate(struct snapshot *s, const struct mpr_range_event *event, const char *name)
 {
     begin_dict(s);
     member_text(s, "name", name);
-    member_word(s, "stage", turn->begins ? "START" : "END");
+    member_word(s, "stage", event->begins ? "START" : "END");
     member_number(s, "device", 0);
-    member_time(s, turn->time_ns);
+    member_time(s, event->time_ns);
     put(s, SETITEMS);
     put(s, APPEND);
 }
 
 /* Writes the begin or end of a range of the application or of PyTorch.  The application's step is
  * put into another range, which has the name that torch.profiler gives to steps. */
-static void put_turn(void *arg, const struct mpr_range_turn *turn)
+static void put_range_event(void *arg, const struct mpr_range_event *event)
 {
     struct snapshot *s = arg;
     char step[40] = "";
-    if (*turn->domain && strcmp(turn->domain, "torch") != 0) return;
-    if (turn->step && !*turn->domain)
-        snprintf(step, sizeof step, "ProfilerStep#%" PRIu64, turn->step - 1);
-    if (*step && turn->begins) annotate(s, turn, step);
-    annotate(s, turn, turn->name);
-    if (*step && !turn->begins) annotate(s, turn, step);
+    if (*event->domain && strcmp(event->domain, "torch") != 0) return;
+    if (event->step && !*event->domain)
+        snprintf(step, sizeof step, "ProfilerStep#%" PRIu64, event->step - 1);
+    if (*step && event->begins) annotate(s, event, step);
+    annotate(s, event, event->name);
+    if (*step && !event->begins) annotate(s, event, step);
 }
 
 static int put_annotations(struct snapshot *s, const struct mpr_progress *progress,
                            struct mpr_error *error)
 {
-    const struct mpr_range_turns_options options = { .step = s->of->survey->step,
-                                                     .from_ns = s->of->from_ns,
-                                                     .until_ns = s->of->until_ns,
-                                                     .tell = put_turn,
-                                                     .arg = s };
+    const struct mpr_range_events_options options = { .step = s->of->survey->step,
+                                                      .from_ns = s->of->from_ns,
+                                                      .until_ns = s->of->until_ns,
+                                                      .report = put_range_event,
+                                                      .arg = s };
     put_word(s, "external_annotations");
     put(s, EMPTY_LIST);
-    return mpr_range_turns_read(s->of->log, &options, progress, error);
+    return mpr_range_events_read(s->of->log, &options, progress, error);
 }
 
 /* ---- segments */

@@ -83,7 +83,7 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
     mpr_doc_close(doc);
 }
 
-/* ---- the highest value */
+/* ---- the maximum */
 
 #define OF_PEAK(name, type_, member)                                                               \
     {                                                                                              \
@@ -244,7 +244,7 @@ static void resident_lines(struct mpr_document *doc, const struct mpr_resident *
     resident_line(doc, r, "in huge pages", v[MPF_RESIDENT_HUGE], "part of the above");
 }
 
-/* ---- large blocks and mappings by what is resident of them */
+/* ---- resident bytes of large blocks and mappings */
 
 #define OF_OWNER(member) MPR_FIELD(mpr_resident_owner, member)
 
@@ -352,7 +352,7 @@ static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
     mpr_doc_end(doc);
 }
 
-/* The nearest samples are too far from the peak to describe it, so each line has its time. */
+/* Adds the samples before and after the peak, with their times, if none is near it. */
 static void nearest_samples(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     const struct mpr_reading *before = &h->before[MPR_READ_RSS], *after = &h->after[MPR_READ_RSS];

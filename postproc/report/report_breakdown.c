@@ -28,7 +28,7 @@ static const struct mpr_column role_columns[] = {
 };
 // clang-format on
 
-/* Returns the roles that people see: those with bytes or blocks, the largest first, then always the
+/* Returns the roles that people see: those with bytes or blocks, largest first, then always the
  * unexplained bytes. */
 static const struct mpr_role_share *roles_of(struct mpr_document *doc,
                                              const struct mpr_breakdown_heap *h, size_t *roles)

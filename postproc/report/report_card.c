@@ -1,5 +1,5 @@
 /* The card at the top of the page: what happened to a process, in the sentences of `summary` and
- * `oom`.  It has only fields, and the page lays them out. */
+ * `oom`. It has only fields; the page shows them. */
 #include <string.h>
 
 #include "insights.h"
@@ -14,18 +14,18 @@ enum { OWNERS = 5, GROWN = 3 };
 
 /* ---- lines of other reports */
 
-/* A line, with the lines that continue it. */
+/* A line, with the lines that continue it, of which at most CONTINUED are kept. */
 enum { CONTINUED = 64 };
-struct said {
+struct line {
     const char *label;
-    const char **room; /* for the texts */
+    const char **room; /* the same texts, to be filled */
     const char *const *text;
     size_t texts;
 };
 
-static const struct mpr_column said_columns[] = {
-    { .key = "label", .type = MPR_TEXT, MPR_FIELD(said, label) },
-    { .key = "text", MPR_TEXTS_FIELD(said, text, texts) },
+static const struct mpr_column line_columns[] = {
+    { .key = "label", .type = MPR_TEXT, MPR_FIELD(line, label) },
+    { .key = "text", MPR_TEXTS_FIELD(line, text, texts) },
 };
 
 /* Returns a document for the lines of another report. */
@@ -34,7 +34,7 @@ static struct mpr_document document_for(const struct mpr_document *doc)
     return (struct mpr_document){ .naming = doc->naming, .without_folders = doc->without_folders };
 }
 
-/* Returns the text of these parts of a line, in the document's memory. */
+/* Returns the text of a line from this part on, in the document's memory. */
 static const char *text_of(struct mpr_document *doc, const struct mpr_run *run)
 {
     const char *text = mpr_arena_text(&doc->arena, "");
@@ -43,34 +43,34 @@ static const char *text_of(struct mpr_document *doc, const struct mpr_run *run)
     return text;
 }
 
-static struct said begun(struct mpr_document *doc, const char *label)
+static struct line begin(struct mpr_document *doc, const char *label)
 {
-    const char **room = mpr_arena_alloc(&doc->arena, CONTINUED * sizeof *room);
-    return (struct said){ label, room, room, 0 };
+    const char **text = mpr_arena_alloc(&doc->arena, CONTINUED * sizeof *text);
+    return (struct line){ label, text, text, 0 };
 }
 
-/* Adds the lines of the other document as a list, and frees it. */
+/* Adds the lines of the other document as a list, and frees that document. */
 static void lines(struct mpr_document *doc, const char *key, struct mpr_document *of)
 {
     size_t count = 0;
     for (const struct mpr_item *i = of->first; i; i = i->next) count++;
-    struct said *said = mpr_arena_alloc(&doc->arena, (count + 1) * sizeof *said);
+    struct line *line = mpr_arena_alloc(&doc->arena, (count + 1) * sizeof *line);
     count = 0;
     for (const struct mpr_item *i = of->first; i; i = i->next) {
         if (i->kind != MPR_LINE || !i->run) continue;
         const char *text = text_of(doc, i->label ? i->run->next : i->run);
-        if (!count || !i->label || *i->label) said[count++] = begun(doc, i->label ? i->label : "");
-        struct said *to = &said[count - 1];
+        if (!count || !i->label || *i->label) line[count++] = begin(doc, i->label ? i->label : "");
+        struct line *to = &line[count - 1];
         if (to->texts < CONTINUED) to->room[to->texts++] = text;
     }
-    mpr_doc_objects(doc, key, said_columns, said, count);
+    mpr_doc_objects(doc, key, line_columns, line, count);
     mpr_doc_free(of);
 }
 
 /* ---- what happened */
 
-/* Returns the newest event of the device from which the program did not recover, or NULL; *number:
- * counts such events. */
+/* Returns the newest out-of-memory event from which the program did not recover, or NULL.
+ * *number: how many there are. */
 static const struct mpr_oom_event *event_of(const struct mpr_ooms_log *log, size_t *number)
 {
     const struct mpr_oom_event *found = NULL;
@@ -83,28 +83,28 @@ static const struct mpr_oom_event *event_of(const struct mpr_ooms_log *log, size
     return found;
 }
 
-/* Adds the state of the process, and the sentence about it, or about its peak if all is well. */
+/* Adds the state of the process, and the sentence about it unless all is well. */
 static void headline(struct mpr_document *doc, const struct mpr_insights *in,
                      const struct mpr_ooms_log *log)
 {
-    struct mpr_document said = document_for(doc);
+    struct mpr_document other = document_for(doc);
     const char *state = "fine";
     if (in->oom.told) {
         state = "oom";
-        mpr_report_ran_out(&said, &in->oom);
+        mpr_report_ran_out(&other, &in->oom);
     } else if (log && log->host.told) {
         state = log->host.killed ? "killed" : log->host.refused ? "refused" : "limit";
-        if (in->refused.count && !log->host.killed) mpr_report_refused(&said, &in->refused);
-        else mpr_report_oom_host_heading(&said, log);
+        if (in->refused.count && !log->host.killed) mpr_report_refused(&other, &in->refused);
+        else mpr_report_oom_host_heading(&other, log);
     } else if (in->refused.count) {
         state = "refused";
-        mpr_report_refused(&said, &in->refused);
+        mpr_report_refused(&other, &in->refused);
     }
-    const struct mpr_item *line = said.first;
+    const struct mpr_item *line = other.first;
     while (line && !line->run) line = line->next;
     mpr_doc_fact(doc, "state", mpr_value_text(state));
     mpr_doc_fact(doc, "headline", mpr_value_text(line ? text_of(doc, line->run) : ""));
-    mpr_doc_free(&said);
+    mpr_doc_free(&other);
 }
 
 /* ---- the account of the device */
@@ -118,8 +118,8 @@ static const struct mpr_column part_columns[] = {
     { .key = "note", .type = MPR_TEXT, OF_PART(note) },
 };
 
-/* Returns the device that ran out of memory, or else the one with the largest allocations; NULL if
- * no account is known. */
+/* Returns the device that ran out of memory, otherwise the one with the largest allocations;
+ * NULL if no account is known. */
 static const struct mpr_device *device_of(const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
@@ -139,15 +139,14 @@ static void account(struct mpr_document *doc, const struct mpr_insights *in)
     const struct mpr_device_state *s = !d ? NULL : in->oom.told ? &in->oom.state : &d->peak;
     size_t parts;
     if (!s || !s->valid) return;
-    struct mpr_document said = document_for(doc);
-    mpr_report_device_heading(&said, d, s, in->oom.told ? "when memory ran out" : "peak");
-    lines(doc, "account", &said);
+    struct mpr_document other = document_for(doc);
+    mpr_report_device_heading(&other, d, s, in->oom.told ? "when memory ran out" : "peak");
+    lines(doc, "account", &other);
     const struct mpr_device_part *part = mpr_report_largest_parts(doc, s, &parts);
     mpr_doc_objects(doc, "parts", part_columns, part, parts);
 }
 
-/* Adds the account of a device at an instant at which it names the processes that share the device.
- */
+/* Adds the account of a device at this instant if it has parts of other processes. */
 static void shared_account(struct mpr_document *doc, unsigned device,
                            const struct mpr_device_state *s)
 {
@@ -171,7 +170,7 @@ static void shared_accounts(struct mpr_document *doc, const struct mpr_insights 
     mpr_doc_close(doc);
 }
 
-/* Adds the heaps of PyTorch of which a part was unmapped when the device was fullest. */
+/* Adds PyTorch's heaps of which a part was unmapped at the device's peak. */
 static void asleep(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
@@ -230,7 +229,7 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
     mpr_doc_fact(doc, "more_owners", mpr_value_number(MPR_COUNT, live - shown));
 }
 
-/* ---- what would have been enough, and what has grown */
+/* ---- requests that would have fit, and growth */
 
 MPR_VALUE(fit_what, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].what))
 MPR_VALUE(fit_answer, mpr_fit, f, mpr_value_text(mpr_report_fit_answer(f)))
@@ -266,16 +265,16 @@ static void grown(struct mpr_document *doc, const struct mpr_growth *g, const ch
 
 /* ---- the log that failed */
 
-/* @said: gets the lines for people. */
-static void failure(struct mpr_document *doc, struct mpr_document *said,
+/* @other: the document for the lines */
+static void failure(struct mpr_document *doc, struct mpr_document *other,
                     const struct mpr_insights *in, const struct mpr_ooms *ooms,
                     const struct mpr_ooms_log *log)
 {
     size_t number;
     const struct mpr_oom_event *event = event_of(log, &number);
-    if (event) mpr_report_oom_request_lines(said, event);
-    else if (log->host.told) mpr_report_oom_process_lines(said, log);
-    if (event || log->host.told) mpr_report_oom_why(said, ooms, log, in);
+    if (event) mpr_report_oom_request_lines(other, event);
+    else if (log->host.told) mpr_report_oom_process_lines(other, log);
+    if (event || log->host.told) mpr_report_oom_why(other, ooms, log, in);
     if (event) {
         mpr_doc_objects(doc, "fits", fit_columns, event->fit, event->fits);
         grown(doc, &event->growth, mpr_report_since_good(doc, event), log->choice.by);
@@ -298,9 +297,9 @@ static const struct mpr_ooms_log *log_of(const struct mpr_ooms *ooms, const char
 void mpr_report_job_lines(struct mpr_document *doc, const struct mpr_ranks *ranks,
                           const struct mpr_insights *in)
 {
-    struct mpr_document said = document_for(doc);
-    mpr_report_job(&said, ranks, in);
-    lines(doc, "job", &said);
+    struct mpr_document other = document_for(doc);
+    mpr_report_job(&other, ranks, in);
+    lines(doc, "job", &other);
 }
 
 void mpr_report_card(struct mpr_document *doc, const struct mpr_insights *in,
@@ -308,26 +307,26 @@ void mpr_report_card(struct mpr_document *doc, const struct mpr_insights *in,
 {
     const struct mpr_log_peaks *peaks = &in->peaks.log[0];
     const struct mpr_ooms_log *log = log_of(ooms, peaks->summary.path);
-    struct mpr_document said = document_for(doc);
+    struct mpr_document other = document_for(doc);
     mpr_doc_open(doc, "card");
     headline(doc, in, log);
-    if (log) failure(doc, &said, in, ooms, log);
-    lines(doc, "lines", &said);
-    said = document_for(doc);
-    mpr_report_instances(&said, peaks, true);
-    if (mpr_report_rss_peak(&said, peaks)) mpr_doc_end(&said);
-    lines(doc, "peaks", &said);
+    if (log) failure(doc, &other, in, ooms, log);
+    lines(doc, "lines", &other);
+    other = document_for(doc);
+    mpr_report_instances(&other, peaks, true);
+    if (mpr_report_rss_peak(&other, peaks)) mpr_doc_end(&other);
+    lines(doc, "peaks", &other);
     if (in->family) {
-        said = document_for(doc);
-        mpr_report_family(&said, in->family, peaks->summary.path, false);
-        lines(doc, "family", &said);
+        other = document_for(doc);
+        mpr_report_family(&other, in->family, peaks->summary.path, false);
+        lines(doc, "family", &other);
     }
     account(doc, in);
     shared_accounts(doc, in);
     asleep(doc, in);
     owners(doc, in);
-    said = document_for(doc);
-    mpr_report_next(&said, in, NULL);
-    lines(doc, "next", &said);
+    other = document_for(doc);
+    mpr_report_next(&other, in, NULL);
+    lines(doc, "next", &other);
     mpr_doc_close(doc);
 }

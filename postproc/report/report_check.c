@@ -8,10 +8,10 @@
 
 const char *mpr_report_limit(struct mpr_document *doc, const struct mpr_check_row *r)
 {
-    if (r->limit.of == MPR_LIMIT_DEVICE)
+    if (r->limit.kind == MPR_LIMIT_DEVICE)
         return mpr_arena_format(&doc->arena, "%s used bytes", r->limit.account);
     if (!*r->limit.name) return r->limit.account;
-    return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", mpr_limit_words[r->limit.of],
+    return mpr_arena_format(&doc->arena, "%s \"%s\" of %s", mpr_limit_words[r->limit.kind],
                             r->limit.name, r->limit.account);
 }
 
@@ -24,9 +24,9 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
                                           mpr_doc_size(doc, r->over))
                        : mpr_arena_format(&doc->arena, "none is allowed (%s)", r->limit.from);
     const char *text = mpr_arena_format(&doc->arena, "%s: %s%s, %s", mpr_report_limit(doc, r),
-                                        about, mpr_doc_size(doc, r->is), allowed);
+                                        about, mpr_doc_size(doc, r->bytes), allowed);
     size_t lines, live;
-    if (r->limit.of == MPR_LIMIT_RSS || r->limit.of == MPR_LIMIT_CGROUP)
+    if (r->limit.kind == MPR_LIMIT_RSS || r->limit.kind == MPR_LIMIT_CGROUP)
         return mpr_arena_format(&doc->arena, "%s; reached %s", text,
                                 mpr_report_reached(doc, &r->reached));
     if (*r->grown)
@@ -37,7 +37,7 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
     const struct mpr_line *largest = mpr_naming_lines(&doc->arena, mpr_report_naming(doc), r->by,
                                                       r->row, r->rows, &lines, &live);
     return mpr_arena_format(&doc->arena, "%s; %s %s%s in %s", text,
-                            largest->row.bytes >= r->is / 2 ? "most of it" : "the largest part",
+                            largest->row.bytes >= r->bytes / 2 ? "most of it" : "the largest part",
                             largest->row.estimated ? "~" : "",
                             mpr_doc_size(doc, largest->row.bytes),
                             mpr_report_call_words(doc, largest->row.path, largest->caller));
@@ -47,7 +47,7 @@ const char *mpr_report_broken(struct mpr_document *doc, const struct mpr_check_r
 
 #define OF(member) MPR_FIELD(mpr_check_row, member)
 
-MPR_VALUE(of_what, mpr_check_row, r, mpr_value_text(mpr_limit_words[r->limit.of]))
+MPR_VALUE(of_what, mpr_check_row, r, mpr_value_text(mpr_limit_words[r->limit.kind]))
 MPR_VALUE(is_broken, mpr_check_row, r, mpr_value_flag(r->over))
 /* A spreadsheet would take "--max" for a formula. */
 MPR_VALUE(csv_from, mpr_check_row, r, mpr_value_text(r->limit.from + strspn(r->limit.from, "-")))
@@ -58,7 +58,7 @@ static const struct mpr_column columns[] = {
     { .key = "name", .type = MPR_TEXT, OF(limit.name), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "heap", .type = MPR_TEXT, OF(limit.account) },
     { .key = "limit_bytes", .type = MPR_BYTES, OF(limit.bytes) },
-    { .key = "bytes", .type = MPR_BYTES, OF(is) },
+    { .key = "bytes", .type = MPR_BYTES, OF(bytes) },
     { .key = "over_bytes", .type = MPR_BYTES, OF(over) },
     { .key = "broken", .get = is_broken },
     { .key = "heap_absent", .type = MPR_FLAG, OF(absent) },
@@ -85,15 +85,15 @@ static void not_found_line(struct mpr_document *doc, const struct mpr_check_row 
     if (*r->nearest)
         mpr_doc_add_plain(
             doc, "; did you mean %s%s%s%s?",
-            !r->absent && r->nearest_is_line && r->limit.of != MPR_LIMIT_LINE ? "line " : "", quote,
-            r->nearest, quote);
+            !r->absent && r->nearest_is_line && r->limit.kind != MPR_LIMIT_LINE ? "line " : "",
+            quote, r->nearest, quote);
     mpr_doc_end(doc);
 }
 
 /* A limit that matches nothing in this log is kept if it is optional or matches in another log. */
 static void note_line(struct mpr_document *doc, const struct mpr_check_row *r)
 {
-    const bool sampled = r->limit.of == MPR_LIMIT_RSS || r->limit.of == MPR_LIMIT_CGROUP;
+    const bool sampled = r->limit.kind == MPR_LIMIT_RSS || r->limit.kind == MPR_LIMIT_CGROUP;
     if (r->absent && sampled)
         mpr_doc_line(doc, "note: %s has no sample of %s", r->log, r->limit.account);
     else if (r->absent)

@@ -34,7 +34,8 @@ static const struct mpr_column asleep_columns[] = {
 };
 // clang-format on
 
-/* Blocks that PyTorch counts and the device does not, so no sum includes them. */
+/* Adds the blocks that PyTorch counts as live although their memory is unmapped. No sum includes
+ * them. */
 static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
 {
     struct mpr_device_part *part = mpr_arena_alloc(&doc->arena, sizeof *part);
@@ -46,7 +47,7 @@ static void asleep(struct mpr_document *doc, const struct mpr_device_state *s)
     mpr_doc_rows(doc, asleep_columns, part, 1, .only = MPR_FOR_PEOPLE);
 }
 
-/* Returns the bytes that the parts add up to. */
+/* Returns the sum of all parts. */
 static uint64_t whole_of(const struct mpr_device_state *s)
 {
     return s->used != MPF_UNKNOWN ? s->used : s->tracked;
@@ -58,7 +59,7 @@ static bool is_small(const struct mpr_device_part *p, uint64_t whole)
     return (p->bytes < 0 ? mpr_signed_sub(0, p->bytes) : p->bytes) < mpr_saturating_signed(limit);
 }
 
-/* Returns true for a small remainder (mpr_report_device). */
+/* Returns true if the unknown part was set to about 0 (mpr_report_device). */
 static bool is_rounded(const void *row)
 {
     const struct mpr_device_part *p = row;
@@ -238,7 +239,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
         mpr_report_device_heading(doc, d, s, at);
         size_t count;
         struct mpr_device_part *shown = mpr_report_named_parts(doc, s, &count);
-        /* If a little more is tracked than measured, people see that as about 0 unknown bytes. */
+        /* if a little more is tracked than measured, people see that as about 0 unknown bytes */
         for (size_t i = 0; i < count; i++)
             if (shown[i].use == MPR_USE_UNKNOWN && shown[i].bytes < 0 &&
                 is_small(&shown[i], whole_of(s)))
@@ -264,7 +265,7 @@ void mpr_report_device(struct mpr_document *doc, const struct mpr_device *d,
 
 /* ---- in short */
 
-/* A part is negative if less was measured than tracked. */
+/* A part is negative if less was measured than is tracked. */
 MPR_COMPARE(by_bytes, struct mpr_device_part, mpr_compare_signed(b->bytes, a->bytes))
 
 struct mpr_device_part *mpr_report_largest_parts(struct mpr_document *doc,

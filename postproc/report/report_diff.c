@@ -1,5 +1,5 @@
-/* The differences of two sides: the verdict, a line for each account, then the rows of each account
- * that changed. */
+/* The differences between two sides: the verdict, a line for each account, then the rows that
+ * changed in each account. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "reports.h"
 #include "units.h"
 
-enum { TOP = 10 }; /* rows that people see of what grew, and of what shrank */
+enum { TOP = 10 }; /* for people, rows of each table */
 
 static const char *const of_words[] = { [MPR_DIFF_DEVICE] = "device",
                                         [MPR_DIFF_HEAP] = "heap",
@@ -27,7 +27,7 @@ static const char *const kind_words[] = { [MPR_DIFF_GREW] = "grew",
 /* Returns "+17.5 %", "+120 %", "x12.0", "new" or "gone", so that it fits the column. */
 static const char *percent(struct mpr_document *doc, const struct mpr_diff_row *r)
 {
-    const int64_t base = r->base.is, now = r->now.is;
+    const int64_t base = r->base.bytes, now = r->now.bytes;
     if (base == now) return "";
     if (!base) return "new";
     if (!now) return "gone";
@@ -36,15 +36,15 @@ static const char *percent(struct mpr_document *doc, const struct mpr_diff_row *
                          : mpr_arena_format(&doc->arena, "%+.*f %%", fabs(share) < 99.95, share);
 }
 
-/* Returns the largest difference between the runs of one side. */
+/* Returns the larger one of the differences between the runs of a side. */
 static int64_t runs_apart(const struct mpr_diff_row *r)
 {
-    const int64_t base = mpr_signed_sub(r->base.most, r->base.least),
-                  now = mpr_signed_sub(r->now.most, r->now.least);
+    const int64_t base = mpr_signed_sub(r->base.max, r->base.min),
+                  now = mpr_signed_sub(r->now.max, r->now.min);
     return base > now ? base : now;
 }
 
-/* Adds the standard error of the change: "noise, +-1.05 MiB". */
+/* Returns the text with the standard error of the change: "noise, +-1.05 MiB". */
 static const char *with_error(struct mpr_document *doc, const char *text, double variance)
 {
     struct mpr_number error;
@@ -72,16 +72,17 @@ static const char *account_note(struct mpr_document *doc, const struct mpr_diff_
 #define ROW(function, ...) MPR_VALUE(function, mpr_diff_row, r, __VA_ARGS__)
 ROW(row_path, mpr_value_shortened(r->path, r->caller))
 ROW(row_kind, mpr_value_text(kind_words[r->kind]))
-/* Absent if the change is exact. */
+/* The error is absent if the change is exact. */
 ROW(row_error, r->variance > 0 ? mpr_value_number(MPR_BYTES, mpr_standard_error(r->variance))
                                : mpr_value_absent)
 ROW(row_percent, mpr_value_text(percent(doc, r)))
 ROW(row_apart, mpr_value_amount(MPR_SIGNED, runs_apart(r)))
 ROW(row_note_text, mpr_value_text(row_note(doc, r)))
-MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a, mpr_value_text(of_words[a->of]))
+MPR_VALUE_IN(row_of_what, mpr_diff_row, r, mpr_diff_account, a,
+             mpr_value_text(of_words[a->subject]))
 
 #define ACCOUNT(function, ...) MPR_VALUE(function, mpr_diff_account, a, __VA_ARGS__)
-ACCOUNT(account_of_what, mpr_value_text(of_words[a->of]))
+ACCOUNT(account_of_what, mpr_value_text(of_words[a->subject]))
 ACCOUNT(account_noise, mpr_value_flag(a->total.kind == MPR_DIFF_NOISE))
 ACCOUNT(account_note_text, mpr_value_text(account_note(doc, a)))
 
@@ -91,20 +92,20 @@ ACCOUNT(account_note_text, mpr_value_text(account_note(doc, a)))
 #define OF_ACCOUNT(member) MPR_FIELD(mpr_diff_account, member)
 
 // clang-format off
-/* Of a row, or of an account, which begins with its total. */
+/* columns of a row, or of an account, which begins with its total */
 #define CHANGE_COLUMNS                                                                             \
-    { .key = "base_bytes", .title = "base", .type = MPR_SIGNED, OF_ROW(base.is), .width = 12,      \
+    { .key = "base_bytes", .title = "base", .type = MPR_SIGNED, OF_ROW(base.bytes), .width = 12,      \
       .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true },                                 \
-    { .key = "new_bytes", .title = "new", .type = MPR_SIGNED, OF_ROW(now.is), .width = 11,         \
+    { .key = "new_bytes", .title = "new", .type = MPR_SIGNED, OF_ROW(now.bytes), .width = 11,         \
       .lead = " -> ", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true, .spare = 3 },     \
     { .key = "change_bytes", .title = "change", .type = MPR_CHANGE, OF_ROW(change), .width = 13,   \
       .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true },                                 \
-    { .key = "base_least_bytes", .type = MPR_SIGNED, OF_ROW(base.least) },                         \
-    { .key = "base_most_bytes", .type = MPR_SIGNED, OF_ROW(base.most) },                           \
-    { .key = "new_least_bytes", .type = MPR_SIGNED, OF_ROW(now.least) },                           \
-    { .key = "new_most_bytes", .type = MPR_SIGNED, OF_ROW(now.most) },                             \
+    { .key = "base_least_bytes", .type = MPR_SIGNED, OF_ROW(base.min) },                         \
+    { .key = "base_most_bytes", .type = MPR_SIGNED, OF_ROW(base.max) },                           \
+    { .key = "new_least_bytes", .type = MPR_SIGNED, OF_ROW(now.min) },                           \
+    { .key = "new_most_bytes", .type = MPR_SIGNED, OF_ROW(now.max) },                             \
     { .title = "", .type = MPR_TEXT, .get = row_percent, .width = 7, .spare = 2 },                 \
-    { .title = "runs apart", .type = MPR_SIGNED, .get = row_apart, .width = 13, .spare = 1 }
+    { .title = "run spread", .type = MPR_SIGNED, .get = row_apart, .width = 13, .spare = 1 }
 
 static const struct mpr_column account_columns[] = {
     { .key = "of", .get = account_of_what },
@@ -116,7 +117,7 @@ static const struct mpr_column account_columns[] = {
     { .title = "", .type = MPR_TEXT, .get = account_note_text },
 };
 
-enum { PATH = 36 }; /* columns of a path before the other columns */
+enum { PATH = 36 }; /* width of a path */
 static const struct mpr_column row_columns[] = {
     { .key = "of", .get = row_of_what, .only = MPR_IN_CSV },
     { .key = "heap", .type = MPR_TEXT, MPR_CONTEXT(mpr_diff_account, name), .only = MPR_IN_CSV },
@@ -138,7 +139,8 @@ static bool is_estimated(const void *row) { return ((const struct mpr_diff_row *
 
 /* ---- tables for people */
 
-/* Adds a table.  With one run on each side, the runs of a side do not differ. */
+/* Adds a table for people. With one run on each side, it has no column for differences between
+ * the runs of a side. */
 static void table(struct mpr_document *doc, const struct mpr_diff *diff, struct mpr_table t)
 {
     struct mpr_column *column = mpr_arena_alloc(&doc->arena, t.columns * sizeof *column);
@@ -173,15 +175,15 @@ static void account_table(struct mpr_document *doc, const struct mpr_diff *diff)
                               .all = MPR_FOR_PEOPLE });
 }
 
-/* Merges the rows of noise, which come first, to one.  Returns the remaining number of rows. */
+/* Merges the rows of noise, which are first, to one. Returns the remaining number of rows. */
 static size_t merge_noise(struct mpr_document *doc, struct mpr_diff_row *row, size_t rows)
 {
     size_t noise = 0;
     while (noise < rows && row[noise].kind == MPR_DIFF_NOISE) noise++;
     if (noise < 2) return rows;
     for (size_t i = 1; i < noise; i++) {
-        row->base.is = mpr_signed_add(row->base.is, row[i].base.is);
-        row->now.is = mpr_signed_add(row->now.is, row[i].now.is);
+        row->base.bytes = mpr_signed_add(row->base.bytes, row[i].base.bytes);
+        row->now.bytes = mpr_signed_add(row->now.bytes, row[i].now.bytes);
         row->change = mpr_signed_add(row->change, row[i].change);
         row->estimated |= row[i].estimated;
         row->variance += row[i].variance;
@@ -193,12 +195,12 @@ static size_t merge_noise(struct mpr_document *doc, struct mpr_diff_row *row, si
     return rows - noise + 1;
 }
 
-/* Adds a table of each kind of rows, which are sorted by kind. */
+/* Adds a table for each kind of row. Rows are sorted by kind. */
 static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
                     const struct mpr_diff_account *a)
 {
     size_t rows;
-    const char *by = a->of == MPR_DIFF_HEAP ? mpr_group_word(a->by) : "";
+    const char *by = a->subject == MPR_DIFF_HEAP ? mpr_group_word(a->by) : "";
     struct mpr_diff_row *row = mpr_diff_rows(&doc->arena, diff, a, mpr_report_naming(doc), &rows);
     for (enum mpr_diff_kind kind = MPR_DIFF_GREW; kind <= MPR_DIFF_SHRANK; kind++) {
         size_t count = 0;
@@ -211,7 +213,8 @@ static void changes(struct mpr_document *doc, const struct mpr_diff *diff,
         rows -= count;
     }
     rows = merge_noise(doc, row, rows);
-    row_table(doc, diff, mpr_arena_format(&doc->arena, "%s, otherwise", a->name), row, rows, a->by);
+    row_table(doc, diff, mpr_arena_format(&doc->arena, "%s, noise or unmatched", a->name), row,
+              rows, a->by);
 }
 
 /* ---- sides */
@@ -257,8 +260,8 @@ static struct mpr_value note_text(const void *row, const void *context)
 
 static const struct mpr_column note_columns[] = { { .key = "note", .get = note_text } };
 
-/* Graphs and communicators may hold less than nothing, because their bytes are measured around
- * calls. */
+/* Says that nothing differs, with the total of each account. Graphs and communicators may have
+ * negative bytes, because they are measured around calls. */
 static void same(struct mpr_document *doc, const struct mpr_diff *diff)
 {
     struct mpr_number n;
@@ -266,12 +269,12 @@ static void same(struct mpr_document *doc, const struct mpr_diff *diff)
         mpr_doc_line(doc, "no allocations were recorded");
         return;
     }
-    mpr_doc_add_plain(doc, diff->peaks.logs > 2 ? "the runs that stand for the sides do not differ"
+    mpr_doc_add_plain(doc, diff->peaks.logs > 2 ? "the runs that represent the sides do not differ"
                                                 : "nothing differs");
     for (size_t i = 0; i < diff->accounts; i++) {
         const struct mpr_diff_account *a = &diff->account[i];
         mpr_doc_add_plain(doc, "%s %s %s%s", i ? "," : ":", a->name, a->inside ? "~" : "",
-                          mpr_units_signed(&n, a->total.now.is));
+                          mpr_units_signed(&n, a->total.now.bytes));
     }
     mpr_doc_end(doc);
 }
@@ -286,7 +289,7 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
         for (size_t k = 0; k < a->rows; k++) all_noise &= a->row[k].kind == MPR_DIFF_NOISE;
     }
     if (*diff->peaks.log[0].choice.source || diff->names_differ || diff->notes || !any || all_noise)
-        mpr_doc_gap(doc); /* lines follow; a table has its own gap */
+        mpr_doc_gap(doc); /* a table has its own gap */
     mpr_report_choice(doc, &diff->peaks.log[0].choice);
     if (diff->names_differ)
         mpr_doc_line(doc, "the runs do not have the same kinds of names: --by chooses one for all");
@@ -297,9 +300,9 @@ static void text(struct mpr_document *doc, const struct mpr_diff *diff)
     }
     if (all_noise)
         mpr_doc_line(doc, "%s %s",
-                     sums_differ ? "of the heaps' lines every change" : "every change",
-                     diff->peaks.logs > 2 ? "is within what the runs of one side differ by"
-                                          : "is no more than samples differ by, by chance");
+                     sums_differ ? "every change of a line of the heaps" : "every change",
+                     diff->peaks.logs > 2 ? "is at most the difference between the runs of one side"
+                                          : "is at most the random error of the samples");
     account_table(doc, diff);
     for (size_t i = 0; i < diff->accounts; i++) changes(doc, diff, &diff->account[i]);
 }

@@ -1,5 +1,5 @@
-/* CUDA graphs: the bursts of captures, their batch sizes, then the graphs, for people the largest
- * first. */
+/* CUDA graphs: the bursts of captures, the batch sizes of each, then all graphs, for people
+ * largest first. */
 #include <inttypes.h>
 
 #include "amount.h"
@@ -13,7 +13,7 @@
 struct burst {
     struct mpr_graph_burst b;
     const char *note;
-    const struct mpr_line *line; /* the first line of its captures, or NULL if it has none */
+    const struct mpr_line *line; /* the line with most of its captures, or NULL if it has none */
 };
 
 #define OF_BURST(member) MPR_FIELD(burst, b.member)
@@ -45,7 +45,7 @@ static const struct mpr_column burst_columns[] = {
 };
 // clang-format on
 
-/* A burst shows the line with most of its graphs, for example "capture bs={1..96}". */
+/* A burst has the name of the line with most of its graphs, for example "capture bs={1..96}". */
 static void bursts(struct mpr_document *doc, const struct mpr_graphs *graphs)
 {
     struct burst *row = mpr_arena_alloc(&doc->arena, graphs->bursts * sizeof *row);
@@ -98,11 +98,11 @@ static const struct mpr_column size_columns[] = {
     { .key = "first_launch_bytes", .title = "1st launch", .type = MPR_SIGNED, OF_SIZE(bytes.launch),
       .spare = 1 },
     { .key = "bytes", .title = "all", .type = MPR_SIGNED, OF_SIZE(bytes.all) },
-    { .key = "cumulative_bytes", .title = "so far", .type = MPR_SIGNED, OF_SIZE(cumulative) },
+    { .key = "cumulative_bytes", .title = "sum", .type = MPR_SIGNED, OF_SIZE(cumulative) },
 };
 // clang-format on
 
-/* JSON has one list with the sizes of all bursts. */
+/* People see a table for each burst. JSON has one list. */
 static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
 {
     struct mpr_graph_size *row = mpr_arena_alloc(&doc->arena, graphs->rows * sizeof *row);
@@ -114,7 +114,7 @@ static void sizes(struct mpr_document *doc, const struct mpr_graphs *graphs)
         const struct mpr_graph_burst *b = &graphs->burst[i];
         if (!b->sizes) continue;
         mpr_doc_rows(doc, size_columns, b->size, b->sizes,
-                     .title = mpr_arena_format(&doc->arena, "by %s, as captured", b->counted),
+                     .title = mpr_arena_format(&doc->arena, "captures by %s", b->counted),
                      .only = MPR_FOR_PEOPLE);
     }
 }
@@ -128,7 +128,7 @@ MPR_VALUE(pool, mpr_graph_row, r,
 MPR_VALUE(nodes, mpr_graph_row, r,
           r->instantiated ? mpr_value_number(MPR_COUNT, r->nodes) : mpr_value_unknown)
 
-MPR_VALUE(gone, mpr_graph_row, r, mpr_value_text(r->alive || !r->instantiated ? "" : "gone"))
+MPR_VALUE(gone, mpr_graph_row, r, mpr_value_text(r->alive || !r->instantiated ? "" : "freed"))
 
 // clang-format off
 static const struct mpr_column graph_columns[] = {

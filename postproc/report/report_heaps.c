@@ -103,7 +103,7 @@ void mpr_report_nested(struct mpr_document *doc, const struct mpr_log_peaks *log
                 mpr_heap_name(log->heap[i].heap));
 }
 
-/* The errors of device memory and pinned memory are the driver's: 2 is out of memory. */
+/* Errors of device memory and pinned memory are those of the driver; 2 is out of memory. */
 static void failures(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     const bool by_driver = mpf_heap_is_gpu(h->heap) || h->heap == MPF_HEAP_PINNED;
@@ -130,7 +130,7 @@ static bool estimated(const void *row) { return ((const struct mpr_heap_peak *)r
 void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks *log,
                            struct mpr_instant at, uint64_t tick)
 {
-    /* The state after an instant is not always the largest one. */
+    /* the state after an instant is not always the largest one */
     const char *bytes = at.settled ? "live" : NULL;
     mpr_doc_rows(doc, heap_columns, log->heap, log->heaps, .title = "heap", .only = MPR_FOR_PEOPLE,
                  .all = MPR_FOR_PEOPLE, .tick = tick, .estimated = estimated, .flush = true,
@@ -155,9 +155,9 @@ void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks 
 
 /* ---- the instances of repeated ranges in which the peaks are */
 
-/* "step:8 (instance 8 of 12), in forward > loss", "step 7 (instance 8 of 12)", "request:70 and 7
- * more (instance 70 of 90)" if other instances were open at the same time; "" if the peak is in
- * none. */
+/* Returns "step:8 (instance 8 of 12), in forward > loss" or "step 7 (instance 8 of 12)";
+ * "request:70 and 7 more (instance 70 of 90)" if others were open at the same time; "" if the
+ * peak is in no instance. */
 static const char *instance_text(struct mpr_document *doc, const struct mpr_peak_instance *i)
 {
     struct mpr_arena *arena = &doc->arena;

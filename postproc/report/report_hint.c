@@ -309,7 +309,8 @@ void mpr_report_hint_alone(struct mpr_document *doc, const struct mpr_insights *
     size_t at = 0;
     while (all && at < all->count && strcmp(all->at[at].summary.path, log->summary.path) != 0) at++;
     while (all && at < all->count && !all->at[at].summary.recording.root)
-        at = all->at[at].image_of != MPR_NO_PROCESS ? all->at[at].image_of : all->at[at].above;
+        at = all->at[at].previous_program != MPR_NO_PROCESS ? all->at[at].previous_program
+                                                            : all->at[at].tree_parent;
     if (all) doc->started = at < all->count ? &all->at[at].summary.process : NULL;
     mpr_report_hint(doc, log, false);
 }

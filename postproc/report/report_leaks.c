@@ -1,5 +1,5 @@
-/* Live blocks and growing call sites: a line for each heap, then the sites that grow, the sites
- * that levelled off, and all live blocks. */
+/* Live blocks and growing call sites: a line for each heap, then sites that grow, sites that
+ * stopped growing, and all live blocks. */
 #include <math.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #include "units.h"
 #include "utf8.h"
 
-/* ---- words for the instances of the range and for rates */
+/* ---- words for instances of the range, and for rates */
 
-/* Returns the range's name if that is a short word, such as "epoch". */
+/* Returns the range's name if it is one short word, such as "epoch". */
 static const char *instance_word(const struct mpr_leaks *l)
 {
     enum { SHORTEST = 2, LONGEST = 9 };
@@ -44,7 +44,7 @@ static const char *instances(struct mpr_document *doc, const struct mpr_leaks *l
     return mpr_doc_counted(doc, count, word, mpr_arena_format(&doc->arena, "%s%s", word, end));
 }
 
-/* Returns the bytes per step; a step may be as short as 1 ns. */
+/* Returns the bytes per step, which may be many because a step may be as short as 1 ns. */
 static int64_t bytes_a_step(uint64_t bytes, double steps)
 {
     const double value = round((double)bytes / steps);
@@ -62,14 +62,14 @@ static const char *signed_number(struct mpr_document *doc, double value, bool es
     return mpr_arena_format(&doc->arena, "%s%+.*f", about, whole ? 0 : 1, value);
 }
 
-/* ---- rows: people see growth per step */
+/* ---- rows; people see the growth per step */
 
 struct row_context {
     struct mpr_document *doc;
     const struct mpr_leaks *leaks;
     uint8_t heap;
     const char *kind;
-    double steps; /* that growth is divided by */
+    double steps; /* growth is divided by this */
 };
 
 MPR_VALUE_IN(growth_a_step, mpr_leaks_row, r, row_context, c,
@@ -78,8 +78,8 @@ MPR_VALUE_IN(blocks_a_step, mpr_leaks_row, r, row_context, c,
              mpr_value_text(signed_number(c->doc, (double)r->row.blocks / c->steps,
                                           r->row.estimated)))
 
-/* "oldest 40 steps, median 20", "oldest ~2.50 s, median ~1.25 s, growth +-21 %": ages of the
- * blocks, standard error. */
+/* Returns the ages of the blocks and the standard error of the growth: "oldest 40 steps, median
+ * 20", "oldest ~2.50 s, median ~1.25 s, growth +-21 %". */
 static const char *ages_and_error(const struct mpr_leaks_row *r, const struct row_context *c)
 {
     struct mpr_arena *arena = &c->doc->arena;
@@ -110,7 +110,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "kind", .type = MPR_WORD, MPR_CONTEXT(row_context, kind), .only = MPR_IN_CSV },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_leaks_row, row.path) },
     MPR_SITE_COLUMNS,
-    { .key = "bytes", .title = "live then", .type = MPR_BYTES, OF_ROW(row.live_bytes), .sums = true,
+    { .key = "bytes", .title = "live", .type = MPR_BYTES, OF_ROW(row.live_bytes), .sums = true,
       .estimate = true },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_ROW(row.live_blocks),
       .estimate = true, .spare = 1 },
@@ -138,13 +138,13 @@ static void join_ages(struct mpr_arena *arena, void *line, const void *const *ro
     ((struct mpr_leaks_row *)line)->made = mpr_ages_join(arena, ages, rows);
 }
 
-/* A table of a heap. */
+/* A table of a heap's sites. */
 struct part {
-    const char *key, *bytes; /* keys of the table, and of the bytes in flame graphs */
+    const char *key, *bytes; /* keys of the table, and of its bytes in flame graphs */
     enum mpr_group by;
-    const char *title; /* "growing", or NULL if people do not see it */
-    const char *rate;  /* title of the growth: "a step" */
-    double steps;      /* that growth is divided by */
+    const char *title; /* for people: "growing", or NULL if they do not see it */
+    const char *rate;  /* title of the growth's column: "a step" */
+    double steps;      /* growth is divided by this */
 };
 
 static void part(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t heap,
@@ -163,7 +163,7 @@ static void part(struct mpr_document *doc, const struct mpr_leaks *l, uint8_t he
                  .folded = { mpr_arena_format(arena, "%s, %s", name, p->key), NULL, p->bytes });
 }
 
-/* Returns the rows with live blocks, in the form of growing ones. */
+/* Returns rows for all live blocks, without growth. */
 static struct mpr_leaks_rows live_rows(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
     struct mpr_leaks_rows live = { mpr_arena_alloc(&doc->arena, h->rows * sizeof *live.row), 0 };
@@ -180,7 +180,7 @@ static struct mpr_leaks_rows live_rows(struct mpr_document *doc, const struct mp
     return live;
 }
 
-/* ---- growth by the sites' own clocks */
+/* ---- growth with each call of a site */
 
 #define OF_GROWTH(member) MPR_FIELD(mpr_site_growth, member)
 
@@ -198,7 +198,7 @@ static const struct mpr_site_growth *growth_by_call(const struct mpr_leaks *l, u
     return mpr_site_growth_of(l->site_growth, l->site_growths, &l->peaks.log[0], heap);
 }
 
-/* "1 site grows by 8.97 KiB a step"; sites as lines name them. */
+/* Adds "1 site grows by 8.97 KiB a step". Sites are counted as lines. */
 static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
                        const struct mpr_leaks_heap *h)
 {
@@ -225,8 +225,8 @@ static void say_growth(struct mpr_document *doc, const struct mpr_leaks *l,
                 mpr_doc_size(doc, (uint64_t)bytes_a_step(bytes, mpr_leaks_steps(l))), unit(doc, l));
 }
 
-/* Returns true if there are too few samples to decide which sites grow.  A heap with an exact sum
- * must grow itself, or have only a sample of its blocks in the log. */
+/* Returns true if there are too few samples to decide which sites grow, although the heap itself
+ * grows or its sum is also estimated. */
 static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
 {
     const bool sampled = l->peaks.log[0].summary.recording.blocks == MPR_RECORDED_SAMPLE &&
@@ -234,8 +234,8 @@ static bool has_few(const struct mpr_leaks *l, const struct mpr_leaks_heap *h)
     return !h->growing.rows && (h->grows ? h->few.rows || sampled : h->few.rows && h->live->inside);
 }
 
-/* Says whether the heap grows although no site does, in jumps after the warm-up if they are a
- * notable part of its live bytes, and whether the samples are too few. */
+/* Says whether the heap grows although no site does, whether it grew in jumps after the warm-up
+ * by a large part of its live bytes, and whether there are too few samples. */
 static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
 {
@@ -284,7 +284,7 @@ static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
 
 #define OF_HEAP(member) MPR_FIELD(mpr_leaks_heap, member)
 
-/* Growth is known. */
+/* The fields of a heap if growth is known. */
 static const struct mpr_column grown_fields[] = {
     { .key = "grown_bytes", .type = MPR_CHANGE, OF_HEAP(grown_bytes) },
     { .key = "grown_blocks", .type = MPR_CHANGE, OF_HEAP(grown_blocks) },
@@ -336,7 +336,7 @@ static void heap(struct mpr_document *doc, const struct mpr_leaks *l,
 
 /* ---- all */
 
-/* Says what to record if the samples were too few. */
+/* Says what to record if there are too few samples. */
 static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     bool python = false, others = false;
@@ -350,7 +350,7 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     if (python) {
         mpr_doc_line(doc, "too few samples of Python's small objects: run longer, unless the "
                           "growth stopped earlier");
-        /* A site that grew only until shortly before the end is not live at the end. */
+        /* a site that stopped growing before the end may have no live blocks at the end */
         if (l->last_ns)
             mpr_doc_line(doc,
                          "  held at the last instant: memprof-report peaks --at %s --heap "
@@ -364,7 +364,7 @@ static void more_samples(struct mpr_document *doc, const struct mpr_leaks *l)
     mpr_report_run(doc, s, sampled ? "memprof run --host=sample:64K" : "memprof run --stacks=all");
 }
 
-/* Says why growth is unknown: there are too few instants. */
+/* Says why growth is not known. */
 static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_number every;
@@ -393,7 +393,7 @@ static void unknown_growth(struct mpr_document *doc, const struct mpr_leaks *l)
             mpr_units_span(&every, l->every));
 }
 
-/* "growth: measured from 00:00:01.640 to 00:00:06.450, over 9 instances of step; ..." */
+/* Adds "growth: measured from 1.640 s to 6.450 s, over 9 instances of step; ..." */
 static void growth_line(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_number every;
@@ -432,8 +432,8 @@ static const struct mpr_column fields[] = {
     { .key = "last_ns", .type = MPR_TIME, OF_ALL(last_ns) },
 };
 
-/* Says what to record the next time.  A program that freed its memory has nothing at its end, so
- * growing rows replace the live ones if they held more bytes at the last instant. */
+/* Says what to record the next time. If the program freed its memory, no live blocks are left at
+ * the end. So growing rows replace the live ones if they had more bytes at the last instant. */
 static void hint(struct mpr_document *doc, const struct mpr_leaks *l)
 {
     struct mpr_log_peaks log = l->peaks.log[0];

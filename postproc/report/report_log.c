@@ -22,7 +22,7 @@ void mpr_report_schema(struct mpr_document *doc, const char *schema)
 #define OF_PROCESS(member) MPR_FIELD(mpr_process_info, member)
 
 MPR_VALUE(running, mpr_summary, s,
-          s->life == MPR_NOT_TOLD ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS))
+          s->life == MPR_LIFE_NOT_KNOWN ? mpr_value_unknown : mpr_value_flag(s->life == MPR_RUNS))
 
 /* Absent if each block is recorded. */
 MPR_VALUE(blocks, mpr_summary, s,
@@ -227,14 +227,14 @@ static void state(struct mpr_document *doc, const struct mpr_summary *s)
         mpr_doc_add_plain(doc, "complete, recovered from its journal");
     else if (s->complete) mpr_doc_add_plain(doc, "complete");
     else if (s->incomplete) mpr_doc_add_plain(doc, "INCOMPLETE");
-    else if (s->life == MPR_NOT_TOLD) mpr_doc_add_plain(doc, "read with its journal");
+    else if (s->life == MPR_LIFE_NOT_KNOWN) mpr_doc_add_plain(doc, "read with its journal");
     else mpr_doc_add_plain(doc, "recovered from its journal, nothing is missing");
     if (s->fate != MPR_FATE_OWN)
         mpr_doc_add_plain(doc, "; the process ended: %s", mpr_report_fate(&doc->arena, s));
     if (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)
         mpr_doc_add_plain(doc, ", ended by %s", mpf_end_name[s->end]);
     if (s->exit_status_known) mpr_doc_add_plain(doc, ", status %d", s->fate_status);
-    if (s->life == MPR_NOT_TOLD && s->fate == MPR_FATE_OWN)
+    if (s->life == MPR_LIFE_NOT_KNOWN && s->fate == MPR_FATE_OWN)
         mpr_doc_add_plain(doc, "; it is not known whether its process still runs (%s)",
                           s->life_reason);
     mpr_doc_line(doc, "; %s, %s lost; %s long", mpr_doc_counted(doc, s->events, "event", "events"),
@@ -366,8 +366,8 @@ void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)
     mpr_report_recording(doc, &s->recording);
     if (s->unmatched_frees || s->missed_frees)
         mpr_doc_line(doc,
-                     "%" PRIu64 " free%s of blocks never seen, %" PRIu64
-                     " block%s whose free was never seen",
+                     "%" PRIu64 " free%s of unrecorded blocks, %" PRIu64
+                     " block%s whose free was not recorded",
                      s->unmatched_frees, plural(s->unmatched_frees, "", "s"), s->missed_frees,
                      plural(s->missed_frees, "", "s"));
 }

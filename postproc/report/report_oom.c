@@ -100,7 +100,7 @@ static struct record record_of(const struct mpr_ooms_log *log, const struct mpr_
 
 /* ---- the request and the free memory */
 
-/* Returns the call in the program's own code: "f (a.py:3) > Linear.forward <- main". */
+/* Returns the call in the program's own code: "main > f (a.py:3) > Linear.forward". */
 static const char *user_call(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
     const struct mpr_frame_summary call =

@@ -7,7 +7,7 @@
 #include "user_frame.h"
 #include "utf8.h"
 
-enum { ROWS = 40 }; /* of a heap */
+enum { ROWS = 40 }; /* of each heap */
 
 const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary *s)
 {
@@ -19,7 +19,7 @@ const char *mpr_report_label(struct mpr_document *doc, const struct mpr_summary 
     return p->pid ? mpr_arena_format(a, "%s, pid %" PRIu64, text, p->pid) : text;
 }
 
-/* ---- heaps: their rows are lines already */
+/* ---- heaps, whose rows are lines already */
 
 static struct mpr_value path(const void *row, const void *context)
 {
@@ -45,16 +45,16 @@ static bool estimated(const void *row) { return ((const struct mpr_line *)row)->
 static void heap(struct mpr_document *doc, const struct mpr_timeline *t,
                  const struct mpr_heap_timeline *h)
 {
-    const size_t rows = h->helds < ROWS ? h->helds : ROWS;
+    const size_t rows = h->peak_lines < ROWS ? h->peak_lines : ROWS;
     const char *about = h->is_approximate || h->inside ? "~" : "";
     const char *title = mpr_arena_format(
         &doc->arena, "%s: peak %s%s (%s%s bytes) at %s, at the end %s%s", mpr_heap_name(h->heap),
         about, mpr_doc_size(doc, h->peak_bytes), about, mpr_doc_count(doc, h->peak_bytes),
         mpr_doc_time(doc, h->peak_time), about, mpr_doc_size(doc, h->end_bytes));
-    mpr_doc_rows(doc, columns, h->held, rows, .title = title, .only = MPR_IN_PAGE, .line = h->held,
-                 .context = doc, .all = MPR_IN_PAGE, .whole = h->peak_bytes, .estimated = estimated,
-                 .by = t->best.by);
-    if (rows < h->helds) mpr_doc_line(doc, "%zu more held bytes.", h->helds - rows);
+    mpr_doc_rows(doc, columns, h->peak_line, rows, .title = title, .only = MPR_IN_PAGE,
+                 .line = h->peak_line, .context = doc, .all = MPR_IN_PAGE, .whole = h->peak_bytes,
+                 .estimated = estimated, .by = t->best.by);
+    if (rows < h->peak_lines) mpr_doc_line(doc, "%zu more lines.", h->peak_lines - rows);
 }
 
 void mpr_report_page(struct mpr_document *doc, const struct mpr_timeline *t)

@@ -1,5 +1,5 @@
-/* The owners of the bytes at the peak: each process's devices and heaps, then a tree of processes.
- */
+/* The owners of the bytes at the peak: the devices and heaps of each process, then a tree of
+ * processes. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "reports.h"
 #include "units.h"
 
-/* Returns the resolution of times of an instant, in ns. */
+/* Returns the resolution of the times, ns. */
 static uint64_t width_of(struct mpr_instant at)
 {
     return mpr_instant_is_peak(at) ? 1000000 : at.to - at.from + 1;
@@ -85,7 +85,7 @@ static const struct mpr_column thread_columns[] = {
 };
 // clang-format on
 
-/* Sets the columns of a table by this grouping, or those of CSV. */
+/* Returns the columns of a table by this grouping, or of CSV. */
 static const struct mpr_column *columns_of(enum mpr_group by, bool lifetimes, size_t *columns)
 {
     *columns = lifetimes ? sizeof thread_columns / sizeof *thread_columns
@@ -93,8 +93,8 @@ static const struct mpr_column *columns_of(enum mpr_group by, bool lifetimes, si
     return lifetimes ? thread_columns : row_columns;
 }
 
-/* Threads that held nothing at the peak are lines because of their lifetimes, and sizes because of
- * their allocations. */
+/* Threads and sizes have a line even if they held nothing at the peak, because of their
+ * lifetimes and allocations. */
 static void rows(struct mpr_document *doc, const struct mpr_log_peaks *log,
                  const struct mpr_heap_peak *h, bool at_peak, const char *process)
 {
@@ -155,7 +155,7 @@ static const struct mpr_column life_columns[] = {
 };
 // clang-format on
 
-/* Number 0 is not a thread: it has the blocks whose thread is not recorded. */
+/* Number 0 is not a thread: its blocks have no recorded thread. */
 static bool is_idle(const struct mpr_info_thread *t) { return t->tid && !t->allocated; }
 
 static void threads(struct mpr_document *doc, const struct mpr_log_peaks *log)
@@ -210,7 +210,7 @@ static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, b
     mpr_doc_close(doc);
 }
 
-/* Says which instant replaces the peaks. */
+/* Says which instant is shown instead of the peak. */
 static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
 {
     const uint64_t width = width_of(at);
@@ -221,7 +221,7 @@ static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
     if (width == 1) mpr_doc_line(doc, "showing the state at %s instead of the peak", time);
     else
         mpr_doc_line(doc,
-                     "showing each heap's largest state within %s from %s on, instead of its peak",
+                     "showing each heap's largest state in the %s after %s, instead of its peak",
                      length.text, time);
 }
 
@@ -232,7 +232,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
                              at = mpr_report_shown_instant(&log->summary, asked);
     const bool at_peak = mpr_instant_is_peak(at);
     const struct mpr_process_info *p = &log->summary.process;
-    const char *process = NULL; /* its name in flame graphs of several */
+    const char *process = NULL; /* its name in flame graphs of several processes */
     if (peaks->logs > 1)
         process = mpr_arena_format(&doc->arena, "%s (%" PRIu64 ")",
                                    p->argc ? p->argv[0] : log->summary.path, p->pid);
@@ -288,8 +288,8 @@ static const struct mpr_column process_columns[] = {
 };
 // clang-format on
 
-/* Adds the children of a process, -1 for those without a parent, each before its own children.  A
- * process is one row, whatever programs it executed.  Returns how many rows were added. */
+/* Adds the children of a process (-1: those without a parent), each followed by its own
+ * children. A process is one row, whatever programs it executed. Returns the number of rows. */
 static size_t add_children(struct mpr_document *doc, const struct mpr_peaks *peaks, long parent,
                            int depth, struct process *row)
 {
@@ -324,8 +324,8 @@ static void processes(struct mpr_document *doc, const struct mpr_peaks *peaks)
 
 /* ---- all */
 
-/* The grouping, if it is that of all logs, and the instant that is shown, of the longest log if the
- * instant is after the end of all of them. */
+/* Adds the grouping if all logs have the same, and the instant that is shown. If that is after
+ * the end of all logs, it is the end of the longest. */
 static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
 {
     struct mpr_instant last = peaks->options.at;
@@ -343,8 +343,8 @@ static void options(struct mpr_document *doc, const struct mpr_peaks *peaks)
                      mpr_value_number(MPR_TIME, last.settled ? 0 : last.to - last.from + 1));
 }
 
-/* ---- a process that executed other programs: its log with the largest peak, which comes first, is
- * shown */
+/* ---- if a process executed other programs, only the log with the largest peak is shown, which
+ * comes first */
 
 static bool is_other_program(const struct mpr_peaks *peaks, size_t log)
 {

@@ -12,7 +12,7 @@
 #include "reports.h"
 #include "utf8.h"
 
-enum { GENERATIONS = 8 }; /* that indentation shows */
+enum { GENERATIONS = 8 }; /* more are not shown by indentation */
 
 #define OF(member) MPR_FIELD(mpr_family_line, member)
 
@@ -39,7 +39,7 @@ MPR_VALUE(shown_pid, mpr_family_line, l,
 MPR_VALUE(last_ended, mpr_family_line, l,
           mpr_value_text(mpr_report_ending(&doc->arena, &l->last->summary)))
 
-/* Bytes of the heap are unknown, not 0, if it was not recorded. */
+/* Returns the bytes of the heap, which are unknown if it was not recorded. */
 static struct mpr_value of_heap(const struct mpr_summary *s, uint64_t bytes, bool is_approximate)
 {
     const bool off = s->recording.blocks == MPR_RECORDED_OFF;
@@ -60,8 +60,8 @@ static const struct mpr_column tree_columns[] = {
     { .key = "rank", .title = "rank", .type = MPR_TEXT, .get = rank, .if_any = true, .width = 5 },
     { .key = "pid", .title = "pid", .type = MPR_COUNT, .get = pid, MPR_SHOWN(MPR_TEXT, shown_pid),
       .width = 7 },
-    { .key = "duration_ns", .title = "lived", .type = MPR_SPAN, OF(lived_ns), .spare = 2 },
-    { .key = "largest_peak_bytes", .title = "largest", .type = MPR_BYTES, .get = largest,
+    { .key = "duration_ns", .title = "lifetime", .type = MPR_SPAN, OF(lived_ns), .spare = 2 },
+    { .key = "largest_peak_bytes", .title = "largest heap", .type = MPR_BYTES, .get = largest,
       .spare = 4 },
     { .key = "host_heap_peak_bytes", .title = "host/heap", .type = MPR_BYTES, .get = host_heap,
       .sums = true },
@@ -121,7 +121,7 @@ static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
     for (size_t i = 0; i < all->count; i++) {
         const struct mpr_summary *s = &all->at[i].summary;
         const uint64_t end = s->process.start_ns + s->duration_ns;
-        processes += all->at[i].image_of == MPR_NO_PROCESS;
+        processes += all->at[i].previous_program == MPR_NO_PROCESS;
         incomplete += s->incomplete;
         if (s->process.start_ns < from) from = s->process.start_ns;
         if (end > to) to = end;
@@ -130,7 +130,7 @@ static void one_run(struct mpr_document *doc, const struct mpr_processes *all)
                  mpr_doc_counted(doc, processes, "process", "processes"),
                  mpr_doc_counted(doc, all->count, "log", "logs"),
                  mpr_doc_duration(doc, mpr_saturating_sub(to, from)));
-    mpr_report_without_log(doc, &all->run->rest);
+    mpr_report_without_log(doc, &all->run->without_log);
     if (incomplete) {
         mpr_doc_add(doc, MPR_WARN,
                     "warning: events are missing in %s of them (for the reason: log verify --pid)",
@@ -192,7 +192,7 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
     if (all->runs > 1) {
         mpr_doc_line(doc, "%zu runs, shown separately", all->runs);
         mpr_doc_list(doc, "runs");
-        /* sums of two runs are never added up */
+        /* runs are not added up */
         for (size_t i = 0; i < all->runs; i++) {
             const struct mpr_processes of = mpr_processes_of_run(all, &doc->arena, &all->run[i]);
             const char *id = of.run->id,
@@ -214,7 +214,7 @@ void mpr_report_processes(struct mpr_document *doc, const struct mpr_processes *
         mpr_report_log_fields(doc, &p->summary);
         mpr_doc_fact(doc, "ended", mpr_value_text(mpr_report_ending(&doc->arena, &p->summary)));
         mpr_doc_fact(doc, "parent", index_of(p->parent));
-        mpr_doc_fact(doc, "executed", index_of(p->executed));
+        mpr_doc_fact(doc, "executed", index_of(p->next_program));
         mpr_doc_fact(doc, "rss_high_water_bytes",
                      mpr_value_known(MPR_BYTES, p->rss_high, MPF_UNKNOWN));
         mpr_doc_objects(doc, "heaps", heap_columns, p->heap, p->heaps);
@@ -239,9 +239,9 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 /* Options whose argument is the program to run. */
 static const char *const runs[] = { "-m", "-c", "-jar" };
 
-/* The argument that is the program to run; argc if there is none.  After -m, -c or -jar it is the
- * next one, else the first one that is not an option.  After an option that may be its value, as
- * "x86_64-linux-gnu", so the first file is preferred: "train.py", "./worker". */
+/* Returns the index of the argument that is the program to run, or argc. It is the one after -m,
+ * -c or -jar, otherwise the first that is not an option. After options the first file
+ * ("train.py", "./worker") is preferred, because another word may be the value of an option. */
 static size_t program_argument(const struct mpr_process_info *p)
 {
     static const char *const takes[] = { "-W", "-X" };
@@ -259,7 +259,7 @@ static size_t program_argument(const struct mpr_process_info *p)
     return first;
 }
 
-/* Python's multiprocessing starts its processes by code after -c. */
+/* Returns what Python's multiprocessing runs with this code after -c, or NULL. */
 static const char *code_title(const char *code)
 {
     static const struct {
@@ -307,8 +307,8 @@ const char *mpr_report_command(struct mpr_document *doc, const struct mpr_proces
 
 /* ---- ends and peaks */
 
-/* Returns how the process ended; "" if it runs or ended normally.  A process that another one of
- * the run started may be ended by SIGTERM, like the workers of a pool or a DataLoader. */
+/* Returns how the process ended, or "" if it runs or ended normally. SIGTERM is normal for a
+ * process that another one of the run started, like the workers of a pool or a DataLoader. */
 static const char *death(struct mpr_document *doc, const struct mpr_process *p)
 {
     const struct mpr_summary *s = &p->summary;
@@ -359,17 +359,17 @@ static const char *words(struct mpr_document *doc, const struct mpr_family_line 
 
 /* ---- the lines that are shown */
 
-/* Chooses the reported one, the first that died, and the first that did not, of lines that are
- * sorted by size. */
+/* Chooses the reported line, the first that died, and the first that did not. @line: sorted by
+ * size. */
 static size_t choose(struct mpr_document *doc, const struct mpr_family_line *line, size_t lines,
                      const struct mpr_family_line *chosen[KINDS])
 {
     size_t count = 0;
     for (size_t i = 0; i < lines && count < KINDS; i++)
-        if (line[i].apart) chosen[count++] = &line[i];
+        if (line[i].is_separate) chosen[count++] = &line[i];
     for (int dead = 1; dead >= 0; dead--)
         for (size_t i = 0; i < lines && count < KINDS; i++)
-            if (!line[i].apart && (*death(doc, line[i].last) != 0) == dead) {
+            if (!line[i].is_separate && (*death(doc, line[i].last) != 0) == dead) {
                 chosen[count++] = &line[i];
                 break;
             }
@@ -394,7 +394,7 @@ static const struct mpr_column line_columns[] = {
     { .key = "processes", .type = MPR_COUNT, OF_LINE(processes) },
     { .key = "depth", .type = MPR_COUNT, OF_LINE(depth) },
     { .key = "largest_peak_bytes", .type = MPR_BYTES, .get = line_peak },
-    { .key = "reported", .type = MPR_FLAG, OF_LINE(apart) },
+    { .key = "reported", .type = MPR_FLAG, OF_LINE(is_separate) },
 };
 
 void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all,
@@ -431,5 +431,5 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     }
     if (left) mpr_doc_add_plain(doc, "; %s more", mpr_doc_count(doc, left));
     mpr_doc_end_wrapped(doc, 2);
-    mpr_report_without_log(doc, &run->rest);
+    mpr_report_without_log(doc, &run->without_log);
 }

@@ -1,5 +1,5 @@
-/* The ranks of a job compared: missing ones, the first failure, outliers with their causes, the
- * spread of each measure, and the ranks by node, by communicator and over time. */
+/* The ranks of a job side by side: missing ones, the first failure, outliers with their causes,
+ * the spread of each measure, then nodes, communicators, and bytes over time. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,13 +67,13 @@ static void heading(struct mpr_document *doc, const struct mpr_ranks *r)
                                 r->numbered ? "ranks" : "processes"));
     mpr_doc_add_plain(doc, " on %s", mpr_doc_counted(doc, r->nodes, "node", "nodes"));
     if (r->belonging)
-        mpr_doc_add_plain(doc, "; %s of their other processes left out",
+        mpr_doc_add_plain(doc, "; %s of their other processes omitted",
                           mpr_doc_count(doc, r->belonging));
     if (r->executed)
-        mpr_doc_add_plain(doc, "; %s of what they executed before or after left out",
+        mpr_doc_add_plain(doc, "; %s of other programs that they executed omitted",
                           mpr_doc_counted(doc, r->executed, "log", "logs"));
     if (r->unranked)
-        mpr_doc_add_plain(doc, "; %s without a rank left out", mpr_doc_count(doc, r->unranked));
+        mpr_doc_add_plain(doc, "; %s without a rank omitted", mpr_doc_count(doc, r->unranked));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -92,19 +92,19 @@ static void missing_and_doubled(struct mpr_document *doc, const struct mpr_ranks
                     r->missing);
         mpr_doc_end_wrapped(doc, 2);
     }
-    for (size_t i = 0; i < r->doubles && i < DOUBLES; i++) {
-        const struct mpr_ranks_doubled *d = &r->doubled[i];
-        mpr_doc_add(doc, MPR_WARN, "%s is there twice", d->name);
-        mpr_doc_add_plain(doc, ": %s is compared, %s is not", process_words(doc, d->taken),
-                          process_words(doc, d->left));
+    for (size_t i = 0; i < r->duplicates && i < DOUBLES; i++) {
+        const struct mpr_ranks_duplicate *d = &r->duplicate[i];
+        mpr_doc_add(doc, MPR_WARN, "two logs of %s", d->name);
+        mpr_doc_add_plain(doc, ": %s is compared, %s is not", process_words(doc, d->chosen),
+                          process_words(doc, d->other));
         mpr_doc_end_wrapped(doc, 2);
     }
-    if (r->doubles > DOUBLES)
-        mpr_doc_line(doc, "and %s more are there twice", mpr_doc_count(doc, r->doubles - DOUBLES));
+    if (r->duplicates > DOUBLES)
+        mpr_doc_line(doc, "and two logs of %s more", mpr_doc_count(doc, r->duplicates - DOUBLES));
 }
 
-/* Counts incomplete logs, and with @with_blocks logs without some blocks.  It quotes the setting of
- * the first of these; others may have fewer. */
+/* Counts incomplete logs, and with @with_blocks logs without some host blocks. The printed
+ * setting is that of the first of these. */
 static void lacking_logs(struct mpr_document *doc, const struct mpr_ranks *r, bool with_blocks)
 {
     const char *setting = "";
@@ -131,11 +131,12 @@ static void clocks(struct mpr_document *doc, const struct mpr_ranks *r)
         const struct mpr_ranks_clock *c = &r->clock[i];
         struct mpr_number n;
         if (!c->shifted) continue;
-        mpr_doc_add_plain(doc, "clocks: %s is about %s %s %s, by %s: its times are put right",
+        mpr_doc_add_plain(doc,
+                          "clocks: %s is about %s %s %s, judging by %s; its times are corrected",
                           c->host, mpr_units_span(&n, (uint64_t)llabs(c->ahead_ns)),
                           c->ahead_ns > 0 ? "ahead of" : "behind", r->rank[0].host,
-                          c->by == MPR_CLOCK_BY_RANGE ? "the first range that they have in common"
-                                                      : "when they made a communicator");
+                          c->by == MPR_CLOCK_BY_RANGE ? "the first range of both"
+                                                      : "the creation of a communicator");
         mpr_doc_end_wrapped(doc, 2);
     }
 }
@@ -149,7 +150,8 @@ static const struct mpr_column failed_columns[] = {
     { .key = "failed_realtime_ns", .type = MPR_COUNT, OF_RANK(failed_ns) },
 };
 
-/* Says why the first rank failed; its digest may have no room for the event. */
+/* Says why the first rank failed. Its digest may not have the event, because the number of
+ * events in it is limited. */
 static void first_to_fail(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     const struct mpr_rank *first = &r->rank[r->failed[0]];
@@ -180,7 +182,7 @@ static void failures(struct mpr_document *doc, const struct mpr_ranks *r)
     if (r->failures) first_to_fail(doc, r);
 }
 
-/* Counts the endings of processes, unless all ended in the same way. */
+/* Counts the kinds of endings, unless all processes ended in the same way. */
 static void endings(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     enum { WORDS = 6 };
@@ -216,8 +218,8 @@ void mpr_report_ranks_processes(struct mpr_document *doc, const struct mpr_ranks
 #define MEASURE(function, ...)                                                                     \
     MPR_VALUE_IN(function, mpr_ranks_measure, m, mpr_ranks, r, __VA_ARGS__)
 MEASURE(measure_of, mpr_value_text(m->part ? "part" : "heap"))
-MEASURE(least_rank, mpr_value_text(r->rank[m->all.least_rank].name))
-MEASURE(most_rank, mpr_value_text(r->rank[m->all.most_rank].name))
+MEASURE(least_rank, mpr_value_text(r->rank[m->all.min_rank].name))
+MEASURE(most_rank, mpr_value_text(r->rank[m->all.max_rank].name))
 
 // clang-format off
 static const struct mpr_column measure_columns[] = {
@@ -225,14 +227,14 @@ static const struct mpr_column measure_columns[] = {
     { .key = "name", .title = "", .type = MPR_TEXT, OF_MEASURE(name), .width = 24 },
     { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_MEASURE(all.median),
       .estimate = true },
-    { .key = "least_bytes", .title = "least", .type = MPR_BYTES, OF_MEASURE(all.least), .spare = 3,
+    { .key = "least_bytes", .title = "min", .type = MPR_BYTES, OF_MEASURE(all.min), .spare = 3,
       .estimate = true },
-    { .key = "least_rank", .title = "of", .type = MPR_TEXT, .get = least_rank, .width = 9,
+    { .key = "least_rank", .title = "rank", .type = MPR_TEXT, .get = least_rank, .width = 9,
       .spare = 1 },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_MEASURE(all.most), .estimate = true },
-    { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = most_rank, .width = 9,
+    { .key = "most_bytes", .title = "max", .type = MPR_BYTES, OF_MEASURE(all.max), .estimate = true },
+    { .key = "most_rank", .title = "rank", .type = MPR_TEXT, .get = most_rank, .width = 9,
       .spare = 2 },
-    { .key = "apart", .title = "apart", .type = MPR_COUNT, OF_MEASURE(aparts), .width = 7 },
+    { .key = "apart", .title = "outliers", .type = MPR_COUNT, OF_MEASURE(outliers), .width = 9 },
     { .key = "estimated", .type = MPR_FLAG, OF_MEASURE(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 // clang-format on
@@ -252,24 +254,23 @@ static void spread(struct mpr_document *doc, const struct mpr_ranks *r)
                  .only = MPR_FOR_PEOPLE, .context = r, .estimated = is_estimated);
     if (heaps < r->measures)
         mpr_doc_rows(doc, measure_columns, r->measure + heaps, r->measures - heaps,
-                     .title = "of the devices, at their peaks", .only = MPR_FOR_PEOPLE,
-                     .context = r);
+                     .title = "parts of devices at peak", .only = MPR_FOR_PEOPLE, .context = r);
 }
 
 /* ---- nodes */
 
 MPR_VALUE_IN(node_most_rank, mpr_ranks_node, n, mpr_ranks, r,
-             mpr_value_text(r->rank[n->of.most_rank].name))
+             mpr_value_text(r->rank[n->values.max_rank].name))
 #define OF_NODE(member) MPR_FIELD(mpr_ranks_node, member)
 
 // clang-format off
 static const struct mpr_column node_columns[] = {
     { .key = "host", .title = "", .type = MPR_TEXT, OF_NODE(host), .width = 20 },
-    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(of.ranks), .width = 7 },
-    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(of.median),
+    { .key = "ranks", .title = "ranks", .type = MPR_COUNT, OF_NODE(values.ranks), .width = 7 },
+    { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_NODE(values.median),
       .estimate = true },
-    { .key = "most_bytes", .title = "most", .type = MPR_BYTES, OF_NODE(of.most), .estimate = true },
-    { .key = "most_rank", .title = "of", .type = MPR_TEXT, .get = node_most_rank, .width = 9,
+    { .key = "most_bytes", .title = "max", .type = MPR_BYTES, OF_NODE(values.max), .estimate = true },
+    { .key = "most_rank", .title = "rank", .type = MPR_TEXT, .get = node_most_rank, .width = 9,
       .spare = 2 },
     { .key = "rss_sum_bytes", .title = "sum of RSS", .type = MPR_BYTES, OF_NODE(rss_sum),
       .unless = MPR_UNKNOWN_AT_MAX, .spare = 1 },
@@ -304,12 +305,12 @@ static const struct mpr_column group_columns[] = {
     { .key = "members", .type = MPR_TEXT, OF_GROUP(members) },
     { .key = "first_use", .type = MPR_TEXT, OF_GROUP(first_use), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "median_bytes", .type = MPR_BYTES, OF_GROUP(median) },
-    { .key = "most_bytes", .type = MPR_BYTES, OF_GROUP(most) },
+    { .key = "most_bytes", .type = MPR_BYTES, OF_GROUP(max) },
     { .key = "communicator_bytes", .type = MPR_BYTES, OF_GROUP(bytes) },
 };
 // clang-format on
 
-/* Communicators of one size and first use. */
+/* Returns the name of communicators with the same size and first use. */
 static const char *kind_words(struct mpr_document *doc, const struct mpr_ranks_kind *k)
 {
     const char *size = k->size == UINT64_MAX
@@ -327,24 +328,25 @@ static const struct mpr_column kind_columns[] = {
       MPR_SHOWN(MPR_TEXT, kind_name), .width = 32 },
     { .key = "first_use", .type = MPR_TEXT, OF_KIND(first_use), .unless = MPR_UNKNOWN_AT_0 },
     { .key = "groups", .title = "groups", .type = MPR_COUNT, OF_KIND(groups), .width = 8 },
-    { .key = "communicator_bytes", .title = "takes", .type = MPR_BYTES, OF_KIND(bytes), .spare = 2 },
+    { .key = "communicator_bytes", .title = "each", .type = MPR_BYTES, OF_KIND(bytes), .spare = 2 },
     { .key = "median_bytes", .title = "median", .type = MPR_BYTES, OF_KIND(median) },
 };
 // clang-format on
 
-/* Says which groups are outliers of their kind, such as a stage of a pipeline that holds more. */
+/* Says which groups are outliers among those of the same size and first use, such as a pipeline
+ * stage that holds more. */
 static void outlier_groups(struct mpr_document *doc, const struct mpr_ranks *r,
                            const struct mpr_ranks_kind *k)
 {
     enum { SHOWN = 3 };
-    if (!k->aparts) return;
+    if (!k->outliers) return;
     mpr_doc_add_plain(doc, "    %s of %s groups differ from the others by their median: ",
-                      mpr_doc_count(doc, k->aparts), mpr_doc_count(doc, k->groups));
-    for (size_t i = 0; i < k->aparts && i < SHOWN; i++) {
-        const struct mpr_ranks_group *g = &r->group[k->apart[i]];
+                      mpr_doc_count(doc, k->outliers), mpr_doc_count(doc, k->groups));
+    for (size_t i = 0; i < k->outliers && i < SHOWN; i++) {
+        const struct mpr_ranks_group *g = &r->group[k->outlier[i]];
         mpr_doc_add_plain(doc, "%s%s %s", i ? ", " : "", g->members, mpr_doc_size(doc, g->median));
     }
-    if (k->aparts > SHOWN) mpr_doc_add_plain(doc, ", ...");
+    if (k->outliers > SHOWN) mpr_doc_add_plain(doc, ", ...");
     mpr_doc_end_wrapped(doc, 4);
 }
 
@@ -380,7 +382,7 @@ static uint64_t most_of(const struct mpr_ranks *r, size_t from, size_t to, size_
     return max;
 }
 
-/* "rank 3", "32-63"; without the first word if it is too long for the column. */
+/* Returns "rank 3" or "32-63"; without the first word if that is too long for the column. */
 static const char *label(struct mpr_document *doc, const struct mpr_ranks *r, size_t from,
                          size_t to)
 {
@@ -398,7 +400,7 @@ static void heat_row(struct mpr_document *doc, const struct mpr_ranks *r, size_t
     mpr_doc_add_plain(doc, "  %-*.*s ", LABEL, LABEL, label(doc, r, from, to));
     for (size_t i = 0; i < columns; i++) {
         const uint64_t bytes = most_of(r, from, to, i);
-        const double filled = (double)bytes / (double)r->heat_most * 8;
+        const double filled = (double)bytes / (double)r->heat_max * 8;
         mpr_doc_add_plain(doc, "%s",
                           eighth[!bytes       ? 0
                                  : filled < 1 ? 1
@@ -421,10 +423,10 @@ static void heat(struct mpr_document *doc, const struct mpr_ranks *r)
                  .all = MPR_IN_JSON, .context = r);
     mpr_doc_close(doc);
     mpr_doc_gap(doc);
-    mpr_doc_add_plain(doc, "%s over %s from the first start on, full at %s%s", m->name,
+    mpr_doc_add_plain(doc, "%s over %s from the first start; full height: %s%s", m->name,
                       mpr_doc_duration(doc, r->heat_width * MPR_RANKS_COLUMNS),
-                      m->estimated ? "~" : "", mpr_doc_size(doc, r->heat_most));
-    if (each > 1) mpr_doc_add_plain(doc, "; a row is the most of %zu ranks", each);
+                      m->estimated ? "~" : "", mpr_doc_size(doc, r->heat_max));
+    if (each > 1) mpr_doc_add_plain(doc, "; a row is the maximum of %zu ranks", each);
     mpr_doc_end_wrapped(doc, 2);
     for (size_t i = 0; i < r->ranks; i += each)
         heat_row(doc, r, i, i + each < r->ranks ? i + each : r->ranks);
@@ -466,7 +468,7 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
         const size_t rank = i / r->measures;
         const struct mpr_rank *of = &r->rank[rank];
         const struct mpr_ranks_measure *m = &r->measure[i % r->measures];
-        const uint64_t usual = m->value[m->usual[rank]];
+        const uint64_t usual = m->value[m->reference[rank]];
         cell[i] = (struct cell){ .name = of->name,
                                  .host = of->host,
                                  .of = m->part ? "part" : "heap",
@@ -481,10 +483,10 @@ static void cells(struct mpr_document *doc, const struct mpr_ranks *r)
     }
     for (size_t k = 0; k < r->measures; k++) {
         const struct mpr_ranks_measure *m = &r->measure[k];
-        for (size_t i = 0; i < m->aparts; i++) cell[m->apart[i] * r->measures + k].apart = true;
+        for (size_t i = 0; i < m->outliers; i++) cell[m->outlier[i] * r->measures + k].apart = true;
         for (size_t i = 0; m->split && i < m->split->classes; i++)
-            for (size_t n = 0; n < m->stage[i].of.ranks; n++)
-                cell[m->stage[i].of.rank[n] * r->measures + k].stage = m->stage[i].members;
+            for (size_t n = 0; n < m->stage[i].values.ranks; n++)
+                cell[m->stage[i].values.rank[n] * r->measures + k].stage = m->stage[i].members;
     }
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];
@@ -505,7 +507,7 @@ void mpr_report_ranks(struct mpr_document *doc, const struct mpr_ranks *r)
     mpr_doc_objects(doc, "ranks", rank_columns, r->rank, r->ranks);
     mpr_doc_fact(doc, "missing_ranks", mpr_value_number(MPR_COUNT, r->missings));
     mpr_doc_fact(doc, "missing", mpr_value_known_text(r->missing, MPR_UNKNOWN));
-    mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->doubles));
+    mpr_doc_fact(doc, "doubled_ranks", mpr_value_number(MPR_COUNT, r->duplicates));
     mpr_doc_fact(doc, "belonging_processes", mpr_value_number(MPR_COUNT, r->belonging));
     mpr_doc_fact(doc, "executed_programs", mpr_value_number(MPR_COUNT, r->executed));
     mpr_doc_fact(doc, "processes_without_rank", mpr_value_number(MPR_COUNT, r->unranked));

@@ -1,6 +1,6 @@
-/* Why ranks differ: outliers, for people one line for all with the same reason, and stages, which
- * are groups of ranks with similar peaks that communicators define.  The first lines of a job's
- * summary. */
+/* Why ranks differ: outliers, which share a line if they have the same reason, and stages, which
+ * are groups of ranks with similar peaks that communicators define. Also the first lines of a
+ * job's summary. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* ---- causes */
 
-enum { CAUSES = 3 }; /* in a sentence */
+enum { CAUSES = 3 }; /* causes in a sentence */
 
 static const struct mpr_column cause_columns[] = {
     { .key = "path", .type = MPR_TEXT, MPR_FIELD(mpr_ranks_cause, path) },
@@ -20,8 +20,8 @@ static const struct mpr_column cause_columns[] = {
       .type = MPR_TEXT,
       MPR_FIELD(mpr_ranks_cause, caller),
       .unless = MPR_UNKNOWN_AT_0 },
-    { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_ranks_cause, here) },
-    { .key = "median_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_ranks_cause, median) },
+    { .key = "bytes", .type = MPR_BYTES, MPR_FIELD(mpr_ranks_cause, bytes) },
+    { .key = "median_bytes", .type = MPR_BYTES, MPR_FIELD(mpr_ranks_cause, reference) },
     { .key = "change_bytes", .type = MPR_CHANGE, MPR_FIELD(mpr_ranks_cause, change), .sums = true },
     { .key = "estimated",
       .type = MPR_FLAG,
@@ -32,7 +32,7 @@ static const struct mpr_column cause_columns[] = {
 static void cause_fields(struct mpr_document *doc, const struct mpr_ranks *r,
                          const struct mpr_ranks_outlier *o)
 {
-    mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->lines_of].name));
+    mpr_doc_fact(doc, "causes_of", mpr_value_text(r->measure[o->cause_measure].name));
     mpr_doc_rows(doc, cause_columns, o->cause, o->causes, .key = "causes", .only = MPR_IN_JSON);
     mpr_doc_rows(doc, cause_columns, o->part, o->parts, .key = "account", .only = MPR_IN_JSON);
 }
@@ -45,13 +45,12 @@ static const char *change(struct mpr_document *doc, int64_t bytes, bool estimate
 
 static void say_cause(struct mpr_document *doc, const struct mpr_ranks_cause *c)
 {
-    mpr_doc_add_plain(doc, "%s", c->path);
-    if (*c->caller) mpr_doc_add_plain(doc, " <- %s", c->caller);
+    mpr_doc_add_plain(doc, "%s", mpr_frame_with_caller(&doc->arena, c->path, c->caller));
 }
 
-/* Says the first three causes in the direction of the change, the number of others, and the cause
- * that opposes the change by more than a twentieth.  A single cause explains the change if the rest
- * is at most a twentieth, which always differs. */
+/* Says the largest causes in the direction of the change, how many others there are, and a cause
+ * that opposes the change by more than a twentieth of it. If one cause explains the change up to
+ * a twentieth, says only that. */
 static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c, size_t count,
                        int64_t whole)
 {
@@ -71,18 +70,19 @@ static void say_causes(struct mpr_document *doc, const struct mpr_ranks_cause *c
     if (same > CAUSES) mpr_doc_add_plain(doc, "; %s more", mpr_doc_count(doc, same - CAUSES));
     const struct mpr_ranks_cause *last = &c[count - 1];
     if (same == count || llabs(last->change) <= little) return;
-    mpr_doc_add_plain(doc, "; against it %s ", change(doc, last->change, last->estimated));
+    mpr_doc_add_plain(doc, ", but %s ", change(doc, last->change, last->estimated));
     say_cause(doc, last);
 }
 
 static void say_why(struct mpr_document *doc, const struct mpr_ranks *r,
                     const struct mpr_ranks_outlier *o)
 {
-    const uint64_t *value = r->measure[o->lines_of].value;
+    const uint64_t *value = r->measure[o->cause_measure].value;
     if (o->causes) mpr_doc_add_plain(doc, ": ");
-    say_causes(doc, o->cause, o->causes, mpr_signed_difference(value[o->usual], value[o->rank]));
-    if (o->lines_of == o->measure && o->parts && (o->part[0].change > 0) == (o->change > 0))
-        mpr_doc_add_plain(doc, "; of the account %s %s", o->part[0].path,
+    say_causes(doc, o->cause, o->causes,
+               mpr_signed_difference(value[o->reference], value[o->rank]));
+    if (o->cause_measure == o->measure && o->parts && (o->part[0].change > 0) == (o->change > 0))
+        mpr_doc_add_plain(doc, "; in the device's account: %s %s", o->part[0].path,
                           change(doc, o->part[0].change, false));
 }
 
@@ -99,41 +99,40 @@ static void outlier_fields(struct mpr_document *doc, const struct mpr_ranks *r,
     mpr_doc_fact(doc, "host", mpr_value_known_text(rank->host, MPR_UNKNOWN));
     mpr_doc_fact(doc, "heap", mpr_value_text(m->name));
     mpr_doc_fact(doc, "peak_bytes", mpr_value_number(MPR_BYTES, m->value[o->rank]));
-    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->value[o->usual]));
+    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, m->value[o->reference]));
     mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
-    mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[o->usual].name));
+    mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[o->reference].name));
     if (m->estimated) mpr_doc_fact(doc, "estimated", mpr_value_flag(true));
     cause_fields(doc, r, o);
     mpr_doc_close(doc);
 }
 
-/* Outliers with the same reason. */
-struct alike {
-    const struct mpr_ranks_outlier *first; /* the farthest of them */
+struct outlier_group {
+    const struct mpr_ranks_outlier *first; /* with the largest difference */
     size_t ranks;
     int64_t smallest; /* change */
 };
 
-static bool is_alike(const struct mpr_ranks_outlier *a, const struct mpr_ranks_outlier *b)
+static bool has_same_reason(const struct mpr_ranks_outlier *a, const struct mpr_ranks_outlier *b)
 {
-    return a->measure == b->measure && a->lines_of == b->lines_of &&
+    return a->measure == b->measure && a->cause_measure == b->cause_measure &&
            (a->change > 0) == (b->change > 0) &&
            strcmp(a->causes ? a->cause->alike : "", b->causes ? b->cause->alike : "") == 0 &&
            llabs(b->change) >= llabs(a->change) / 2;
 }
 
-/* Returns the groups in the order of their first outliers.  *group: by outlier, its group. */
-static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r, size_t **group,
-                            size_t *count)
+/* Returns the groups in the order of their first outliers. *group: the group of each outlier. */
+static struct outlier_group *group_outliers(struct mpr_document *doc, const struct mpr_ranks *r,
+                                            size_t **group, size_t *count)
 {
-    struct alike *all = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *all);
+    struct outlier_group *all = mpr_arena_alloc(&doc->arena, r->outliers * sizeof *all);
     *group = mpr_arena_alloc(&doc->arena, r->outliers * sizeof **group);
     *count = 0;
     for (size_t i = 0; i < r->outliers; i++) {
         const struct mpr_ranks_outlier *o = &r->outlier[i];
         size_t k = 0;
-        while (k < *count && !is_alike(all[k].first, o)) k++;
-        if (k == *count) all[(*count)++] = (struct alike){ .first = o };
+        while (k < *count && !has_same_reason(all[k].first, o)) k++;
+        if (k == *count) all[(*count)++] = (struct outlier_group){ .first = o };
         (*group)[i] = k;
         all[k].ranks++;
         all[k].smallest = o->change;
@@ -141,7 +140,7 @@ static struct alike *gather(struct mpr_document *doc, const struct mpr_ranks *r,
     return all;
 }
 
-/* Returns "ranks {0..7}", "rank 3" or "3 processes": the ranks of a group. */
+/* Returns the ranks of a group: "ranks {0..7}", "rank 3" or "3 processes". */
 static const char *group_words(struct mpr_document *doc, const struct mpr_ranks *r,
                                const size_t *group, size_t which)
 {
@@ -158,8 +157,8 @@ static const char *group_words(struct mpr_document *doc, const struct mpr_ranks 
                             mpr_ranks_set(r, &doc->arena, rank, ranks));
 }
 
-static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, const struct alike *a,
-                         const char *ranks)
+static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r,
+                         const struct outlier_group *a, const char *ranks)
 {
     const struct mpr_ranks_outlier *o = a->first;
     const bool about = r->measure[o->measure].estimated;
@@ -173,15 +172,15 @@ static void outlier_line(struct mpr_document *doc, const struct mpr_ranks *r, co
     mpr_doc_end_wrapped(doc, 4);
 }
 
-/* "rank 5 holds 1.50 GiB more of gpuN/torch than rank 1: ..." */
+/* Adds "rank 5 holds 1.50 GiB more of gpuN/torch than rank 1: ..." */
 static void pair_line(struct mpr_document *doc, const struct mpr_ranks *r,
                       const struct mpr_ranks_outlier *o)
 {
-    const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
+    const struct mpr_ranks_measure *m = &r->measure[o->cause_measure];
     mpr_doc_add(doc, MPR_STRONG, "%s", r->rank[o->rank].name);
     mpr_doc_add_plain(doc, " holds %s%s more of %s than %s", m->estimated ? "~" : "",
-                      mpr_doc_size(doc, m->value[o->rank] - m->value[o->usual]), m->name,
-                      r->rank[o->usual].name);
+                      mpr_doc_size(doc, m->value[o->rank] - m->value[o->reference]), m->name,
+                      r->rank[o->reference].name);
     say_why(doc, r, o);
     mpr_doc_end_wrapped(doc, 2);
 }
@@ -190,7 +189,7 @@ void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks 
 {
     const size_t lines = brief ? 2 : 10;
     size_t count, *group;
-    const struct alike *all = gather(doc, r, &group, &count);
+    const struct outlier_group *all = group_outliers(doc, r, &group, &count);
     bool staged = false;
     for (size_t i = 0; i < r->measures; i++) staged |= r->measure[i].split && !r->measure[i].part;
     mpr_doc_list(doc, "outliers");
@@ -202,10 +201,10 @@ void mpr_report_ranks_outliers(struct mpr_document *doc, const struct mpr_ranks 
         mpr_doc_close(doc);
     }
     if (!brief) mpr_doc_gap(doc);
-    if (r->pair) pair_line(doc, r, r->pair); /* two ranks have no outliers */
+    if (r->pair) pair_line(doc, r, r->pair); /* a job of two ranks has no outliers */
     else if (count)
-        mpr_doc_line(doc, "more than 5 %% from the median%s%s:", staged ? " of their stage" : "",
-                     brief ? "" : ", the farthest first");
+        mpr_doc_line(doc, "outliers, more than 5 %% from the median%s%s:",
+                     staged ? " of their stage" : "", brief ? "" : ", largest difference first");
     else if (!brief)
         mpr_doc_line(doc, "%s",
                      r->ranks < 3 ? "too few ranks to name an outlier"
@@ -234,11 +233,11 @@ static void stage_fields(struct mpr_document *doc, const struct mpr_ranks *r,
     const struct mpr_ranks_outlier *o = &s->differs;
     mpr_doc_open(doc, NULL);
     mpr_doc_fact(doc, "members", mpr_value_text(s->members));
-    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, s->of.ranks));
-    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, s->of.median));
-    mpr_doc_fact(doc, "least_bytes", mpr_value_number(MPR_BYTES, s->of.least));
-    mpr_doc_fact(doc, "most_bytes", mpr_value_number(MPR_BYTES, s->of.most));
-    mpr_doc_fact(doc, "apart", mpr_value_number(MPR_COUNT, s->apart));
+    mpr_doc_fact(doc, "ranks", mpr_value_number(MPR_COUNT, s->values.ranks));
+    mpr_doc_fact(doc, "median_bytes", mpr_value_number(MPR_BYTES, s->values.median));
+    mpr_doc_fact(doc, "least_bytes", mpr_value_number(MPR_BYTES, s->values.min));
+    mpr_doc_fact(doc, "most_bytes", mpr_value_number(MPR_BYTES, s->values.max));
+    mpr_doc_fact(doc, "apart", mpr_value_number(MPR_COUNT, s->outliers));
     mpr_doc_fact(doc, "change_bytes", mpr_value_amount(MPR_CHANGE, o->change));
     mpr_doc_fact(doc, "median_rank", mpr_value_text(r->rank[o->rank].name));
     cause_fields(doc, r, o);
@@ -266,7 +265,7 @@ static void split_fields(struct mpr_document *doc, const struct mpr_ranks *r,
     mpr_doc_close(doc);
 }
 
-/* "groups of 4 ranks, first ncclSend ({0,8,16,24} and 7 more)" */
+/* Adds "groups of 4 ranks, first ncclSend ({0,8,16,24} and 7 more)". */
 static void say_axis(struct mpr_document *doc, const struct mpr_ranks_axis *a)
 {
     mpr_doc_add_plain(doc, "groups of %s ranks", mpr_doc_count(doc, a->first->size));
@@ -288,9 +287,10 @@ static void say_split(struct mpr_document *doc, const struct mpr_ranks_measure *
         mpr_doc_add_plain(doc, " and the ");
         say_axis(doc, s->other);
     }
-    mpr_doc_add_plain(doc, "; within one ranks differ by at most %s%s", m->estimated ? "~" : "",
+    mpr_doc_add_plain(doc, "; ranks of one stage differ by at most %s%s", m->estimated ? "~" : "",
                       mpr_doc_size(doc, m->within));
-    if (m->aparts) mpr_doc_add_plain(doc, ", but for the %s above", mpr_doc_count(doc, m->aparts));
+    if (m->outliers)
+        mpr_doc_add_plain(doc, ", except the %s above", mpr_doc_count(doc, m->outliers));
     mpr_doc_end_wrapped(doc, 2);
 }
 
@@ -302,8 +302,9 @@ static void stages(struct mpr_document *doc, const struct mpr_ranks *r,
     say_split(doc, m);
     for (size_t i = 0; i < m->split->classes && i < LINES; i++) {
         const struct mpr_ranks_stage *s = &m->stage[i];
-        mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->of.ranks > 1 ? "ranks " : "", s->members);
-        mpr_doc_add_plain(doc, "  %s%s", m->estimated ? "~" : "", mpr_doc_size(doc, s->of.median));
+        mpr_doc_add(doc, MPR_STRONG, "  %s%s", s->values.ranks > 1 ? "ranks " : "", s->members);
+        mpr_doc_add_plain(doc, "  %s%s", m->estimated ? "~" : "",
+                          mpr_doc_size(doc, s->values.median));
         if (s->differs.change) {
             mpr_doc_add(doc, MPR_STRONG, "  %s", change(doc, s->differs.change, m->estimated));
             say_why(doc, r, &s->differs);
@@ -314,7 +315,8 @@ static void stages(struct mpr_document *doc, const struct mpr_ranks *r,
         mpr_doc_line(doc, "  and %s more", mpr_doc_count(doc, m->split->classes - LINES));
 }
 
-/* The stages of a device are not shown to people if those of PyTorch's blocks differ as much. */
+/* Adds the stages of each heap. People do not see those of a device if PyTorch's blocks on it
+ * have stages with the same differences. */
 void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     mpr_doc_list(doc, "stages");
@@ -323,7 +325,7 @@ void mpr_report_ranks_stages(struct mpr_document *doc, const struct mpr_ranks *r
     mpr_doc_close(doc);
     for (size_t i = 0; i < r->measures; i++) {
         const struct mpr_ranks_measure *m = &r->measure[i];
-        if (m->split && !m->part && !m->inside && m->stage[0].differs.lines_of == i)
+        if (m->split && !m->part && !m->inside && m->stage[0].differs.cause_measure == i)
             stages(doc, r, m);
     }
 }
@@ -338,7 +340,7 @@ static bool is_common(const struct mpr_ranks_measure *m)
     if (m->part && strncmp(m->part, "torch_", 6) == 0) return false; /* it is in a heap */
     for (size_t i = 0; m->part && i < sizeof nobodys / sizeof *nobodys; i++)
         if (strcmp(m->part, nobodys[i]) == 0) return false;
-    return !m->inside && m->all.median >= LEAST_BYTES && m->all.least >= m->all.most / 10 * 9;
+    return !m->inside && m->all.median >= LEAST_BYTES && m->all.min >= m->all.max / 10 * 9;
 }
 
 /* Returns the largest finding of its kind if each rank has one, or NULL. */

@@ -17,8 +17,7 @@ const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mp
 const char *mpr_report_call_words(struct mpr_document *doc, struct mpr_path path,
                                   const char *caller)
 {
-    const char *text = mpr_doc_path(doc, path);
-    return *caller ? mpr_arena_format(&doc->arena, "%s <- %s", text, caller) : text;
+    return mpr_frame_with_caller(&doc->arena, mpr_doc_path(doc, path), caller);
 }
 
 const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path)
@@ -101,7 +100,7 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
     mpr_doc_close(doc);
 }
 
-/* ---- lines for people: a line's runs are the two instants */
+/* ---- lines for people, in which run 0 is the instant before and run 1 the one after */
 
 static int64_t change_in(const struct mpr_line *l)
 {
@@ -112,7 +111,7 @@ MPR_COMPARE(by_change, struct mpr_line,
             mpr_compare_signed(llabs(change_in(b)), llabs(change_in(a)))
                 ?: mpr_row_by_path(&a->row, &b->row))
 
-/* A named part of the account is a line whose path is one frame. */
+/* Returns the line of a row. A named part of the account has a path of one frame. */
 static struct mpr_line line_of(struct mpr_document *doc, const struct mpr_growth_row *r,
                                enum mpr_group by)
 {
@@ -127,9 +126,9 @@ static struct mpr_line line_of(struct mpr_document *doc, const struct mpr_growth
     return line;
 }
 
-/* Sets all lines, the largest change first; returns their number, at most that of the rows.  Lines
- * that grew are folded separately from those that shrank, because a common sum would hide changes.
- */
+/* Fills all lines, largest change first, and returns their number, which is at most that of the
+ * rows. Lines that grew and lines that shrank are grouped separately, because a common sum would
+ * hide changes. */
 static size_t lines_of(struct mpr_document *doc, const struct mpr_growth *g, enum mpr_group by,
                        struct mpr_line *out)
 {

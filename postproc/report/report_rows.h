@@ -1,5 +1,5 @@
-/* Rows by path: their columns, texts about them, and their growth between two instants.  Private to
- * this layer. */
+/* Rows with paths: their columns, texts about them, and their growth between two instants.
+ * Private to this layer. */
 #ifndef MPR_REPORT_ROWS_H
 #define MPR_REPORT_ROWS_H
 
@@ -8,8 +8,8 @@
 struct mpr_growth;
 struct mpr_naming;
 
-/* The columns of rows by path: the path, its bytes, whose title the table may replace, with their
- * share and error, and its blocks. */
+/* The columns of rows with paths: the path; the bytes, whose title the table may replace, with
+ * their share and error; and the blocks. */
 #define MPR_ROW_PATH                                                                               \
     {                                                                                              \
         .key = "path", .title = "path", MPR_PATH_FIELD(mpr_row, path)                              \
@@ -27,21 +27,21 @@ struct mpr_naming;
     }
 extern const struct mpr_column mpr_row_columns[3]; /* all three */
 
-/* "(siblings 256.00 MiB to 321.00 MiB)": the lines that an outlier was compared with (row.h), or
- * "" if there are none. */
+/* Returns "(siblings 256.00 MiB to 321.00 MiB)": the lines with which an outlier was compared
+ * (row.h), or "" if there are none. */
 const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uint64_t largest);
-/* Modules that are outliers (module_outliers.h), as lines for people and as "module_outliers";
- * nothing if there are none. */
+/* Adds the modules that are outliers (module_outliers.h): lines for people, and
+ * "module_outliers". Adds nothing if there are none. */
 void mpr_report_modules(struct mpr_document *doc, const struct mpr_row *row, size_t rows,
                         uint64_t whole);
-/* Returns how the document shows paths: unchanged if it has no naming. */
+/* Returns how the document shows paths. They are unchanged if it has no naming. */
 const struct mpr_naming *mpr_report_naming(const struct mpr_document *doc);
-/* "host/heap by range", in the document's memory. */
+/* Returns "host/heap by range", in the document's memory. */
 const char *mpr_report_heading(struct mpr_document *doc, const char *of, enum mpr_group by);
-/* Returns a line's path with its caller, or only the path if that is "": "f (a.py:3) <- main". */
+/* Returns the text of a line's path with its caller: "main > f (a.py:3)". */
 const char *mpr_report_call_words(struct mpr_document *doc, struct mpr_path path,
                                   const char *caller);
-/* Returns a path as such tables show it, as words of a sentence. */
+/* Returns the text of a path as in these tables. */
 const char *mpr_report_path_words(struct mpr_document *doc, struct mpr_path path);
 
 /* ---- growth */
@@ -55,7 +55,7 @@ void mpr_report_growth(struct mpr_document *doc, const char *key, const struct m
 void mpr_report_growth_rows(struct mpr_document *doc, const char *whole,
                             const struct mpr_growth *growth, enum mpr_group by);
 
-/* The lines of such a table, the largest change first, in the document's memory. */
+/* The lines of this table, largest change first, in the document's memory. */
 struct mpr_grown_line {
     const char *name;
     int64_t before, after;
@@ -65,7 +65,7 @@ const struct mpr_grown_line *mpr_report_grown(struct mpr_document *doc,
                                               const struct mpr_growth *growth, enum mpr_group by,
                                               size_t *lines);
 
-/* The line of such a table that grew most.  name: NULL if none grew. */
+/* The line of this table that grew most. name: NULL if none grew. */
 struct mpr_most_grown {
     const char *name;
     uint64_t bytes;

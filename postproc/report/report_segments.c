@@ -23,7 +23,7 @@ MPR_VALUE(id_of_pool, mpr_segment_pool, r, pool_id(r->pool))
 
 static const char *pool_name(struct mpr_document *doc, const struct mpr_segment_pool *p)
 {
-    const char *const owner = p->graph ? "graph's" : "once graph's";
+    const char *const owner = p->graph ? "graph" : "former graph";
     if (!p->graph && !p->pool[0] && !p->pool[1]) return "default";
     if (!p->pool[0] && !p->pool[1]) return owner;
     return mpr_arena_format(&doc->arena, "%s %" PRIu64 ":%" PRIu64, owner, p->pool[0], p->pool[1]);
@@ -82,7 +82,7 @@ static const struct mpr_column segment_columns[] = {
 };
 // clang-format on
 
-/* ---- groups of segments: those of one shape are one row */
+/* ---- groups of segments: segments of one shape are one row */
 
 struct shape {
     struct mpr_segment_group a;
@@ -137,11 +137,11 @@ static void add_note(struct mpr_document *doc, struct shape *s, const char *note
     s->text = mpr_arena_format(&doc->arena, "%s, %s", s->text, note);
 }
 
-/* ---- notes distinguish shapes that look alike */
+/* ---- notes distinguish shapes with the same text */
 
 MPR_COMPARE(by_text, struct shape *, strcmp((*a)->text, (*b)->text))
 
-/* Adds a note to rows that look alike; returns true if there were any. */
+/* Adds a note to rows with the same text. Returns true if there were any. */
 typedef const char *note_of(struct mpr_document *doc, const struct shape *s);
 
 static bool distinguish(struct mpr_document *doc, struct shape *row, size_t rows, note_of *note)
@@ -201,7 +201,7 @@ static void shapes(struct mpr_document *doc, const struct mpr_segments_device *d
                  .context = d, .all = MPR_IN_JSON);
 }
 
-/* ---- pins: paths of blocks that keep segments split */
+/* ---- pins: paths of blocks that keep PyTorch from releasing segments */
 
 #define OF_PIN(member) MPR_FIELD(mpr_segment_pin, member)
 
@@ -214,7 +214,7 @@ static const struct mpr_column pin_columns[] = {
     { .key = "segments", .title = "segments", .type = MPR_COUNT, OF_PIN(segments), .spare = 4 },
     { .key = "blocks", .title = "blocks", .type = MPR_COUNT, OF_PIN(blocks), .spare = 2 },
     { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_PIN(bytes), .spare = 1 },
-    { .key = "oldest_ns", .title = "oldest's age", .type = MPR_TIME, OF_PIN(oldest_time),
+    { .key = "oldest_ns", .title = "oldest age", .type = MPR_TIME, OF_PIN(oldest_time),
       .merge = MPR_MERGE_MIN, MPR_SHOWN(MPR_TIME, pin_age), .lasting = true, .spare = 3 },
 };
 // clang-format on
@@ -227,7 +227,7 @@ static struct mpr_row row_of_pin(const void *row)
 
 MPR_COMPARE(by_address, struct mpr_pinned, mpr_compare(a->segment, b->segment))
 
-/* Several paths pin the same free bytes, so a line counts each segment with blocks of its paths
+/* Several paths may pin the same segment, so a line counts each segment with blocks of its paths
  * once. */
 static void join_pins(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
 {

@@ -1,6 +1,6 @@
-/* The instances of a repeated range: headlines about outliers, the difference between the worst
- * instance and the median one, then all instances.  For people similar instances in a row are one
- * line, and outliers stay separate, however many instances there are. */
+/* The instances of a repeated range: a headline for each heap, the instance with the largest
+ * peak compared with the median one, then all instances. For people, consecutive similar
+ * instances are one line, and outliers have their own lines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,19 +11,19 @@
 #include "reports.h"
 #include "steps.h"
 
-/* An instance in a heap, or for people several in a row. */
+/* An instance in a heap, or for people several consecutive ones. */
 struct step {
     struct mpr_instance instance;
     struct mpr_instance_heap of;
     uint8_t heap;
     const char *range, *note;
     int64_t kept, change; /* change: of the peak since the instance before */
-    bool peak_out, kept_out, first;
+    bool peak_is_outlier, kept_is_outlier, first;
     /* Of a line: */
-    uint64_t min_peak, joined, outliers; /* the smallest peak; the instances, or groups of them, in
-                                            the line; how many of those are outliers */
-    bool named;                          /* the headline names it, or it is a large outlier */
-    const struct mpr_frame *shown;       /* its name */
+    uint64_t min_peak;
+    uint64_t joined, outliers; /* how many entries the line has; how many of them are outliers */
+    bool named; /* it has its own line: the headline names it, or it is a large outlier */
+    const struct mpr_frame *shown; /* its name */
 };
 
 #define OF(member)          MPR_FIELD(step, member)
@@ -55,36 +55,37 @@ static const struct mpr_column columns[] = {
     { .key = "kept_bytes", .title = "kept", .type = MPR_CHANGE, OF(kept) },
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_BYTES(end_bytes), .spare = 2 },
     { .key = "allocations", .type = MPR_COUNT, OF_BYTES(allocations) },
-    { .key = "peak_stands_out", .type = MPR_FLAG, OF(peak_out) },
-    { .key = "kept_stands_out", .type = MPR_FLAG, OF(kept_out) },
+    { .key = "peak_stands_out", .type = MPR_FLAG, OF(peak_is_outlier) },
+    { .key = "kept_stands_out", .type = MPR_FLAG, OF(kept_is_outlier) },
     { .title = "", .type = MPR_TEXT, OF(note), .beside = true },
 };
 // clang-format on
 
 static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_heap *h, size_t i)
 {
-    const struct mpr_instance_heap *of = &h->heap->of[i];
-    const bool peak_out = h->stands_out[i] & MPR_STEPS_PEAK,
-               kept_out = h->stands_out[i] & MPR_STEPS_KEPT;
+    const struct mpr_instance_heap *of = &h->heap->entry[i];
+    const bool peak_is_outlier = h->outlier[i] & MPR_STEPS_PEAK,
+               kept_is_outlier = h->outlier[i] & MPR_STEPS_KEPT;
     struct step step = {
         .instance = s->instances.instance[i],
         .of = *of,
         .heap = h->heap->heap,
         .range = s->instances.range,
-        .note = peak_out   ? kept_out ? "<- peak and kept stand out" : "<- peak stands out"
-                : kept_out ? "<- kept stands out"
-                           : "",
+        .note = peak_is_outlier   ? kept_is_outlier ? "outlier: peak, kept" : "outlier: peak"
+                : kept_is_outlier ? "outlier: kept"
+                                  : "",
         .kept = mpr_signed_difference(of->begin_bytes, of->end_bytes),
-        .change = i ? mpr_signed_difference(h->heap->of[i - 1].peak_bytes, of->peak_bytes) : 0,
-        .peak_out = peak_out,
-        .kept_out = kept_out,
+        .change = i ? mpr_signed_difference(h->heap->entry[i - 1].peak_bytes, of->peak_bytes) : 0,
+        .peak_is_outlier = peak_is_outlier,
+        .kept_is_outlier = kept_is_outlier,
         .first = !i,
         .min_peak = of->peak_bytes,
         .joined = 1,
-        .outliers = peak_out || kept_out,
+        .outliers = peak_is_outlier || kept_is_outlier,
         .named = (h->peaks_out && i == h->worst_peak) || (h->kept_out && i == h->worst_kept),
     };
-    if (step.instance.unended) step.note = peak_out ? "<- peak stands out; not ended" : "not ended";
+    if (step.instance.unended)
+        step.note = peak_is_outlier ? "outlier: peak; not ended" : "not ended";
     return step;
 }
 
@@ -109,8 +110,8 @@ static void add(struct step *to, const struct step *s)
     if (s->min_peak < to->min_peak) to->min_peak = s->min_peak;
 }
 
-/* Instances are similar if neither is an outlier, and their peaks and kept bytes differ by at most
- * a fiftieth of the median peak. */
+/* Joins consecutive instances that are not outliers, and whose peaks and kept bytes differ by at
+ * most a fiftieth of the median peak. */
 static size_t join_similar(const struct step *step, size_t steps, uint64_t median,
                            struct step *line)
 {
@@ -135,15 +136,15 @@ MPR_COMPARE(by_peak, struct step *,
             mpr_compare((*b)->of.peak_bytes, (*a)->of.peak_bytes)
                 ?: mpr_compare((*a)->instance.number, (*b)->instance.number))
 
-/* Chooses the largest outliers, which stay separate lines.  Each needs two lines, with the one
- * between it and the next outlier. */
+/* Chooses the largest outliers that get their own lines. Each needs two lines: its own, and one
+ * for the instances between it and the next outlier. */
 static void choose_outliers(struct step *line, size_t lines, size_t top)
 {
     struct step **outlier = mpr_alloc(lines, sizeof *outlier);
     size_t outliers = 0, named = 0;
     for (size_t i = 0; i < lines; i++) {
         named += line[i].named;
-        if ((line[i].peak_out || line[i].kept_out) && !line[i].named)
+        if ((line[i].peak_is_outlier || line[i].kept_is_outlier) && !line[i].named)
             outlier[outliers++] = &line[i];
     }
     if (outliers) qsort(outlier, outliers, sizeof *outlier, by_peak);
@@ -151,7 +152,7 @@ static void choose_outliers(struct step *line, size_t lines, size_t top)
     free(outlier);
 }
 
-/* Joins neighbours to lines of at most this many instances. */
+/* Joins neighbours to lines of at most this many entries. */
 static size_t join_neighbours(struct step *line, size_t lines, uint64_t instances)
 {
     size_t count = 0;
@@ -178,8 +179,9 @@ static const char *names_of(struct mpr_document *doc, uint64_t count, const char
     return mpr_arena_format(&doc->arena, "%s to %s", first, numbered ? colon + 1 : last);
 }
 
-/* Sets the name and the note of a line: "58 alike", "310, smallest 310.00 MiB, 2 stand out".  Its
- * instances kept at most what is left at its end, because others may have freed it. */
+/* Sets the name and the note of a line: "58 similar", "310, smallest peak 310.00 MiB, 2
+ * outliers". Its instances keep at most what is left at its end, because a later one may have
+ * freed the memory. */
 static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
 {
     const int64_t left = mpr_signed_difference(line->of.begin_bytes, line->of.end_bytes);
@@ -191,19 +193,19 @@ static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
     if (line->joined < 2) return;
     if (!line->outliers && near(mpr_saturating_signed(line->of.peak_bytes),
                                 mpr_saturating_signed(line->min_peak), median / 50)) {
-        line->note = mpr_arena_format(&doc->arena, "%s alike", count);
+        line->note = mpr_arena_format(&doc->arena, "%s similar", count);
         return;
     }
     line->note =
-        mpr_arena_format(&doc->arena, "%s, smallest %s", count, mpr_doc_size(doc, line->min_peak));
+        mpr_arena_format(&doc->arena, "%s, min %s", count, mpr_doc_size(doc, line->min_peak));
     if (line->outliers)
-        line->note =
-            mpr_arena_format(&doc->arena, "%s, %s stand%s out", line->note,
-                             mpr_doc_count(doc, line->outliers), line->outliers == 1 ? "s" : "");
+        line->note = mpr_arena_format(&doc->arena, "%s, %s", line->note,
+                                      mpr_doc_counted(doc, line->outliers, "outlier", "outliers"));
 }
 
-/* Returns an order whose first `top` lines are the named ones and the first others, by time.  If
- * there is room for one line, it is the named one with the larger peak. */
+/* Returns the order of the lines: first, by time, those that are shown, which are the named ones
+ * and as many others as fit in @top. If only one is shown, it is the named one with the larger
+ * peak. */
 static const size_t *order_of(struct mpr_document *doc, struct step *line, size_t lines, size_t top)
 {
     size_t *order = mpr_arena_alloc(&doc->arena, lines * sizeof *order);
@@ -241,7 +243,7 @@ static void lines(struct mpr_document *doc, const struct step *step, size_t step
     for (size_t i = 0; i < count; i++) finish(doc, &line[i], median);
     for (size_t i = 1; i < count; i++)
         line[i].change = mpr_signed_difference(line[i - 1].of.peak_bytes, line[i].of.peak_bytes);
-    const bool one_more = !doc->top && count == top + 1; /* is also shown */
+    const bool one_more = !doc->top && count == top + 1; /* shown instead of "(1 more)" */
     mpr_doc_rows(doc, columns, line, count, .title = mpr_heap_name(step->heap),
                  .only = MPR_FOR_PEOPLE, .order = order_of(doc, line, count, top + one_more));
 }
@@ -290,29 +292,29 @@ static void headline(struct mpr_document *doc, const struct mpr_steps *s,
                      const struct mpr_steps_heap *h)
 {
     const char *min = mpr_doc_size(doc, h->least_peak), *max = mpr_doc_size(doc, h->most_peak);
-    mpr_doc_add_plain(doc, "%s: peak %s%s", mpr_heap_name(h->heap->heap),
+    mpr_doc_add_plain(doc, "%s: peaks %s%s", mpr_heap_name(h->heap->heap),
                       h->heap->inside ? "~" : "", min);
     if (strcmp(min, max) != 0) mpr_doc_add_plain(doc, " to %s", max);
     if (h->peaks_out) {
-        const uint64_t peak = h->heap->of[h->worst_peak].peak_bytes;
-        mpr_doc_add_plain(doc, ";");
-        mpr_doc_add(doc, MPR_STRONG, " %s%s stand%s out: %s, +%s over the median",
+        const uint64_t peak = h->heap->entry[h->worst_peak].peak_bytes;
+        mpr_doc_add_plain(doc, ", except ");
+        mpr_doc_add(doc, MPR_STRONG, "%s%s: %s%s, %s above the median",
                     at_peak(doc, s, h, h->worst_peak), and_more(doc, h->peaks_out),
-                    h->peaks_out > 1 ? "" : "s", mpr_doc_size(doc, peak),
+                    h->peaks_out > 1 ? "up to " : "", mpr_doc_size(doc, peak),
                     mpr_doc_size(doc, peak - h->median_peak));
         const struct mpr_row *cause = h == &s->heap[s->shown] ? mpr_steps_cause(s) : NULL;
         if (cause)
-            mpr_doc_add_plain(doc, ", %s%s more in %s", cause->estimated ? "~" : "",
+            mpr_doc_add_plain(doc, " (%s%s more in %s)", cause->estimated ? "~" : "",
                               mpr_doc_size(doc, cause->bytes),
                               mpr_report_path_words(doc, cause->path));
     }
     if (h->kept_out) {
         const struct mpr_instance *instance = &s->instances.instance[h->worst_kept];
-        const struct mpr_instance_heap *worst = &h->heap->of[h->worst_kept];
+        const struct mpr_instance_heap *worst = &h->heap->entry[h->worst_kept];
         mpr_doc_add_plain(
-            doc, "; %s%s kept more than the others: %s",
+            doc, "; %s%s kept %s%s, more than the others",
             names_of(doc, instance->count, instance->name, instance->last),
-            and_more(doc, h->kept_out),
+            and_more(doc, h->kept_out), h->kept_out > 1 ? "up to " : "",
             mpr_doc_size(doc, mpr_saturating_sub(worst->end_bytes, worst->begin_bytes)));
     }
     mpr_report_inside(doc, h->heap->inside);
@@ -329,7 +331,7 @@ static void headlines(struct mpr_document *doc, const struct mpr_steps *s)
             doc,
             "no repeated range spans a whole step, so memory that is live between these ranges is not included; mark steps with NVTX or torch.profiler.record_function, or choose a range with --range");
     if (in->each > 1)
-        mpr_doc_line(doc, "each line has %s consecutive instances, with the largest of their peaks",
+        mpr_doc_line(doc, "each line is %s consecutive instances, with the largest of their peaks",
                      mpr_doc_count(doc, in->each));
     if (in->left_out)
         mpr_doc_line(doc, "%s unknown, because more than 256 others were open",
@@ -352,7 +354,7 @@ static const struct mpr_column row_columns[] = {
     { .key = "estimated", .type = MPR_FLAG, OF_ROW(estimated), .unless = MPR_ABSENT_AT_0 },
 };
 
-/* Blocks are differences, and 0 is not shown. */
+/* The blocks are a difference, so 0 is not shown. */
 // clang-format off
 static const struct mpr_column change_columns[] = {
     MPR_ROW_PATH,
@@ -376,7 +378,7 @@ static uint64_t differences(struct mpr_document *doc, const struct mpr_steps *s,
     return sum;
 }
 
-/* @of: the first frame in flame graphs, or NULL if other rows have the same bytes. */
+/* @of: the first frame in flame graphs, or NULL if other rows have these bytes */
 static void compared_rows(struct mpr_document *doc, const struct mpr_steps_comparison *c,
                           const char *key, const char *of)
 {
@@ -430,9 +432,8 @@ void mpr_report_steps(struct mpr_document *doc, const struct mpr_steps *s)
     mpr_doc_facts(doc, fields, &s->instances);
     if (*s->instances.range) headlines(doc, s);
     else
-        mpr_doc_line(
-            doc,
-            "no range repeats: none was opened three times in a row (choose a range with --range)");
+        mpr_doc_line(doc,
+                     "no range repeats at least three times in a row; choose one with --range");
     comparison(doc, s);
     mpr_doc_list(doc, "heaps");
     for (size_t i = 0; i < s->instances.heaps; i++) heap(doc, s, i);

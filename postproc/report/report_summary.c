@@ -235,7 +235,7 @@ static void owner_table(struct mpr_document *doc, const struct mpr_insights *in,
 
 /* The owners when resident memory was highest, if they are others than at the heap's peak and hold
  * a good part of it. */
-static void owners_at_rss(struct mpr_document *doc, const struct mpr_insights *in)
+static void owners_at_rss_peak(struct mpr_document *doc, const struct mpr_insights *in)
 {
     if (!in->at_rss.logs) return;
     const struct mpr_log_peaks *log = &in->peaks.log[0];
@@ -347,7 +347,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
     mpr_report_accounts(doc, log->device, log->devices, "peak",
                         in->oom.told ? &in->oom.state : NULL, in->oom.device);
     if (mpr_peaks_rss_leads(log)) resident(doc, log);
-    owners_at_rss(doc, in);
+    owners_at_rss_peak(doc, in);
     heaps(doc, in);
     owners(doc, in);
     mpr_report_hint_alone(doc, in);

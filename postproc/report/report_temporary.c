@@ -1,11 +1,11 @@
-/* Blocks that were freed soon, by the code that allocated them. */
+/* Temporary blocks, which were freed soon, by the code that allocated them. */
 #include "lifetimes.h"
 #include "mpf/event.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "units.h"
 
-/* The recorded time of a free may be that of an event up to this much earlier. */
+/* The recorded time of a free may be that of an event that is up to this much earlier. */
 #define CLOCK_NS UINT64_C(100000000)
 
 /* ---- rows */
@@ -13,7 +13,7 @@
 #define OF_ROW(member) MPR_FIELD(mpr_temporary_row, member)
 
 MPR_VALUE(median, mpr_temporary_row, r,
-          mpr_value_known(MPR_SPAN, mpr_lifetime_stats_median(&r->tally), MPR_LIFETIME_UNKNOWN))
+          mpr_value_known(MPR_SPAN, mpr_lifetime_stats_median(&r->stats), MPR_LIFETIME_UNKNOWN))
 
 // clang-format off
 static const struct mpr_column row_columns[] = {
@@ -21,23 +21,23 @@ static const struct mpr_column row_columns[] = {
     { .key = "heap", .type = MPR_WORD, MPR_CONTEXT(mpr_temporary_heap, heap), .only = MPR_IN_CSV },
     { .key = "path", .title = "path", MPR_PATH_FIELD(mpr_temporary_row, row.path) },
     MPR_SITE_COLUMNS,
-    { .key = "temporary_blocks", .title = "temporary", .type = MPR_COUNT, OF_ROW(tally.soon),
+    { .key = "temporary_blocks", .title = "temporary", .type = MPR_COUNT, OF_ROW(stats.soon),
       .share = 2, .width = 12, .sums = true, .bound = true },
-    { .key = "temporary_bytes", .type = MPR_BYTES, OF_ROW(tally.soon_bytes), .sums = true },
-    { .key = "blocks", .title = "allocs", .type = MPR_COUNT, OF_ROW(tally.blocks), .width = 12,
+    { .key = "temporary_bytes", .type = MPR_BYTES, OF_ROW(stats.soon_bytes), .sums = true },
+    { .key = "blocks", .title = "allocs", .type = MPR_COUNT, OF_ROW(stats.blocks), .width = 12,
       .sums = true, .sums_in = MPR_IN_JSON, .spare = 1, .bound = true },
-    { .key = "bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(tally.bytes), .sums = true,
+    { .key = "bytes", .title = "bytes", .type = MPR_BYTES, OF_ROW(stats.bytes), .sums = true,
       .sums_in = MPR_IN_JSON, .bound = true },
-    { .key = "freed_blocks", .type = MPR_COUNT, OF_ROW(tally.freed), .sums = true },
-    { .key = "median_life_about_ns", .title = "median", .type = MPR_SPAN, .get = median,
+    { .key = "freed_blocks", .type = MPR_COUNT, OF_ROW(stats.freed), .sums = true },
+    { .key = "median_life_about_ns", .title = "median life", .type = MPR_SPAN, .get = median,
       .estimate = true },
 };
 // clang-format on
 
-/* The median lifetime is that of a class of lifetimes. */
+/* The median lifetime is estimated from classes of lifetimes. */
 static bool estimated(const void *row)
 {
-    return ((const struct mpr_temporary_row *)row)->tally.freed != 0;
+    return ((const struct mpr_temporary_row *)row)->stats.freed != 0;
 }
 
 static void join(struct mpr_arena *arena, void *line, const void *const *row, size_t rows)
@@ -45,8 +45,8 @@ static void join(struct mpr_arena *arena, void *line, const void *const *row, si
     struct mpr_lifetime_stats sum = { 0 };
     (void)arena;
     for (size_t i = 0; i < rows; i++)
-        mpr_lifetime_stats_add(&sum, &((const struct mpr_temporary_row *)row[i])->tally);
-    ((struct mpr_temporary_row *)line)->tally = sum;
+        mpr_lifetime_stats_add(&sum, &((const struct mpr_temporary_row *)row[i])->stats);
+    ((struct mpr_temporary_row *)line)->stats = sum;
 }
 
 /* ---- heaps */
@@ -69,13 +69,13 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
     struct mpr_number share, within;
     uint64_t named = 0; /* temporary blocks with a range or a call */
     for (size_t i = 0; i < h->rows; i++)
-        if (h->row[i].row.path.depth) named += h->row[i].tally.soon;
+        if (h->row[i].row.path.depth) named += h->row[i].stats.soon;
     mpr_doc_open(doc, NULL);
     mpr_doc_facts(doc, heap_fields, h);
     mpr_units_share(&share, h->all.soon, h->all.blocks);
     mpr_doc_gap(doc);
     mpr_doc_line(
-        doc, "%s: %s%s, %s in all; %s (%s) freed within %s, %s", name, bounds ? "at least " : "",
+        doc, "%s: %s%s of %s; %s (%s) freed within %s: %s", name, bounds ? "at least " : "",
         mpr_doc_counted(doc, h->all.blocks, "allocation", "allocations"),
         mpr_doc_size(doc, h->all.bytes), mpr_doc_count(doc, h->all.soon), share.text,
         mpr_units_span(&within, t->options.within_ns), mpr_doc_size(doc, h->all.soon_bytes));
@@ -90,7 +90,7 @@ static bool heap(struct mpr_document *doc, const struct mpr_temporary *t,
     return hint;
 }
 
-/* Says how exact lifetimes are (memprof(1)). */
+/* Says how exact the lifetimes are (memprof(1)). */
 static void lifetimes_line(struct mpr_document *doc, const struct mpr_temporary *t)
 {
     uint64_t soon = 0;
@@ -102,7 +102,7 @@ static void lifetimes_line(struct mpr_document *doc, const struct mpr_temporary 
     mpr_doc_end_wrapped(doc, 2);
 }
 
-/* For a log without a heap whose blocks were recorded one by one. */
+/* For a log in which no heap's blocks were recorded one by one. */
 static void no_lifetimes(struct mpr_document *doc, const struct mpr_log_peaks *log)
 {
     const char *heaps = ""; /* "host/mmap, host/shm" */

@@ -1,5 +1,5 @@
-/* A tree of call stacks as programs read it: JSON has its calls, CSV and collapsed stacks have its
- * stacks.  People see a drawing (text_stacks.c). */
+/* A tree of call stacks for programs: JSON has its calls, CSV and collapsed stacks have its
+ * stacks. People see that of text_stacks.c. */
 #include <stdlib.h>
 
 #include "alloc.h"
@@ -9,8 +9,8 @@
 
 /* ---- what --top shows */
 
-/* Returns for each number whether it is one of the `top` largest (0: all), which are not 0.  Of
- * equal ones at the limit the first are taken. */
+/* Returns for each number whether it is one of the @top largest (0: all) and not 0. Of equal
+ * ones at the limit the first are chosen. */
 static bool *largest(const uint64_t *number, size_t count, size_t top)
 {
     uint64_t *sorted = mpr_alloc(count, sizeof *sorted), limit = 0;
@@ -52,7 +52,7 @@ bool *mpr_report_tree_shown(const struct mpr_calltree *t, size_t top)
 
 struct call {
     struct mpr_call is;
-    uint64_t parent; /* its position among the calls that are shown, UINT64_MAX without one */
+    uint64_t parent; /* its index among the calls that are shown, or UINT64_MAX without one */
 };
 
 static const struct mpr_column call_columns[] = {
@@ -113,7 +113,7 @@ static const struct mpr_column stack_columns[] = {
     { .key = "estimated", .type = MPR_FLAG, MPR_CONTEXT(tree, estimated) },
 };
 
-/* The stacks that --top shows are first, in the order of the tree. */
+/* Adds the stacks: first those that --top shows, in the order of the tree. */
 static void stacks(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);

@@ -280,8 +280,8 @@ const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_c
     if (!c->path.depth) return text;
     const char *path =
         c->shortened ? mpr_doc_path(doc, c->path) : mpr_report_path_words(doc, c->path);
-    text = mpr_arena_format(&doc->arena, "%s, %s %s%s%s", text, owner, path,
-                            *c->caller ? " <- " : "", c->caller);
+    text = mpr_arena_format(&doc->arena, "%s, %s %s", text, owner,
+                            mpr_frame_with_caller(&doc->arena, path, c->caller));
     if (!c->place.base && !c->place.now) return text;
     return mpr_arena_format(&doc->arena, "%s: %s", text, sides_words(doc, c->place, c->estimated));
 }

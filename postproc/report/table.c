@@ -1,5 +1,5 @@
-/* The values of a table, and the view of it for people: its columns in their order, and its rows
- * merged to lines. */
+/* The values of a table, and its view for people: columns in their order, and rows merged to
+ * lines. */
 #include "document.h"
 
 #include <math.h>
@@ -14,22 +14,22 @@
 
 /* ---- columns */
 
-bool mpr_column_in(const struct mpr_column *c, enum mpr_format format)
+bool mpr_column_is_in(const struct mpr_column *c, enum mpr_format format)
 {
     const char *name = format & MPR_FOR_PEOPLE ? c->title : c->key;
     return name && (!c->only || c->only & format);
 }
 
-bool mpr_column_sums(const struct mpr_column *c, enum mpr_format format)
+bool mpr_column_has_sum(const struct mpr_column *c, enum mpr_format format)
 {
-    return c->sums && (!c->sums_in || c->sums_in & format) && mpr_column_in(c, format);
+    return c->sums && (!c->sums_in || c->sums_in & format) && mpr_column_is_in(c, format);
 }
 
 static struct mpr_value member(const struct mpr_column *c, const void *base)
 {
     const void *at = (const char *)base + c->at;
     struct mpr_value v = { .type = c->type };
-    switch (c->held) {
+    switch (c->c_type) {
     case MPR_AS_U64: v.number = *(const uint64_t *)at; break;
     case MPR_AS_U32: v.number = *(const uint32_t *)at; break;
     case MPR_AS_I64: v.amount = *(const int64_t *)at; break;
@@ -58,10 +58,10 @@ static struct mpr_value field(const struct mpr_table *t, const struct mpr_column
                               const void *row)
 {
     struct mpr_value v = member(c, c->of_log ? t->log : c->of_context ? t->context : row);
-    const bool is_text = c->held == MPR_AS_TEXT || c->held == MPR_AS_HEAP;
-    const bool zero = is_text                  ? !v.text || !*v.text
-                      : c->held == MPR_AS_PATH ? !v.path.frame
-                                               : !v.number;
+    const bool is_text = c->c_type == MPR_AS_TEXT || c->c_type == MPR_AS_HEAP;
+    const bool zero = is_text                    ? !v.text || !*v.text
+                      : c->c_type == MPR_AS_PATH ? !v.path.frame
+                                                 : !v.number;
     const bool max = v.number == UINT64_MAX;
     switch (c->unless) {
     case MPR_UNKNOWN_AT_0: v.state = zero ? MPR_UNKNOWN : MPR_KNOWN; break;
@@ -73,7 +73,7 @@ static struct mpr_value field(const struct mpr_table *t, const struct mpr_column
     }
     if (c->words) v.text = c->words[v.number];
     else if (c->type == MPR_SHARE) {
-        const double part = c->held == MPR_AS_I64 ? (double)v.amount : (double)v.number;
+        const double part = c->c_type == MPR_AS_I64 ? (double)v.amount : (double)v.number;
         v.percent = t->whole ? 100.0 * part / (double)t->whole : 0;
     }
     return v;
@@ -100,15 +100,15 @@ static size_t index_of(const struct mpr_table *t, const void *row)
     return (size_t)((const char *)row - (const char *)t->row) / t->stride;
 }
 
-/* Returns true if the value comes from the line of the row, and sets *value. */
+/* Sets *v and returns true if the value is that of the row's line. */
 static bool line_value(const struct mpr_table *t, const struct mpr_column *c, const void *row,
                        struct mpr_value *v)
 {
-    if (c->held == MPR_AS_SITE) {
+    if (c->c_type == MPR_AS_SITE) {
         *v = mpr_value_path(site_of(t, row).row.path);
         return true;
     }
-    if (c->held == MPR_AS_SITE_CALLER) {
+    if (c->c_type == MPR_AS_SITE_CALLER) {
         *v = mpr_value_known_text(site_of(t, row).caller, MPR_ABSENT);
         return true;
     }
@@ -117,8 +117,8 @@ static bool line_value(const struct mpr_table *t, const struct mpr_column *c, co
     const struct mpr_line *l = &t->line[i];
     if (c->type == MPR_PATH) {
         *v = mpr_value_shortened(l->row.path, l->caller);
-    } else if (c->held == MPR_AS_LINE_NOTE) *v = mpr_value_text(t->note[i]);
-    else if (c->held == MPR_AS_LINE_ERROR)
+    } else if (c->c_type == MPR_AS_LINE_NOTE) *v = mpr_value_text(t->note[i]);
+    else if (c->c_type == MPR_AS_LINE_ERROR)
         *v = error_of_line(l) ? mpr_value_number(MPR_BYTES, error_of_line(l)) : mpr_value_absent;
     else if (c->merge == MPR_MERGE_PEAK) {
         *v = mpr_value_number(MPR_BYTES, l->row.own_peak);
@@ -140,7 +140,7 @@ struct mpr_value mpr_table_cell(const struct mpr_table *t, const struct mpr_colu
 
 /* ---- tables */
 
-bool mpr_table_in(const struct mpr_table *t, enum mpr_format format)
+bool mpr_table_is_in(const struct mpr_table *t, enum mpr_format format)
 {
     if (format == MPR_IN_JSON && !t->key && t->shape != MPR_FACTS) return false;
     return t->only ? (t->only & format) != 0 : format != MPR_IN_CSV;
@@ -186,10 +186,10 @@ static void merge_value(const struct mpr_column *c, void *line, const void *row)
     uint64_t *to = (void *)((char *)line + c->at);
     const uint64_t *from = (const void *)((const char *)row + c->at);
     const bool adds = c->type == MPR_BYTES || c->type == MPR_COUNT;
-    if (c->held == MPR_AS_BOOL) *(bool *)to |= *(const bool *)from;
-    if (c->held == MPR_AS_I64)
+    if (c->c_type == MPR_AS_BOOL) *(bool *)to |= *(const bool *)from;
+    if (c->c_type == MPR_AS_I64)
         *(int64_t *)to = mpr_signed_add(*(int64_t *)to, *(const int64_t *)from);
-    if (c->held != MPR_AS_U64) return;
+    if (c->c_type != MPR_AS_U64) return;
     switch (c->merge) {
     case MPR_MERGE_MAX: *to = *from > *to ? *from : *to; break;
     case MPR_MERGE_MIN: *to = *from < *to ? *from : *to; break;
@@ -222,7 +222,7 @@ static void merge_rows(struct mpr_document *doc, const struct mpr_table *t,
     while ((link = link->next) != line->link);
     memcpy(out, row[0], t->stride);
     for (size_t i = 0; rows > 1 && i < t->columns; i++) {
-        /* Several columns may show one member, which is merged once. */
+        /* several columns may have the same member, which is merged once */
         const struct mpr_column *c = &t->column[i];
         bool merged = !is_member(c) || (!t->lines.row_of && c->at < sizeof(struct mpr_row));
         for (size_t k = 0; k < i; k++)
@@ -243,7 +243,7 @@ const char *mpr_report_siblings(struct mpr_document *doc, uint64_t smallest, uin
 
 static bool is_estimated(const void *row) { return ((const struct mpr_row *)row)->estimated; }
 
-/* Replaces the rows by lines, each a row of the same type. */
+/* Replaces the rows by lines, which have the same type. */
 static void merge(struct mpr_document *doc, struct mpr_table *t)
 {
     const struct mpr_naming *naming = mpr_report_naming(doc);
@@ -312,7 +312,7 @@ static struct mpr_column shown(const struct mpr_table *t, const struct mpr_colum
     if (c->shown.set) {
         own.type = c->shown.type;
         own.at = c->shown.at;
-        own.held = c->shown.held;
+        own.c_type = c->shown.c_type;
         own.get = c->shown.get;
         own.words = NULL;
         own.unless = MPR_ALWAYS;
@@ -342,18 +342,18 @@ static void add_column(struct columns *list, const struct mpr_table *t, const st
     if (errors)
         insert(list, ++at,
                (struct mpr_column){
-                   .title = "+-", .type = MPR_BYTES, .held = MPR_AS_LINE_ERROR, .spare = 3 });
+                   .title = "+-", .type = MPR_BYTES, .c_type = MPR_AS_LINE_ERROR, .spare = 3 });
     if (!c->share) return;
     struct mpr_column share = { .title = "share",
                                 .type = MPR_SHARE,
                                 .at = c->at,
-                                .held = c->held,
+                                .c_type = c->c_type,
                                 .spare = c->share == MPR_SHARE_FIRST ? 0 : c->share };
     if (!share.spare && (order == MPR_ORDER_OWN || order == MPR_ORDER_ALLOCS)) share.spare = 3;
     insert(list, ++at, share);
 }
 
-/* Columns that follow another one are placed once that is. */
+/* Puts the columns in order: first those without `after`, then the others. */
 static void arrange(struct mpr_document *doc, struct mpr_table *t)
 {
     const enum mpr_order order = mpr_report_naming(doc)->order;
@@ -368,14 +368,14 @@ static void arrange(struct mpr_document *doc, struct mpr_table *t)
         }
     if (t->lines.siblings || t->lines.inherited)
         insert(&list, list.count,
-               (struct mpr_column){ .title = "", .type = MPR_TEXT, .held = MPR_AS_LINE_NOTE });
+               (struct mpr_column){ .title = "", .type = MPR_TEXT, .c_type = MPR_AS_LINE_NOTE });
     t->column = list.column;
     t->columns = list.count;
 }
 
 /* ---- the view */
 
-/* Returns true if people see other rows or columns than programs. */
+/* Returns true if people see other rows or columns than programs do. */
 static bool has_view(const struct mpr_table *t)
 {
     for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++)

@@ -126,22 +126,6 @@ static void the_middle_is_cut(void **state)
     cuts("aaaaaaaaaaaaaaaae\u0301\u0301bbbbbbb", 13, "aaaa…e\u0301\u0301bbbbbbb");
 }
 
-/* "<-" stays with the end of the caller. */
-static void callers_are_marked_after_a_cut(void **state)
-{
-    (void)state;
-    const struct mpr_value alike[] = {
-        path_as("make_buffer (pool.c:40)", "read_the_whole_configuration"),
-        path_as("make_buffer (pool.c:40)", "read_the_whole_of_another_request"),
-    };
-    char **text = mpr_cut_paths(alike, 2, 40);
-    for (int i = 0; i < 2; i++) {
-        assert_non_null(strstr(text[i], " <- "));
-        free(text[i]);
-    }
-    free(text);
-}
-
 static size_t pieces_left_out(const char *text)
 {
     size_t count = 0;
@@ -162,6 +146,18 @@ static void check(const struct mpr_value *path, size_t paths, size_t width,
     }
     for (size_t i = 0; i < paths; i++) free(text[i]);
     free(text);
+}
+
+static void callers_that_differ_are_shown(void **state)
+{
+    (void)state;
+    const struct mpr_value alike[] = {
+        path_as("make_buffer (pool.c:40)", "read_the_whole_configuration"),
+        path_as("make_buffer (pool.c:40)", "read_the_whole_of_another_request"),
+    };
+    check(alike, 2, 40,
+          (const char *const[]){ "read_the_whole_c…make_buffer (pool.c:40)",
+                                 "read_the_whole_o…make_buffer (pool.c:40)" });
 }
 
 /* Grouped numbers, the place and the method are kept. At most one piece is left out. */
@@ -207,7 +203,7 @@ static void a_function_is_kept_without_its_classes(void **state)
     };
     check(some, 4, 60,
           (const char *const[]){ "app::Server::make_session (leak.cpp:23)", whole(&some[1]),
-                                 whole(&some[2]), "main (leak.cpp:40) <- app::start" });
+                                 whole(&some[2]), "app::start > main (leak.cpp:40)" });
     check(some, 4, 28,
           (const char *const[]){ "make_session (leak.cpp:23)", "get (leak.cpp:9)",
                                  "app::Map::o…[] (leak.cpp:14)", "main (leak.cpp:40)" });
@@ -281,7 +277,7 @@ static void callers_are_cut_first_unless_they_differ(void **state)
     const struct mpr_value roomy[] = { path_as("build_index (srv.cpp:19)", "main"),
                                        path("load (srv.cpp:7)") };
     check(roomy, 2, 40,
-          (const char *const[]){ "build_index (srv.cpp:19) <- main", "load (srv.cpp:7)" });
+          (const char *const[]){ "main > build_index (srv.cpp:19)", "load (srv.cpp:7)" });
     check(roomy, 2, 28, (const char *const[]){ "build_index (srv.cpp:19)", "load (srv.cpp:7)" });
     const struct mpr_value alike[] = { path_as("build_index (srv.cpp:19)", "main"),
                                        path_as("build_index (srv.cpp:19)", "reload") };
@@ -317,7 +313,7 @@ int main(void)
         cmocka_unit_test(an_invalid_byte_has_the_width_of_its_escape),
         cmocka_unit_test(folders_in_a_command_are_cut_before_its_words),
         cmocka_unit_test(the_middle_is_cut),
-        cmocka_unit_test(callers_are_marked_after_a_cut),
+        cmocka_unit_test(callers_that_differ_are_shown),
         cmocka_unit_test(distinguishing_parts_are_not_cut),
         cmocka_unit_test(a_place_is_cut_before_the_function_that_it_called),
         cmocka_unit_test(a_function_is_kept_without_its_classes),

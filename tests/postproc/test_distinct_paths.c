@@ -32,10 +32,9 @@ static void check(enum mpr_group by, struct mpr_value *value, size_t values,
     mpr_distinct_paths(&arena, user_frames, by, value, values);
     for (size_t i = 0; i < values; i++) {
         char text[200] = "";
+        if (value[i].caller && *value[i].caller) sprintf(text, "%s > ", value[i].caller);
         for (size_t k = 0; k < value[i].path.depth; k++)
             sprintf(text + strlen(text), "%s%s", k ? " > " : "", value[i].path.frame[k]->text);
-        if (value[i].caller && *value[i].caller)
-            sprintf(text + strlen(text), " <- %s", value[i].caller);
         assert_string_equal(text, expected[i]);
     }
     mpr_user_frames_free(user_frames);
@@ -56,7 +55,7 @@ static void all_names_of_native_stacks_are_shown_as_calls(void **state)
     (void)state;
     struct mpr_value stack[] = { PATH("main (a.c:1)", "fill (a.c:2)", "xmalloc (a.c:3)") };
     struct mpr_value ranges[] = { RANGES("step", "fill", "xmalloc") };
-    check(MPR_GROUP_STACK, stack, 1, (const char *const[]){ "fill (a.c:2) <- main" });
+    check(MPR_GROUP_STACK, stack, 1, (const char *const[]){ "main > fill (a.c:2)" });
     check(MPR_GROUP_RANGE, ranges, 1, (const char *const[]){ "step > fill > xmalloc" });
 }
 
@@ -69,8 +68,8 @@ static void stacks_that_look_alike_show_the_call_in_which_they_differ(void **sta
         PATH("main (a.c:12)", "fill (a.c:2)", "xmalloc (a.c:3)"),
     };
     check(MPR_GROUP_STACK, value, 3,
-          (const char *const[]){ "fill (a.c:2) <- main (a.c:1)", "fill (a.c:2) <- main (a.c:9)",
-                                 "fill (a.c:2) <- main (a.c:12)" });
+          (const char *const[]){ "main (a.c:1) > fill (a.c:2)", "main (a.c:9) > fill (a.c:2)",
+                                 "main (a.c:12) > fill (a.c:2)" });
 }
 
 /* It did not call itself. */
@@ -92,7 +91,7 @@ static void rows_of_one_stack_may_look_alike(void **state)
     struct mpr_value value[] = { PATH("main (a.c:1)", "fill (a.c:2)"),
                                  PATH("main (a.c:1)", "fill (a.c:2)") };
     check(MPR_GROUP_STACK, value, 2,
-          (const char *const[]){ "fill (a.c:2) <- main", "fill (a.c:2) <- main" });
+          (const char *const[]){ "main > fill (a.c:2)", "main > fill (a.c:2)" });
 }
 
 /* Each differs from the first in the same call, and from the others elsewhere. */
@@ -106,9 +105,10 @@ static void a_number_is_added_if_nothing_else_differs(void **state)
         PATH("main (a.c:9)", "fill (a.c:2)", "calloc (libc.so.6)"),
     };
     check(MPR_GROUP_STACK, value, 4,
-          (const char *const[]){
-              "fill (a.c:2) <- malloc (libc.so.6) #1", "fill (a.c:2) <- calloc (libc.so.6)",
-              "fill (a.c:2) <- malloc (libc.so.6) #2", "fill (a.c:2) <- main (a.c:9)" });
+          (const char *const[]){ "main #1 > fill (a.c:2) > malloc (libc.so.6)",
+                                 "main > fill (a.c:2) > calloc (libc.so.6)",
+                                 "main #2 > fill (a.c:2) > malloc (libc.so.6)",
+                                 "main (a.c:9) > fill (a.c:2)" });
 }
 
 int main(void)

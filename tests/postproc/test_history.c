@@ -130,11 +130,11 @@ static void instants_that_are_kept_are_unchanged(void **state)
         mpr_history_take(&history, i * 10);
         assert_true(history.count <= MPR_HISTORY_MAX);
     }
-    assert_int_equal(history.taken, INSTANTS);
+    assert_int_equal(history.instants, INSTANTS);
     assert_true(history.count >= MPR_HISTORY_MAX / 2 - 1);
     for (size_t i = 0; i < history.count; i++) {
         const uint64_t number = history.at[i].number;
-        assert_int_equal(number, (i + 1) * history.each);
+        assert_int_equal(number, (i + 1) * history.keep_each);
         assert_int_equal(history.at[i].time, number * 10);
         assert_int_equal(value_at(1, i).bytes, number * 3);
         assert_int_equal(value_at(2, i).blocks, number / 3);
@@ -205,10 +205,10 @@ static void a_short_interval_is_thinned_at_once(void **state)
     event(0, 1, MPF_OP_ALLOC, 0x1000, 10);
     event(stopped, 1, MPF_OP_ALLOC, 0x2000, 10);
     event(day, 1, MPF_OP_ALLOC, 0x3000, 10);
-    assert_int_equal(history.taken, day);
+    assert_int_equal(history.instants, day);
     assert_true(history.count >= MPR_HISTORY_MAX / 2 && history.count <= MPR_HISTORY_MAX);
     for (size_t i = 0; i < history.count; i++) {
-        assert_int_equal(history.at[i].number, (i + 1) * history.each);
+        assert_int_equal(history.at[i].number, (i + 1) * history.keep_each);
         assert_int_equal(history.at[i].time, history.at[i].number);
         assert_int_equal(value_at(1, i).bytes, 20);
     }
@@ -342,7 +342,7 @@ static void a_tick_precedes_a_change_at_its_time(void **state)
     sampled_block(1, MPF_OP_AT, H, 0xa00000);
     sampled_block(100, MPF_OP_AT, H, 0xb00000);
     event(200, 1, MPF_OP_FREE, 0xa00000, 0);
-    mpr_lifetime_histogram_each_marked(&history.lasting, count_marked, &marked);
+    mpr_lifetime_histogram_each_marked(&history.lifetimes, count_marked, &marked);
     event(300, 1, MPF_OP_FREE, 0xb00000, 0);
     static const uint64_t samples[] = { 1, 2, 2 }, live[] = { 1, 2, 1 };
     const uint64_t site = mpr_sites_stack(&replay.sites, STACK);

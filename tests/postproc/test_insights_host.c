@@ -176,7 +176,7 @@ static void look_at_children(struct fixture *f, struct mpr_process child, const 
     }
     p[0] = (struct mpr_process){
         .parent = MPR_NO_PROCESS,
-        .image_of = MPR_NO_PROCESS,
+        .previous_program = MPR_NO_PROCESS,
         .host.peak_bytes = 10 * MIB,
         .summary = { .path = path[0], .process = { .parent_log = "", .argv = argv, .argc = 2 } }
     };
@@ -194,7 +194,7 @@ static void look_at_workers(struct fixture *f, struct mpr_process child, const u
 static void a_worker_above_similar_ones_is_reported(void **state)
 {
     struct fixture *f = *state;
-    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    const struct mpr_process child = { .parent = 0, .previous_program = MPR_NO_PROCESS };
     look_at_children(f, child,
                      (uint64_t[]){ 30 * MIB, 31 * MIB, 30 * MIB, 30 * MIB, 45 * MIB, 31 * MIB,
                                    30 * MIB, 30 * MIB },
@@ -215,7 +215,7 @@ static void a_worker_above_similar_ones_is_reported(void **state)
 static void workers_with_similar_bytes_are_reported_together(void **state)
 {
     struct fixture *f = *state;
-    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    const struct mpr_process child = { .parent = 0, .previous_program = MPR_NO_PROCESS };
     look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 100 * MIB, 51 * MIB });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKERS);
@@ -236,7 +236,7 @@ static void workers_of_consecutive_pools_are_not_added_up(void **state)
     struct mpr_processes processes = { .at = p, .count = 5 };
     for (size_t i = 0; i < 5; i++)
         p[i] = (struct mpr_process){ .parent = i ? 0 : MPR_NO_PROCESS,
-                                     .image_of = MPR_NO_PROCESS,
+                                     .previous_program = MPR_NO_PROCESS,
                                      .host.peak_bytes = (i < 3 ? 80 : 90) * MIB,
                                      .summary = { .path = i ? "child.zst" : "main.zst",
                                                   .duration_ns = i ? 20 : 90,
@@ -263,7 +263,7 @@ static void workers_of_a_parent_without_a_log_are_compared(void **state)
     struct mpr_processes processes = { .at = p, .count = 4 };
     for (size_t i = 0; i < 4; i++)
         p[i] = (struct mpr_process){ .parent = MPR_NO_PROCESS,
-                                     .image_of = MPR_NO_PROCESS,
+                                     .previous_program = MPR_NO_PROCESS,
                                      .host.peak_bytes = 80 * MIB,
                                      .summary = { .path = i ? "child.zst" : "own.zst",
                                                   .process.parent_log =
@@ -279,7 +279,7 @@ static void workers_of_a_parent_without_a_log_are_compared(void **state)
 static void a_small_worker_is_not_one_of_the_large_ones(void **state)
 {
     struct fixture *f = *state;
-    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS };
+    const struct mpr_process child = { .parent = 0, .previous_program = MPR_NO_PROCESS };
     look_at_workers(f, child, (uint64_t[]){ 90 * MIB, 1 * MIB, 100 * MIB });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].bytes, 90 * MIB);
@@ -290,7 +290,7 @@ static void touched_mappings_count_as_the_workers_bytes(void **state)
 {
     struct fixture *f = *state;
     struct mpr_process_heap map = { .heap = MPF_HEAP_MMAP, .peak_bytes = 80 * MIB, .peak_time = 9 };
-    struct mpr_process child = { .image_of = MPR_NO_PROCESS, .heap = &map, .heaps = 1 };
+    struct mpr_process child = { .previous_program = MPR_NO_PROCESS, .heap = &map, .heaps = 1 };
     const uint64_t bytes[] = { 10 * MIB, 10 * MIB, 11 * MIB };
     look_at_workers(f, child, bytes);
     child.summary.alone = 20 * MIB;
@@ -313,7 +313,7 @@ static void touched_mappings_count_as_the_workers_bytes(void **state)
 static void pages_that_workers_copied_are_reported(void **state)
 {
     struct fixture *f = *state;
-    struct mpr_process child = { .image_of = MPR_NO_PROCESS, .summary.alone = 41 * MIB };
+    struct mpr_process child = { .previous_program = MPR_NO_PROCESS, .summary.alone = 41 * MIB };
     look_at_workers(f, child, (uint64_t[]){ 1 * MIB, 2 * MIB, 3 * MIB });
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_COPIED_PAGES);
@@ -336,7 +336,7 @@ static void workers_of_a_fork_server_are_reported(void **state)
     struct mpr_processes processes = { .at = p, .count = 4 };
     for (size_t i = 0; i < 4; i++)
         p[i] = (struct mpr_process){ .parent = i > 1 ? 1 : i - 1,
-                                     .image_of = MPR_NO_PROCESS,
+                                     .previous_program = MPR_NO_PROCESS,
                                      .host.peak_bytes = i > 1 ? 100 * MIB : MIB,
                                      .summary = { .path = i ? "child.zst" : "main.zst",
                                                   .process = { .parent_log = "",
@@ -353,8 +353,8 @@ static void workers_that_differ_and_other_children_are_fine(void **state)
 {
     struct fixture *f = *state;
     static const char *const other[] = { "python3", "serve.py" };
-    const struct mpr_process child = { .parent = 0, .image_of = MPR_NO_PROCESS },
-                             executed = { .parent = 0, .image_of = 1 };
+    const struct mpr_process child = { .parent = 0, .previous_program = MPR_NO_PROCESS },
+                             executed = { .parent = 0, .previous_program = 1 };
     struct mpr_process stranger = child;
     stranger.summary.process.argv = other;
     stranger.summary.process.argc = 2;

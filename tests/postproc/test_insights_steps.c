@@ -11,7 +11,7 @@ static void look_at_steps(struct fixture *f, uint8_t heap, uint64_t worst, int64
                                         { .name = "step:3", .number = 3 } };
     struct mpr_instance_heap instance_heap[5] = { [2] = { .peak_bytes = worst, .peak_number = 3 } };
     for (size_t i = 0; i < 5; i++) instance_heap[i].end_bytes = 100 * (uint64_t)MIB + i * rise;
-    struct mpr_instances_heap whole = { .heap = heap, .of = instance_heap, .peak_bytes = worst };
+    struct mpr_instances_heap whole = { .heap = heap, .entry = instance_heap, .peak_bytes = worst };
     struct mpr_steps_heap h = { .heap = &whole,
                                 .median_peak = 1000 * (uint64_t)MIB,
                                 .median_kept = kept,
@@ -48,7 +48,7 @@ static void the_instance_with_the_peak_of_several_is_named(void **state)
     struct mpr_instance instance = {
         .name = "step:9999", .last = "step:10014", .number = 9999, .count = 16
     };
-    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .of = &instance_heap };
+    struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST, .entry = &instance_heap };
     struct mpr_steps_heap h = { .heap = &whole, .peaks_out = 1 };
     const struct mpr_steps steps = { .instances = { .range = "step",
                                                     .instance = &instance,
@@ -172,7 +172,7 @@ static void memory_that_was_allocated_once_is_not_growth(void **state)
     struct fixture *f = *state;
     struct mpr_instance_heap instance_heap[8] = { 0 };
     struct mpr_instances_heap whole = { .heap = MPF_HEAP_TORCH,
-                                        .of = instance_heap,
+                                        .entry = instance_heap,
                                         .peak_bytes = 400 * MIB };
     struct mpr_steps_heap h = { .heap = &whole, .median_kept = 50 * MIB };
     const struct mpr_steps steps = { .instances = { .range = "backward",
@@ -197,7 +197,7 @@ static void kept_memory_is_reported_per_instance(void **state)
     struct fixture *f = *state;
     struct mpr_instance_heap instance_heap[4] = { 0 };
     struct mpr_instances_heap whole = { .heap = MPF_HEAP_HOST,
-                                        .of = instance_heap,
+                                        .entry = instance_heap,
                                         .peak_bytes = 400 * MIB };
     struct mpr_steps_heap h = { .heap = &whole, .median_kept = 100 * MIB };
     const struct mpr_steps steps = { .instances = { .range = "request",

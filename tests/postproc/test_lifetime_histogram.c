@@ -46,25 +46,25 @@ static void an_address_may_be_reused(void **state)
     mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000000);
     /* The end of the previous block was not seen. */
     mpr_lifetime_histogram_add(&lasting, 1, 8, CELL, 2000001);
-    const struct mpr_lifetime_stats tally = mpr_lifetime_stats_of(&lasting, CELL);
-    assert_int_equal(tally.blocks, 1002);
-    assert_int_equal(tally.freed, 1000);
-    assert_int_equal(tally.soon, 1000);
+    const struct mpr_lifetime_stats stats = mpr_lifetime_stats_of(&lasting, CELL);
+    assert_int_equal(stats.blocks, 1002);
+    assert_int_equal(stats.freed, 1000);
+    assert_int_equal(stats.soon, 1000);
     assert_int_equal(lasting.live.count, 1); /* its place is also reused */
     mpr_lifetime_histogram_free(&lasting);
 }
 
 static void the_median_is_the_middle_of_its_class(void **state)
 {
-    struct mpr_lifetime_stats tally = { 0 }, sum = { 0 };
+    struct mpr_lifetime_stats stats = { 0 }, sum = { 0 };
     (void)state;
-    assert_true(mpr_lifetime_stats_median(&tally) == MPR_LIFETIME_UNKNOWN);
-    tally.freed = 3;
-    tally.life[0] = tally.life[11] = tally.life[20] = 1;
+    assert_true(mpr_lifetime_stats_median(&stats) == MPR_LIFETIME_UNKNOWN);
+    stats.freed = 3;
+    stats.life[0] = stats.life[11] = stats.life[20] = 1;
     /* Class 11 starts at 1024 ns. */
-    assert_int_equal(mpr_lifetime_stats_median(&tally), 1024 + 512);
-    mpr_lifetime_stats_add(&sum, &tally);
-    mpr_lifetime_stats_add(&sum, &tally);
+    assert_int_equal(mpr_lifetime_stats_median(&stats), 1024 + 512);
+    mpr_lifetime_stats_add(&sum, &stats);
+    mpr_lifetime_stats_add(&sum, &stats);
     assert_int_equal(sum.freed, 6);
     sum.life[0] += 10;
     sum.freed += 10;

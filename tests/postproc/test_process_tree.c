@@ -74,7 +74,7 @@ static void process_ids_of_other_runs_do_not_match(void **state)
         summary[1].process.run = "second";
         find(summary, 2, tree);
         assert_int_equal(tree[1].parent, MPR_NO_PROCESS);
-        assert_int_equal(tree[1].above, MPR_NO_PROCESS);
+        assert_int_equal(tree[1].tree_parent, MPR_NO_PROCESS);
         summary[1].process.run = NULL; /* a log without an ID */
         find(summary, 2, tree);
         assert_int_equal(tree[1].parent, MPR_NO_PROCESS);
@@ -92,10 +92,10 @@ static void an_executed_program_has_the_same_parent(void **state)
                                      process("tool", 3, 8, 7), process("child", 4, 9, 8) };
     summary[1].end = MPF_END_EXEC;
     find(summary, 4, tree);
-    assert_int_equal(tree[2].image_of, 1);
+    assert_int_equal(tree[2].previous_program, 1);
     assert_int_equal(tree[2].parent, 0);
     assert_int_equal(tree[3].parent, 2);
-    assert_int_equal(tree[3].image_of, MPR_NO_PROCESS);
+    assert_int_equal(tree[3].previous_program, MPR_NO_PROCESS);
 }
 
 static void the_parent_of_a_process_whose_parent_has_no_log_is_the_root_of_its_host(void **state)
@@ -110,14 +110,14 @@ static void the_parent_of_a_process_whose_parent_has_no_log_is_the_root_of_its_h
     summary[2].process.parent_log = "gone.zst";
     summary[3].process.host = "n02";
     find(summary, 5, tree);
-    assert_int_equal(tree[1].image_of, 0);
+    assert_int_equal(tree[1].previous_program, 0);
     assert_int_equal(tree[2].parent, MPR_NO_PROCESS);
-    assert_int_equal(tree[2].above, 1);
-    assert_int_equal(tree[3].above, MPR_NO_PROCESS);
-    assert_int_equal(tree[4].above, MPR_NO_PROCESS);
+    assert_int_equal(tree[2].tree_parent, 1);
+    assert_int_equal(tree[3].tree_parent, MPR_NO_PROCESS);
+    assert_int_equal(tree[4].tree_parent, MPR_NO_PROCESS);
     summary[4].process.start_ns = 2; /* which of two roots is meant is unknown */
     find(summary, 5, tree);
-    assert_int_equal(tree[2].above, MPR_NO_PROCESS);
+    assert_int_equal(tree[2].tree_parent, MPR_NO_PROCESS);
 }
 
 /* The process ID of the root may be reused for another process, which is not the root. */
@@ -129,12 +129,12 @@ static void a_reused_process_id_of_the_root_does_not_match(void **state)
                                      process("worker", 3, 12, 11) };
     summary[0].recording.root = true;
     find(summary, 3, tree);
-    assert_int_equal(tree[1].above, 0);
-    assert_int_equal(tree[2].above, 0);
+    assert_int_equal(tree[1].tree_parent, 0);
+    assert_int_equal(tree[2].tree_parent, 0);
     summary[0].duration_ns = 1; /* ended before the worker began, so it belongs to another run */
     find(summary, 3, tree);
-    assert_int_equal(tree[1].above, 0);
-    assert_int_equal(tree[2].above, MPR_NO_PROCESS);
+    assert_int_equal(tree[1].tree_parent, 0);
+    assert_int_equal(tree[2].tree_parent, MPR_NO_PROCESS);
 }
 
 static void contradictory_logs_make_no_cycle(void **state)

@@ -84,7 +84,7 @@ def seeded(base):
         apart = {int(row[0]) for row in lines[1:] if row[9] == "1"}
         check(len(lines) == 1 + RANKS * len(result["measures"]) and apart == set(more), "CSV", apart)
         text = run("--width=100", job.folder).stdout
-        check(f"all of it {make_ranks.LINE}" in text and f"{wanted[0]}" in text.split("farthest first:")[1].splitlines()[1], text)
+        check(f"all of it {make_ranks.LINE}" in text and f"{wanted[0]}" in text.split("largest difference first:")[1].splitlines()[1], text)
 
 
 def spread(job, result):
@@ -141,8 +141,8 @@ def causes(base):
         got = [(c["path"], c["caller"], c["change_bytes"]) for c in result["rank 9"]["causes"]]
         check(got == [("layers.{0..3} > mlp", "forward", -GIB)], got)
         text = run("--width=200", job.folder).stdout
-        check("+2.00 GiB step > experts.{0..7} > alltoall; +1.00 GiB layers.{n} > mlp <- forward" in text, text)
-        check("-1.00 GiB: all of it layers.{0..3} > mlp <- forward" in text, text)
+        check("+2.00 GiB step > experts.{0..7} > alltoall; +1.00 GiB forward > layers.{n} > mlp" in text, text)
+        check("-1.00 GiB: all of it forward > layers.{0..3} > mlp" in text, text)
 
 
 def account(base):
@@ -156,7 +156,7 @@ def account(base):
         check([(o["rank"], o["causes_of"]) for o in result] == [(5, "gpu0/device")], result)
         check([(c["path"], c["change_bytes"]) for c in result[0]["account"]] == [("NCCL", 4 * GIB)], result)
         text = run("--width=200", job.folder).stdout
-        check("of the account NCCL +4.00 GiB" in text, text)
+        check("in the device's account: NCCL +4.00 GiB" in text, text)
 
 
 # ---- stages
@@ -218,7 +218,7 @@ def stages(base):
         less = "step > head", -3 * GIB          # the median belongs to the last stage
         check(got == [("{0..7}", 5 * GIB, 0, [("step > embedding", 8 * GIB), less]), ("{8..15}", -3 * GIB, 0, [less]), ("{16..23}", -3 * GIB, 1, [less]), ("{24..31}", 0, 0, [])], kinds, got)
         check([(o["rank"], o["change_bytes"], [c["path"] for c in o["causes"]]) for o in result["outliers"]] == [(21, 2 * GIB, [make_ranks.LINE])], kinds, result["outliers"])
-        check("ranks {0..7}" in text and "+5.00 GiB: +8.00 GiB step > embedding; against it -3.00 GiB step > head" in text and "-3.00 GiB: all of it step > head" in text and "within one ranks differ by at most 0 B, but for the 1 above" in text, kinds, text)
+        check("ranks {0..7}" in text and "+5.00 GiB: +8.00 GiB step > embedding, but -3.00 GiB step > head" in text and "-3.00 GiB: all of it step > head" in text and "ranks of one stage differ by at most 0 B, except the 1 above" in text, kinds, text)
         check(by != "place" or narrow.partition("\npeak of each heap")[0] in manual(), "the manual shows something else", narrow)
         cells = {row["name"]: row for row in rows if row["measure"] == "gpu0/torch"}
         check([cells[f"rank {rank}"]["stage"] for rank in (0, 8, 21, 31)] == STAGES and int(cells["rank 0"]["change_bytes"]) == 0, "CSV", cells["rank 0"])
@@ -243,7 +243,14 @@ def missing(base):
         shutil.copy(job.path[0], job.path[3])
         edit(job.path[3], "UPDATE processes SET host = 'other'")
         result = job.report(status=3)
-        check(result["doubled_ranks"] == 1 and "rank 0 is there twice" in run(job.folder).stdout, "doubled", result)
+        check(result["doubled_ranks"] == 1 and "two logs of rank 0" in run(job.folder).stdout, "doubled", result)
+    with Job(base, 4) as job:                                       # "1" and "001" are one rank
+        edit(job.path[1], "UPDATE processes SET rank = '001'")
+        result = job.report()
+        check([r["name"] for r in result["ranks"]] == [f"rank {i}" for i in range(4)] and not result["missing_ranks"], "001", result["missing"])
+        shutil.copy(job.path[1], job.path[3])
+        edit(job.path[3], "UPDATE processes SET rank = '1', host = 'other'")
+        check(job.report(status=3)["doubled_ranks"] == 1, "1 and 001 of two hosts")
     with Job(base, 4) as job:
         child = os.path.join(job.folder, "child.zst.digest")
         shutil.copy(job.path[2], child)
@@ -282,7 +289,7 @@ def executed(job):
     result = job.report()
     check(sorted(r["name"] for r in result["ranks"]) == ["pid 1000", "pid 1001", "pid 1001", "pid 1002"], "executed", result["ranks"])
     check(result["executed_programs"] == 2 and {r["file"] for r in result["ranks"]} >= {"train.n000.1001.zst", "again.zst"}, "what stands for it", result["ranks"])
-    check("4 processes on 1 node; 2 logs of what they executed" in run(job.folder).stdout, "the numbers of processes and logs")
+    check("4 processes on 1 node; 2 logs of other programs" in run(job.folder).stdout, "the numbers of processes and logs")
     edit(job.path[0], "UPDATE heaps SET estimated = 1 WHERE heap = 'gpu0/torch'")
     text, result = run(job.folder).stdout, by_name(job.report()["measures"])
     check(result["gpu0/torch"]["estimated"] and "estimated" not in result["gpu0/device"], "an estimate", result)

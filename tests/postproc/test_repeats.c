@@ -155,7 +155,7 @@ static void overlapping_ranges_do_not_repeat(void **state)
     for (uint32_t thread = 1; thread <= 5; thread++) event(f, thread, MPF_OP_POP, 0, 0, NULL);
     assert_string_equal(outermost(f), "");
     assert_int_equal(f->repeats->repeat[1].instances, 5);
-    assert_int_equal(f->repeats->repeat[1].in_turn, 1);
+    assert_int_equal(f->repeats->repeat[1].sequential, 1);
 }
 
 /* A thread that ends inside a range has left it. */

@@ -15,7 +15,7 @@ enum { INSTANTS = 46, WARM = 11, MEAN = 512 << 10, SITES = 1000 };
 
 static struct mpr_history_value value[INSTANTS];
 
-static int judged(void) { return (int)mpr_trend(value, INSTANTS).as; }
+static int judged(void) { return (int)mpr_trend(value, INSTANTS).kind; }
 
 /* ---- samples */
 
@@ -57,8 +57,8 @@ static void sample(double born, double gone)
         value[i].samples++;
         value[i].live += !is_gone;
         value[i].bytes += is_gone ? 0 : MEAN;
-        value[i].came += each;
-        value[i].went += is_gone ? each : 0;
+        value[i].variance_added += each;
+        value[i].variance_removed += is_gone ? each : 0;
     }
 }
 
@@ -124,14 +124,14 @@ static void make_loaded(double count, double time)
 }
 
 /* Returns how many of SITES such sites are judged in this way. */
-static unsigned count_judged(int as, make_site *make, double count, double time)
+static unsigned count_judged(int kind, make_site *make, double count, double time)
 {
     unsigned sites = 0;
     state_of_chance = 42;
     for (size_t i = 0; i < SITES; i++) {
         begin();
         make(count, time);
-        sites += judged() == as;
+        sites += judged() == kind;
     }
     return sites;
 }
@@ -222,12 +222,12 @@ static void blocks_that_live_at_both_instants_have_no_error(void **state)
     for (size_t i = 0; i < INSTANTS; i++) { /* 50 samples that stay, and one per instant */
         const double came = (double)(50 + i);
         value[i] = (struct mpr_history_value){ .bytes = (uint64_t)(50 + i) * MEAN,
-                                               .came = came * MEAN * MEAN };
+                                               .variance_added = came * MEAN * MEAN };
     }
     const struct mpr_trend t = mpr_trend(value, INSTANTS);
     const double grown = INSTANTS - 1 - WARM;
-    assert_int_equal(t.as, MPR_TREND_GROWS);
-    assert_int_equal(t.by.bytes, (uint64_t)grown * MEAN);
+    assert_int_equal(t.kind, MPR_TREND_GROWS);
+    assert_int_equal(t.growth.bytes, (uint64_t)grown * MEAN);
     assert_true(fabs(t.error - sqrt(grown) * MEAN) < 1);
 }
 
@@ -238,8 +238,8 @@ static void blocks_that_live_at_neither_instant_have_no_error(void **state)
     for (size_t i = 0; i < INSTANTS; i++) {
         const double gone = 1000.0 * (double)i, each = (double)MEAN * MEAN;
         value[i] = (struct mpr_history_value){ .bytes = (uint64_t)i * 10 * MEAN,
-                                               .came = (gone + 10 * (double)i) * each,
-                                               .went = gone * each };
+                                               .variance_added = (gone + 10 * (double)i) * each,
+                                               .variance_removed = gone * each };
     }
     const struct mpr_trend t = mpr_trend(value, INSTANTS);
     assert_true(fabs(t.error - sqrt(10 * (INSTANTS - 1) + 10 * WARM) * MEAN) < 1);
@@ -277,7 +277,7 @@ static void exact_sites_are_judged_by_their_growth(void **state)
 {
     static const struct {
         uint64_t (*bytes)(size_t);
-        int as;
+        int kind;
     } cases[] = {
         { each_instant, MPR_TREND_GROWS },
         { each_fifth, MPR_TREND_GROWS },
@@ -294,7 +294,7 @@ static void exact_sites_are_judged_by_their_growth(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fill(cases[i].bytes);
-        assert_int_equal(judged(), cases[i].as);
+        assert_int_equal(judged(), cases[i].kind);
     }
     fill(each_instant);
     assert_true(mpr_trend(value, INSTANTS).error == 0);

@@ -39,18 +39,17 @@ static int end(void **state)
     (const char *const[]){ __VA_ARGS__ },                                                          \
         sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
 
-/* "path > path <- caller" */
+/* "caller > path > path" */
 static void check(struct fixture *f, const char *const *path, size_t depth, bool calls,
                   const char *expected)
 {
     char text[300] = "";
     const struct mpr_frame_summary summary = mpr_user_frames_summary(
         f->user_frames, &f->arena, path_of(&f->arena, path, depth, calls), calls);
+    if (*summary.caller) snprintf(text, sizeof text, "%s > ", summary.caller);
     for (size_t i = 0; i < summary.path.depth; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " > " : "",
                  summary.path.frame[i]->text);
-    if (*summary.caller)
-        snprintf(text + strlen(text), sizeof text - strlen(text), " <- %s", summary.caller);
     assert_string_equal(text, expected);
 }
 
@@ -92,14 +91,14 @@ static void calls_inside_a_linked_allocator_are_hidden(void **state)
         const char *const text[] = { "main (a.c:1)", "load (a.c:9)", entry[i],
                                      "os_pages_map (pages.c:7)", "grow" };
         struct mpr_path path = path_of(&f->arena, text, 5, true);
-        check(f, text, 5, true, "load (a.c:9) <- main");
+        check(f, text, 5, true, "main > load (a.c:9)");
         assert_ptr_equal(mpr_user_frames_allocator(f->user_frames, path), path.frame[2]);
         path.depth = 2;
         assert_null(mpr_user_frames_allocator(f->user_frames, path));
     }
     check(f, PATH("_rjem_je_background_thread (b.c:1)", "_rjem_je_pages_map (pages.c:7)"), true,
           "_rjem_je_background_thread (b.c:1)");
-    check(f, PATH("main (a.c:1)", "je_parse (a.c:7)"), true, "je_parse (a.c:7) <- main");
+    check(f, PATH("main (a.c:1)", "je_parse (a.c:7)"), true, "main > je_parse (a.c:7)");
 }
 
 static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(void **state)
@@ -119,7 +118,7 @@ static void a_function_with_only_the_prefix_of_an_allocator_is_the_program_s(voi
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         char call[80], expected[100];
         snprintf(call, sizeof call, "%s (a.c:7)", own[i]);
-        snprintf(expected, sizeof expected, "%s <- main", call);
+        snprintf(expected, sizeof expected, "main > %s", call);
         const char *const text[] = { "main (a.c:1)", call, "mmap (libc.so.6)" };
         check(f, text, 3, true, expected);
         assert_null(mpr_user_frames_allocator(f->user_frames, path_of(&f->arena, text, 3, true)));
@@ -137,7 +136,7 @@ static void native(void **state)
             "void std::vector<Row, std::allocator<Row> >::_M_realloc_insert<Row const&> (vector.tcc:459)",
             "__gnu_cxx::new_allocator<Row>::allocate (new_allocator.h:137)",
             "operator new (libstdc++.so.6)"),
-        true, "build_index (srv.cpp:19) <- main");
+        true, "main > build_index (srv.cpp:19)");
     check(f, PATH("main (a.c:1)", "xmalloc (util.c:3)"), true, "main (a.c:1)");
     check(f,
           PATH("_start (prog)", "__libc_start_main_impl (libc-start.c:360)", "malloc (libc.so.6)"),
@@ -149,7 +148,7 @@ static void native(void **state)
                "emplace_back<fill_fs(int)::<lambda()> > (vector.tcc:114)",
                "_M_create<fill_fs(int)::<lambda()> > (std_function.h:161)",
                "operator new (libstdc++.so.6)"),
-          true, "fill_fs (v.cpp:17) <- main");
+          true, "main > fill_fs (v.cpp:17)");
     check(f,
           PATH("start_pool (t.cpp:9)", "allocate_stack (allocatestack.c:383)",
                "allocate_dtv (dl-tls.c:401)", "calloc (libc.so.6)"),
@@ -167,7 +166,7 @@ static void a_linked_cuda_runtime_is_not_shown(void **state)
     check(f,
           PATH("main (serve.cu:15)", "preprocess (serve.cu:9)", "cudaMalloc (serve)",
                "libcudart_static_1f2e3d4c5b6a (serve)"),
-          true, "preprocess (serve.cu:9) <- main");
+          true, "main > preprocess (serve.cu:9)");
     check(f, PATH("main (serve.cu:14)", "cudaMallocManaged (serve)", "__cudart1270 (serve)"), true,
           "main (serve.cu:14)");
     check(f, PATH("main (serve.cu:14)", "cudaMalloc<char> (cuda_runtime.h:687)"), true,
@@ -183,9 +182,9 @@ static void the_place_is_that_of_the_innermost_own_call(void **state)
                                               "loss [head] (loss.py:41)"),
                                          true);
     assert_string_equal(mpr_user_frames_places(f->user_frames, &f->arena, path, 3),
-                        "loss.py:41 < model.py:318 < train.py:212");
+                        "train.py:212 > model.py:318 > loss.py:41");
     assert_string_equal(mpr_user_frames_places(f->user_frames, &f->arena, path, 2),
-                        "loss.py:41 < model.py:318 < ...");
+                        "... > model.py:318 > loss.py:41");
     assert_string_equal(mpr_user_frames_places(f->user_frames, &f->arena,
                                                path_of(&f->arena, PATH("prog+0x10"), true), 3),
                         "");
@@ -197,10 +196,10 @@ static void calls_without_names_show_their_library(void **state)
     check(f,
           PATH("jq+0x32dc", "jq+0x4078", "jq_next (libjq.so.1)", "jv_object_set (libjq.so.1)",
                "libjq.so.1+0x1e816", "libjq.so.1+0x1bd87", "jv_mem_alloc (libjq.so.1)"),
-          true, "jv_object_set (libjq.so.1) <- jq_next");
+          true, "jq_next > jv_object_set (libjq.so.1)");
     check(f, PATH("libc.so.6+0x2700", "prog+0x1000", "prog+0x1100"), true, "prog+0x1100");
     check(f, PATH("qsort_with (libsort.so)", "prog+0x1100", "libc.so.6+0x2600"), true,
-          "prog+0x1100 <- qsort_with");
+          "qsort_with > prog+0x1100");
     check(f, PATH("libc.so.6+0x2600"), true, "libc.so.6+0x2600");
     check(f, PATH("prog+0x1100", "libstdc++.so.6.0.33+0xecdb4"), true, "prog+0x1100");
 }
@@ -216,7 +215,7 @@ static void python(void **state)
                "loads (python3.11/json/__init__.py:346)",
                "JSONDecoder.decode (python3.11/json/decoder.py:337)",
                "JSONDecoder.raw_decode (python3.11/json/decoder.py:353)"),
-          true, "load.<locals>.<listcomp> (t.py:3) > loads <- Keep.__init__");
+          true, "Keep.__init__ > load.<locals>.<listcomp> (t.py:3) > loads");
     check(f,
           PATH("<module> (a.py:2)", "_find_and_load (<frozen importlib._bootstrap>:1176)",
                "SourceLoader.get_code (<frozen importlib._bootstrap_external>:1073)"),
@@ -232,9 +231,9 @@ static void own_files_are_recognised_by_their_folder(void **state)
 {
     struct fixture *f = *state;
     check(f, PATH("main (t.py:9)", "copy (copy.py:3)", "Linear.forward (linear.py:5)"), true,
-          "Linear.forward (linear.py:5) <- copy");
+          "copy > Linear.forward (linear.py:5)");
     check(f, PATH("main (t.py:9)", "pad (datasets/utils.py:3)"), true, "main (t.py:9) > pad");
-    check(f, PATH("main (t.py:9)", "pad (utils.py:3)"), true, "pad (utils.py:3) <- main");
+    check(f, PATH("main (t.py:9)", "pad (utils.py:3)"), true, "main > pad (utils.py:3)");
     check(f,
           PATH("main (t.py:9)", "Trainer.train (transformers/trainer.py:100)",
                "MLP._wrapped_call_impl [layers.3.mlp] (torch/nn/modules/module.py:1779)",
@@ -280,7 +279,7 @@ static void a_package_represents_a_program_without_own_code(void **state)
           PATH("<module> (bin/vllm:8)", "main (vllm/cli/main.py:50)",
                "load_model (vllm/worker.py:7)", "Linear.__init__ (torch/nn/modules/linear.py:90)",
                "loads (python3.11/json/__init__.py:346)"),
-          true, "load_model (vllm/worker.py:7) > Linear.__init__ <- main");
+          true, "main > load_model (vllm/worker.py:7) > Linear.__init__");
     mpr_user_frames_hide(f->user_frames, "* (vllm/worker.py*");
     mpr_user_frames_hide(f->user_frames, "* (main.py*");
     check(f,
@@ -307,7 +306,7 @@ static void modules_of_torch_are_shown_with_their_path(void **state)
                "Linear._wrapped_call_impl [layers.3.mlp] (torch/nn/modules/module.py:1779)",
                "Module._call_impl (torch/nn/modules/module.py:1790)",
                "Linear.forward [layers.3.mlp] (torch/nn/modules/linear.py:134)"),
-          true, "[layers.3.mlp] Block.forward (model.py:40) > Linear.forward <- main");
+          true, "main > [layers.3.mlp] Block.forward (model.py:40) > Linear.forward");
     check(f,
           PATH("<module> (train.py:7)",
                "TransformerEncoderLayer.forward [0] (torch/nn/modules/transformer.py:900)",
@@ -323,7 +322,7 @@ static void ranges_are_shown_unchanged(void **state)
     check(f, PATH("libnccl.so.2"), false, "libnccl.so.2");
     check(f, PATH("capture (bs=3)", "warmup (2)"), false, "capture (bs=3) > warmup (2)");
     check(f, PATH("main (srv.c:1)", "fill (a.c:3)", "xmalloc (a.c:9)"), false,
-          "fill (a.c:3) <- main");
+          "main > fill (a.c:3)");
     check(
         f,
         PATH("step", "torch:DistributedDataParallel.forward", "Net.forward (train.py:30)",
@@ -363,7 +362,7 @@ static void the_user_can_extend_the_list_of_hidden_frames(void **state)
     mpr_user_frames_hide(f->user_frames, "pool_take");
     mpr_user_frames_hide(f->user_frames, "* (glue.c:*");
     check(f, PATH("main (a.c:1)", "serve (a.c:9)", "any (glue.c:3)", "pool_take (pool.c:3)"), true,
-          "serve (a.c:9) <- main");
+          "main > serve (a.c:9)");
 }
 
 static const char *shortened(struct fixture *f, const char *text, bool call)

@@ -44,8 +44,8 @@ static struct mpr_device_part *add_part(struct mpr_device_state *s, enum mpr_use
     return part;
 }
 
-/* A segment's bytes are live or free.  Free bytes belong to a graph's private pool, or PyTorch
- * could release them, or they are split: a live block pins their segment. */
+/* A segment's bytes are live or free. Free bytes are in a graph's private pool, or PyTorch can
+ * release them, or they are split: a live block keeps their segment. */
 static void add_torch(struct mpr_device_state *out, struct mpr_arena *arena,
                       const struct mpr_replay *r, const struct mpr_device_snapshot *p)
 {
@@ -85,12 +85,12 @@ static void add_torch(struct mpr_device_state *out, struct mpr_arena *arena,
 
 /* ---- blocks and pools of other libraries */
 
-/* In the order of their uses, from MPR_USE_NCCL on. */
+/* In the order of the uses from MPR_USE_NCCL on. */
 enum { OWNER_NCCL, OWNER_XLA, OWNER_CUPY, OWNER_OTHER, OWNERS };
 
-/* Returns the owner of each library by its number; number 0 is an unknown library.  An owner is
- * recognized by how the name of its object file begins, or by the folder of the file: CuPy's object
- * file that calls the driver is only named "runtime". */
+/* Returns the owner of each library by its number; number 0 is an unknown library. A rule
+ * compares the beginning of the object file's name, or its folder: CuPy's object file that calls
+ * the driver is only named "runtime". */
 static const uint8_t *owners_of(struct mpr_arena *arena, const struct mpr_sites *s)
 {
     static const struct {
@@ -118,8 +118,8 @@ static const uint8_t *owners_of(struct mpr_arena *arena, const struct mpr_sites 
     return owner;
 }
 
-/* Adds the driver's blocks that are not PyTorch's segments, by owner.  XLA and others allocate few
- * large blocks, from which they serve their own allocations. */
+/* Adds the driver's blocks that are not PyTorch's segments, by owner. XLA and CuPy allocate few
+ * large blocks and divide them among their users. */
 static void add_owners(struct mpr_device_state *s, struct mpr_arena *arena, const uint8_t *owner,
                        const struct mpr_replay *r, const struct mpr_device_snapshot *p)
 {
@@ -176,8 +176,8 @@ static const char *pool_users(struct mpr_arena *arena, const struct mpr_replay *
 
 /* ---- an account */
 
-/* Adds the memory of others.  The file cache was read at another time, so it may be larger than
- * the total of others, and is limited to that. */
+/* Adds the memory of other processes. The file cache was read at another time, so it is limited
+ * to their total. */
 static void add_others(struct mpr_device_state *s, struct mpr_arena *arena,
                        const struct mpr_device_snapshot *p)
 {
@@ -214,7 +214,7 @@ void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *are
     add_part(out, MPR_USE_POOLS, mpr_saturating_signed(p->pools), pool_users(arena, r, owner, p));
     add_part(out, MPR_USE_GRAPH_MEMORY, mpr_saturating_signed(p->graph_memory), "");
     if (p->used == MPF_UNKNOWN) return;
-    /* memory that calls caused without an allocation: uses and parts have the same order */
+    /* memory that calls used without an allocation; uses and parts have the same order */
     static_assert(MPR_USE_POOL_OVERHEAD - MPR_USE_GRAPHS == MPR_PART_POOLS - MPR_PART_GRAPHS &&
                       MPR_USE_LOCAL_MEMORY - MPR_USE_GRAPHS == MPR_PART_LOCAL - MPR_PART_GRAPHS,
                   "each part has its use");
@@ -298,34 +298,40 @@ void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena
     qsort(row, c->count, sizeof *row, by_comm_bytes);
     out->comm = row;
     out->comms = c->count;
-    if (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_COMM) return; /* PyTorch's blocks have neither */
+    if (by == MPR_GROUP_LIBRARY || by == MPR_GROUP_COMM)
+        return; /* PyTorch's blocks have no library and no communicator */
     out->row =
         mpr_device_block_rows(arena, reader, p->torch, p->torches, mpr_gpu_backed, &out->rows);
     out->asleep =
         mpr_device_block_rows(arena, reader, p->torch, p->torches, asleep_of, &out->asleeps);
 }
 
+struct mpr_device mpr_device_named(struct mpr_arena *arena, const struct mpr_replay *r,
+                                   unsigned index)
+{
+    const struct mpr_gpu_device *d = &r->gpu.device[index];
+    return (struct mpr_device){
+        .index = index,
+        .name = mpr_arena_text(arena, d->name),
+        .uuid = mpr_arena_text(arena, d->uuid),
+        .off = mpr_arena_text(arena, d->off),
+        .used_off = mpr_arena_text(arena, d->used_off),
+        .by_name = mpr_arena_text(arena, d->by_name),
+        .shared = d->shared,
+        .torch_reserved_peak = d->torch_reserved_peak,
+    };
+}
+
 struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_reader *reader,
                                     size_t *devices)
 {
-    const struct mpr_gpu *g = &reader->replay.gpu;
     struct mpr_device *device = mpr_arena_alloc(arena, MPF_GPUS * sizeof *device);
     *devices = 0;
     for (unsigned i = 0; i < MPF_GPUS; i++) {
         if (!mpr_gpu_is_known(&reader->replay, i)) continue;
-        const struct mpr_gpu_device *d = &g->device[i];
         struct mpr_device *out = &device[(*devices)++];
-        *out = (struct mpr_device){
-            .index = i,
-            .name = mpr_arena_text(arena, d->name),
-            .uuid = mpr_arena_text(arena, d->uuid),
-            .off = mpr_arena_text(arena, d->off),
-            .used_off = mpr_arena_text(arena, d->used_off),
-            .by_name = mpr_arena_text(arena, d->by_name),
-            .shared = d->shared,
-            .torch_reserved_peak = d->torch_reserved_peak,
-        };
-        mpr_device_fill_state(&out->peak, arena, reader, &d->peak);
+        *out = mpr_device_named(arena, &reader->replay, i);
+        mpr_device_fill_state(&out->peak, arena, reader, &reader->replay.gpu.device[i].peak);
     }
     return device;
 }
@@ -345,8 +351,8 @@ struct collection {
     size_t count, cap;
 };
 
-static void collect(struct collection *c, enum mpr_account_kind kind, uint64_t since,
-                    const struct mpr_device_snapshot *p)
+static void add_instant(struct collection *c, enum mpr_account_kind kind, uint64_t since,
+                        const struct mpr_device_snapshot *p)
 {
     struct mpr_device_state s;
     if (!p->valid || p->time < c->from || p->time > c->to) return;
@@ -358,7 +364,7 @@ static void collect(struct collection *c, enum mpr_account_kind kind, uint64_t s
                                       measured, s.part, s.parts };
 }
 
-static void collect_all(struct collection *c, unsigned device, struct mpr_segments_series *kept)
+static void add_instants(struct collection *c, unsigned device, struct mpr_segments_series *kept)
 {
     const struct mpr_replay *r = &c->reader->replay;
     const struct mpr_device_snapshots *in = r->gpu.instants;
@@ -366,22 +372,22 @@ static void collect_all(struct collection *c, unsigned device, struct mpr_segmen
     for (size_t i = 0; i < mpr_device_snapshots_count(in); i++) {
         struct mpr_device_snapshot p = mpr_device_snapshots_get(in, i, device, r);
         const uint64_t since = mpr_device_snapshots_since(in, i);
-        collect(c, MPR_ACCOUNT_SPREAD, since, &p);
+        add_instant(c, MPR_ACCOUNT_SPREAD, since, &p);
         if (kept && p.valid)
             mpr_segments_series_add(kept, c->reader, &p, since,
                                     mpr_device_snapshots_is_kept(in, i) ? 0 : i + 1);
         mpr_device_snapshot_free(&p);
     }
-    collect(c, MPR_ACCOUNT_PEAK, peak->time, peak);
+    add_instant(c, MPR_ACCOUNT_PEAK, peak->time, peak);
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {
         const struct mpr_device_snapshot *p = &r->gpu.oom[i].snapshot;
         if (p->device != device) continue;
-        collect(c, MPR_ACCOUNT_OOM, p->time, p);
+        add_instant(c, MPR_ACCOUNT_OOM, p->time, p);
         if (kept && p->valid) mpr_segments_series_add(kept, c->reader, p, p->time, 0);
     }
 }
 
-/* At the same time an out-of-memory event precedes a peak, and a peak a spread instant. */
+/* At one time an out-of-memory event precedes a peak, and a peak precedes a spread instant. */
 MPR_COMPARE(by_time, struct mpr_account_instant,
             mpr_compare(a->time, b->time) ?: mpr_compare(b->kind, a->kind))
 
@@ -401,7 +407,7 @@ struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
                                             .name = mpr_arena_text(arena, d->name),
                                             .uuid = mpr_arena_text(arena, d->uuid),
                                             .total = d->total };
-        collect_all(&c, i, kept);
+        add_instants(&c, i, kept);
         const size_t bytes = c.count * sizeof *c.instant;
         if (c.count) qsort(c.instant, c.count, sizeof *c.instant, by_time);
         out->instant = mpr_arena_alloc(arena, bytes);

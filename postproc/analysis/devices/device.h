@@ -1,6 +1,6 @@
-/* The account of a GPU: the use of each of its bytes, at its peak, at a failure, or over time.
+/* The account of a GPU: how its bytes are used at its peak, at a failure, or over time.
  *
- * Part of the results of peaks, oom, top and timeline, and allocated in their arenas.  Unknown
+ * Part of the results of peaks, oom, top and timeline, and allocated in their arenas. Unknown
  * bytes are UINT64_MAX (MPF_UNKNOWN); times are ns since the process's start. */
 #ifndef MPR_DEVICE_H
 #define MPR_DEVICE_H
@@ -16,6 +16,7 @@ struct mpr_gpu_block;
 struct mpr_device_snapshot;
 struct mpr_process_info;
 struct mpr_reader;
+struct mpr_replay;
 struct mpr_segments_series;
 
 /* The uses of a device's bytes, in the order of the account.  X(NAME, "key", "name for people") */
@@ -47,9 +48,9 @@ enum mpr_use {
         MPR_USES
 };
 
-/* One line of the account.  Bytes may be negative if they are the remainder of a sum. */
+/* One line of the account. The bytes of the remainder may be negative. */
 struct mpr_device_part {
-    enum mpr_use use; /* MPR_USES: a sum of several */
+    enum mpr_use use; /* MPR_USES: the sum of several uses */
     const char *key, *name, *note;
     int64_t bytes;
 };
@@ -58,18 +59,18 @@ struct mpr_device_part {
 struct mpr_device_share {
     const struct mpr_process_info *process;
     uint64_t bytes;
-    uint64_t blocks; /* driver allocations and pools; the other bytes are contexts, modules and so
-                        on */
-    uint64_t torch;  /* PyTorch's live blocks, which are in the allocations */
+    uint64_t blocks; /* driver allocations and pools; further bytes are contexts, modules and the
+                        like */
+    uint64_t torch;  /* PyTorch's live blocks, a part of the allocations */
 };
 
-/* A communicator of NCCL.  Unknown numbers are UINT64_MAX. */
+/* A communicator of NCCL. Unknown numbers are UINT64_MAX. */
 struct mpr_comm_row {
     const char *name, *first_use;
     uint64_t ranks, rank, bytes, blocks;
-    uint64_t time;    /* ns, first seen */
-    bool id_by_order; /* NCCL did not name it when it was made: it has the first new id after that
-                       */
+    uint64_t time;    /* ns, when it was first seen */
+    bool id_by_order; /* NCCL did not report its id at its creation: it is the first new id after
+                         that */
 };
 
 /* A device at one instant. */
@@ -79,9 +80,10 @@ struct mpr_device_state {
     uint64_t used, total, tracked;
     struct mpr_device_part *part; /* their sum is `used` */
     size_t parts;
-    uint64_t torch_live;     /* bytes of PyTorch's live blocks that have memory */
-    uint64_t torch_asleep;   /* bytes of those whose segments were unmapped below them */
-    uint64_t torch_segments; /* bytes that PyTorch's allocator holds */
+    uint64_t torch_live;     /* bytes of PyTorch's live blocks with memory */
+    uint64_t torch_asleep;   /* bytes of live blocks without memory, whose segments were unmapped
+                                (sleep mode) */
+    uint64_t torch_segments; /* bytes of the segments of PyTorch's allocator */
     uint64_t largest_hole, split_free, releasable, pool_free;
     const struct mpr_row *row; /* owners of torch_live, largest first */
     size_t rows;
@@ -89,7 +91,7 @@ struct mpr_device_state {
     size_t asleeps;
     const struct mpr_comm_row *comm; /* largest first */
     size_t comms;
-    bool xla_arena; /* XLA allocated its pool as one block: its buffers are not recorded */
+    bool xla_arena; /* XLA allocated its pool as one block, so its buffers are not recorded */
     struct mpr_device_share *share; /* of other recorded processes (sharing.h), largest first */
     size_t shares;
 };
@@ -98,7 +100,8 @@ struct mpr_device {
     unsigned index;
     const char *name, *uuid;
     const char *off;      /* why driver allocations are missing, or "" if they are recorded */
-    const char *used_off; /* why used bytes were read only beside driver calls, or "" if sampled */
+    const char *used_off; /* why used bytes were read only at driver calls, or "" if they were
+                             sampled */
     const char *by_name;  /* why calls were intercepted by name, or "" if CUPTI reported them */
     bool shared;          /* its memory is the host's */
     uint64_t torch_reserved_peak; /* the peak of PyTorch's own total, or 0 if unknown */
@@ -112,27 +115,30 @@ int64_t mpr_device_bytes(const struct mpr_device_state *state, enum mpr_use use)
 
 /* ---- for analyses */
 
-/* Fills the parts and the sums of the segments from a snapshot. */
+/* Fills the account and the sums of the segments from a snapshot. */
 void mpr_device_fill_account(struct mpr_device_state *out, struct mpr_arena *arena,
                              const struct mpr_reader *reader, const struct mpr_device_snapshot *p);
-/* Also fills the owners of PyTorch's blocks and the communicators. */
+/* The same, and the owners of PyTorch's blocks and the communicators. */
 void mpr_device_fill_state(struct mpr_device_state *out, struct mpr_arena *arena,
                            const struct mpr_reader *reader, const struct mpr_device_snapshot *p);
-/* Returns rows by the replay's grouping, largest first, of blocks of PyTorch or of the driver.
- * @bytes: returns how much of a block counts. */
+/* Returns rows by the replay's grouping, largest first, for blocks of PyTorch or of the driver.
+ * @bytes: returns how many bytes of a block count. */
 const struct mpr_row *mpr_device_block_rows(struct mpr_arena *arena,
                                             const struct mpr_reader *reader,
                                             const struct mpr_gpu_block *block, size_t blocks,
                                             uint64_t (*bytes)(const struct mpr_gpu_block *),
                                             size_t *rows);
+/* Returns a device without its account. */
+struct mpr_device mpr_device_named(struct mpr_arena *arena, const struct mpr_replay *r,
+                                   unsigned index);
 /* Returns the devices that the process used, by index, each with its account at its peak. */
 struct mpr_device *mpr_devices_fill(struct mpr_arena *arena, const struct mpr_reader *reader,
                                     size_t *devices);
 
 /* ---- over time */
 
-/* The account is known at instants that are spread over the run, at the peak and at out-of-memory
- * events; nothing is known between two of them.  viewer/columns.mjs reads this list. */
+/* The account is known only at instants that are spread over the run, at the peak and at
+ * out-of-memory events. viewer/columns.mjs reads this list. */
 #define MPR_ACCOUNT_KINDS(X) X(SPREAD, "spread") X(PEAK, "peak") X(OOM, "oom")
 #define X(name, text)        MPR_ACCOUNT_##name,
 enum mpr_account_kind { MPR_ACCOUNT_KINDS(X) };
@@ -141,10 +147,10 @@ extern const char *const mpr_account_kind[];
 
 struct mpr_account_instant {
     enum mpr_account_kind kind;
-    uint64_t since, time; /* nothing changed from `since` (after its events) to `time` */
+    uint64_t since, time; /* nothing changed from the events at `since` to `time` */
     uint64_t used;        /* bytes: the sum of the parts */
-    bool measured;        /* false if `used` is only what was tracked */
-    const struct mpr_device_part *part; /* the account; a device's account has the same by part */
+    bool measured;        /* false if `used` is only the sum of recorded allocations */
+    const struct mpr_device_part *part; /* the same bytes as in mpr_device_account.part */
     size_t parts;
 };
 
@@ -159,12 +165,12 @@ struct mpr_device_account {
     uint64_t total; /* bytes of the device */
     struct mpr_account_instant *instant;
     size_t instants;
-    struct mpr_account_part *part; /* those that are not 0 at every instant */
+    struct mpr_account_part *part; /* parts that are not 0 at some instant */
     size_t parts;
 };
 
-/* Returns the accounts of a log that was read with instants (gpu.h), peaks and
- * out-of-memory events only in [from, to], ns.  @kept: also gets the segments at the instants, or
+/* Returns the accounts of a log that was read with instants (gpu.h), and of its peaks and
+ * out-of-memory events, in [from, to], ns. @kept: also gets the segments at the instants, or
  * NULL. */
 struct mpr_device_account *mpr_device_accounts(struct mpr_arena *arena,
                                                const struct mpr_reader *reader, uint64_t from,

@@ -1,5 +1,5 @@
-/* A capture becomes a row.  The first executable made from it joins that row.  Later executables
- * have their own rows without the capture's bytes, so that sums count these bytes once. */
+/* Each capture is a row, together with the first executable that was made from it. Later
+ * executables are rows without the capture's bytes, so that sums count these bytes once. */
 #include "graphs.h"
 
 #include <ctype.h>
@@ -30,10 +30,10 @@ static void set_owner(struct mpr_graphs *g, const struct mpr_reader *reader, uin
     row->path = mpr_label_node(&g->arena, reader, node);
     row->thread = mpr_label_thread(&g->arena, &reader->replay, thread);
     row->node = node;
-    row->maker = thread;
+    row->owner_thread = thread;
 }
 
-/* Capture n has row n - 1, until the rows are sorted. */
+/* Before the rows are sorted, capture n has row n - 1. */
 static void add_rows(struct mpr_graphs *g, const struct mpr_reader *reader)
 {
     const struct mpr_gpu *gpu = &reader->replay.gpu;
@@ -77,11 +77,11 @@ MPR_COMPARE(by_time, struct mpr_graph_row,
 
 /* ---- bursts */
 
-/* Fills the bursts and their rows.  @captures: at least as many as there are bursts. */
+/* Fills the bursts and their rows. @captures: the highest possible number of a burst. */
 static void fill_bursts(struct mpr_graphs *g, size_t captures)
 {
     const struct mpr_graph_row **row = mpr_arena_alloc(&g->arena, g->rows * sizeof *row), ***next;
-    uint32_t *place = mpr_alloc(captures + 1, sizeof *place); /* by number, + 1 */
+    uint32_t *place = mpr_alloc(captures + 1, sizeof *place); /* by burst number: index + 1 */
     for (size_t i = 0; i < g->rows; i++) {
         uint32_t *known = &place[g->row[i].burst];
         if (!*known) {
@@ -109,14 +109,16 @@ static void fill_bursts(struct mpr_graphs *g, size_t captures)
     free(place);
 }
 
-/* Number 0, built by hand, is last. */
+/* Number 0, for graphs that were built by hand, is last. */
 MPR_COMPARE(by_number, struct mpr_graph_burst, mpr_compare(a->number - 1, b->number - 1))
 
-/* ---- sizes: the number that varies in the names of a burst's ranges.  A server captures one graph
- * for each batch size, "capture bs=8".  If several numbers vary, the last one counts: "worker 3 >
+/* ---- sizes
+ *
+ * The number that varies in the names of a burst's ranges: a server captures one graph for each
+ * batch size, "capture bs=8". If several numbers vary, the last one is the size: "worker 3 >
  * capture bs=8". */
 
-enum { NUMBERS = 16 }; /* at most, in a path */
+enum { NUMBERS = 16 }; /* limit in a path */
 
 /* The numbers in a path. */
 struct numbers {
@@ -153,8 +155,8 @@ static bool is_like(const struct mpr_graph_row *row, const struct numbers *n,
     return true;
 }
 
-/* Returns the index of the last number that varies among rows like the first one, or the count of
- * numbers if none does. */
+/* Returns the index of the last number that varies among rows whose paths differ from the first
+ * one's only in numbers; the count of numbers if none varies. */
 static size_t varying(const struct mpr_graph_burst *burst, const struct numbers *of_first)
 {
     size_t last = of_first->count;

@@ -1,7 +1,5 @@
-/* The memory of CUDA graphs: the result of `memprof-report graphs`.  Lives until mpr_graphs_free.
- *
- * A burst is a sequence of captures that closely follow each other, for example those of a server
- * that captures a graph for each batch size. */
+/* A burst is a sequence of captures with short pauses, for example those of a server that
+ * captures a graph for each batch size. */
 #ifndef MPR_GRAPHS_H
 #define MPR_GRAPHS_H
 
@@ -16,27 +14,27 @@
 struct mpr_error;
 struct mpr_reader;
 
-/* The bytes of a graph, or of several.  Signed bytes are differences measured around calls. */
+/* The bytes of one or more graphs. Signed bytes are differences that were measured around calls. */
 struct mpr_graph_bytes {
     uint64_t segments;          /* allocated from the driver during the capture */
-    int64_t executable, launch; /* at its instantiation, and at its first launch */
-    int64_t all;
+    int64_t executable, launch; /* growth at the instantiation, and at the first launch */
+    int64_t all;                /* the sum */
 };
 
-/* A capture, or an executable, or both if the executable was made from the capture. */
+/* A capture, or an executable, or a capture with the first executable that was made from it. */
 struct mpr_graph_row {
     struct mpr_path path; /* ranges, outermost first */
     const char *thread;
-    uint32_t node, maker; /* replay's numbers of path and thread */
-    uint64_t time;        /* ns: the end of the capture, or of the instantiation without one */
-    uint64_t burst;       /* from 1, or 0 if built by hand */
-    uint64_t capture;     /* from 1, or 0 if built by hand */
-    uint64_t pool[2];     /* of PyTorch; zeros if unknown */
+    uint32_t node, owner_thread; /* replay's numbers of the path and the thread */
+    uint64_t time;    /* ns: the end of the capture, or of the instantiation without one */
+    uint64_t burst;   /* from 1, or 0 if built by hand */
+    uint64_t capture; /* from 1, or 0 if built by hand */
+    uint64_t pool[2]; /* PyTorch's id of the pool; zeros if unknown */
     struct mpr_graph_bytes bytes;
-    uint64_t block_bytes; /* allocated by PyTorch's users during the capture */
+    uint64_t block_bytes; /* bytes of PyTorch's blocks that were allocated during the capture */
     uint64_t nodes;
     unsigned device;
-    bool captured; /* the row has the capture; a second executable of a capture does not */
+    bool captured; /* the row includes the capture; a second executable of a capture does not */
     bool instantiated, alive; /* alive: when the log ends */
 };
 
@@ -47,11 +45,11 @@ struct mpr_graph_size {
     uint64_t burst, size; /* MPR_GRAPH_NO_SIZE: graphs with other names */
     uint64_t graphs;
     struct mpr_graph_bytes bytes;
-    int64_t cumulative; /* bytes of the sizes up to this one */
+    int64_t cumulative; /* bytes of the sizes up to and including this one */
 };
 
 struct mpr_graph_burst {
-    struct mpr_path path;      /* that of its first capture */
+    struct mpr_path path;      /* of its first capture */
     uint64_t number, from, to; /* ns */
     uint64_t captures, executables, alive, nodes, block_bytes;
     struct mpr_graph_bytes bytes;
@@ -59,7 +57,7 @@ struct mpr_graph_burst {
     size_t rows;
     struct mpr_graph_size *size; /* in the order of their first captures */
     size_t sizes;                /* 0 if no number varies in the names */
-    const char *counted;         /* the name of that number: "bs" of "capture bs=8" */
+    const char *counted;         /* the word before that number: "bs" of "capture bs=8" */
 };
 
 struct mpr_graphs {

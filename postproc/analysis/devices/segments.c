@@ -13,12 +13,14 @@
 #include "reader.h"
 #include "row.h"
 
-/* ---- the walk: driver blocks and PyTorch's blocks are sorted by address, so one pass over both
- * finds which blocks are in which segment */
+/* ---- the walk
+ *
+ * Driver blocks and PyTorch's blocks are sorted by address, so one pass over both finds the
+ * blocks of each segment. */
 
-/* A segment is recognized by the library that allocated it.  If that is not known (no call stack,
- * PyTorch linked into the program, a plug-in that mapped it again), a block in it is the evidence.
- */
+/* A segment is recognized by the library that allocated it. If the library is unknown (no call
+ * stack, PyTorch linked into the program, a plug-in that mapped it again), a block in it shows
+ * that it is one. */
 bool mpr_is_torch_segment(const struct mpr_device_snapshot *p, const struct mpr_gpu_block *block)
 {
     if (mpf_heap_code(block->heap) != MPF_HEAP_DEVICE || !block->addr) return false;
@@ -40,8 +42,8 @@ static void note_hole(uint64_t *largest, uint64_t from, uint64_t to)
     if (mpr_saturating_sub(to, from) > *largest) *largest = to - from;
 }
 
-/* Looks for idle pieces in a hole.  @piece: the first one that may begin in it. */
-static void look_at_hole(struct mpr_walked_segment *s, size_t *piece, uint64_t from, uint64_t to)
+/* Adds a hole, and the idle pieces in it. @piece: the first piece that may begin in the hole. */
+static void add_hole(struct mpr_walked_segment *s, size_t *piece, uint64_t from, uint64_t to)
 {
     note_hole(&s->hole, from, to);
     while (*piece < s->pieces && s->piece[*piece].addr < from) (*piece)++;
@@ -55,14 +57,14 @@ static void look_at_hole(struct mpr_walked_segment *s, size_t *piece, uint64_t f
     note_hole(&s->split_hole, from, to);
 }
 
-/* Finds the blocks in [begin, end). */
-static void look_inside(struct mpr_segment_walk *w, struct mpr_walked_segment *s, uint64_t begin,
+/* Finds the segment's blocks, which are in [begin, end). */
+static void find_blocks(struct mpr_segment_walk *w, struct mpr_walked_segment *s, uint64_t begin,
                         uint64_t end)
 {
     const struct mpr_device_snapshot *p = w->snapshot;
     uint64_t cursor = begin;
     size_t piece = 0;
-    /* to the last block that begins at or before the segment, or the first of all */
+    /* find the last block that begins at or before the segment */
     while (w->torch + 1 < p->torches && p->torch[w->torch + 1].addr <= begin) w->torch++;
     s->from = w->torch;
     if (s->from < p->torches && p->torch[s->from].addr + p->torch[s->from].size <= begin) s->from++;
@@ -70,13 +72,13 @@ static void look_inside(struct mpr_segment_walk *w, struct mpr_walked_segment *s
         const struct mpr_gpu_block *b = &p->torch[s->to];
         const uint64_t from = b->addr > begin ? b->addr : begin,
                        to = b->addr + b->size < end ? b->addr + b->size : end;
-        look_at_hole(s, &piece, cursor, from);
+        add_hole(s, &piece, cursor, from);
         if (to > cursor) cursor = to;
         s->live += mpr_saturating_sub(to, from);
         s->blocks += b->addr >= begin;
         if (!s->oldest || b->time < s->oldest->time) s->oldest = b;
     }
-    look_at_hole(s, &piece, cursor, end);
+    add_hole(s, &piece, cursor, end);
 }
 
 bool mpr_segment_walk_next(struct mpr_segment_walk *w, struct mpr_walked_segment *s)
@@ -94,38 +96,39 @@ bool mpr_segment_walk_next(struct mpr_segment_walk *w, struct mpr_walked_segment
         next++;
     s->pieces = (size_t)(next - first);
     s->bytes = next[-1].addr + next[-1].size - first->addr;
-    /* blocks of the driver that overlap, as only a damaged log has them, end where the next begins
-     */
+    /* only damaged logs have overlapping blocks of the driver; these end where the next one
+     * begins */
     const uint64_t bound = first->addr + s->bytes;
-    look_inside(w, s, first->addr, next < end && next->addr < bound ? next->addr : bound);
+    find_blocks(w, s, first->addr, next < end && next->addr < bound ? next->addr : bound);
     w->driver += s->pieces;
     return true;
 }
 
 /* ---- a device */
 
-/* A block in a split segment. */
-struct held {
+/* A live block in a split segment, with the segment's address and free bytes. */
+struct split_block {
     uint32_t key;
     uint64_t bytes, segment, free, time;
 };
 
-/* One device's result while it is made from a snapshot. */
-struct making {
+/* The result for one device, and its sources. */
+struct device_result {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
     const struct mpr_device_snapshot *snapshot;
     struct mpr_segments_device *out;
-    struct held *held;
-    size_t helds, held_cap;
-    uint32_t *pool_of; /* number of a pool, by pool of captures (gpu.h), and whether a graph holds
-                        * the segment */
+    struct split_block *split;
+    size_t splits, split_cap;
+    uint32_t *pool_of; /* index of a pool + 1, by 2 * pool of captures (gpu.h) + 1 if a graph holds
+                          the segment */
 };
 
 /* A block's owner: its range, or its Python stack if it has none. */
 static uint32_t key_of(const struct mpr_gpu_block *b) { return b->node ? b->node : b->python; }
 
-static struct mpr_segment describe(const struct making *m, const struct mpr_walked_segment *s)
+static struct mpr_segment segment_of(const struct device_result *m,
+                                     const struct mpr_walked_segment *s)
 {
     const struct mpr_gpu *g = &m->reader->replay.gpu;
     const struct mpr_gpu_block *b = s->piece;
@@ -150,11 +153,11 @@ static struct mpr_segment describe(const struct making *m, const struct mpr_walk
     return out;
 }
 
-static void add_segment(struct making *m, const struct mpr_walked_segment *walked)
+static void add_segment(struct device_result *m, const struct mpr_walked_segment *walked)
 {
     struct mpr_segments_device *d = m->out;
     struct mpr_segment *s = &d->segment[d->segments++];
-    *s = describe(m, walked);
+    *s = segment_of(m, walked);
     const bool graph = s->state == MPR_SEGMENT_GRAPH;
     const uint32_t shared = s->capture ? m->reader->replay.gpu.capture[s->capture - 1].shared : 0;
     uint32_t *number = &m->pool_of[2 * shared + graph];
@@ -182,25 +185,26 @@ static void add_segment(struct making *m, const struct mpr_walked_segment *walke
     if (s->state != MPR_SEGMENT_SPLIT || !pinned) return;
     for (size_t i = walked->from; i < walked->to; i++) {
         const struct mpr_gpu_block *b = &m->snapshot->torch[i];
-        MPR_GROW(m->held, m->helds, m->held_cap);
-        m->held[m->helds++] = (struct held){ key_of(b), b->size, s->addr, pinned, b->time };
+        MPR_GROW(m->split, m->splits, m->split_cap);
+        m->split[m->splits++] =
+            (struct split_block){ key_of(b), b->size, s->addr, pinned, b->time };
     }
 }
 
-MPR_COMPARE(by_key_and_segment, struct held,
+MPR_COMPARE(by_key_and_segment, struct split_block,
             mpr_compare(a->key, b->key) ?: mpr_compare(a->segment, b->segment))
 
 MPR_COMPARE(by_pinned, struct mpr_segment_pin,
             mpr_compare(b->free, a->free) ?: mpr_compare(b->bytes, a->bytes))
 
-static void fill_pins(struct making *m)
+static void fill_pins(struct device_result *m)
 {
     struct mpr_segments_device *d = m->out;
-    struct mpr_pinned *in = mpr_arena_alloc(m->arena, m->helds * sizeof *in);
-    d->pin = mpr_arena_alloc(m->arena, m->helds * sizeof *d->pin);
-    if (m->helds) qsort(m->held, m->helds, sizeof *m->held, by_key_and_segment);
-    for (size_t i = 0; i < m->helds; i++) {
-        const struct held *h = &m->held[i];
+    struct mpr_pinned *in = mpr_arena_alloc(m->arena, m->splits * sizeof *in);
+    d->pin = mpr_arena_alloc(m->arena, m->splits * sizeof *d->pin);
+    if (m->splits) qsort(m->split, m->splits, sizeof *m->split, by_key_and_segment);
+    for (size_t i = 0; i < m->splits; i++) {
+        const struct split_block *h = &m->split[i];
         const bool new_key = !i || h->key != h[-1].key;
         if (new_key)
             d->pin[d->pins++] =
@@ -237,7 +241,7 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
                                            mpr_arena_alloc(arena, p->drivers * sizeof *d->segment),
                                        .pool =
                                            mpr_arena_alloc(arena, p->drivers * sizeof *d->pool) };
-    struct making m = { .arena = arena, .reader = reader, .snapshot = p, .out = d };
+    struct device_result m = { .arena = arena, .reader = reader, .snapshot = p, .out = d };
     m.pool_of = mpr_alloc(2 * ((size_t)g->shareds + 1), sizeof *m.pool_of);
     struct mpr_segment_walk walk = { .sites = &reader->replay.sites, .snapshot = p };
     struct mpr_walked_segment walked;
@@ -254,7 +258,7 @@ static void fill_device(struct mpr_segments *result, const struct mpr_reader *re
         d->outside_blocks = mpr_saturating_sub(d->outside_blocks, d->segment[i].blocks);
     d->outside = mpr_saturating_sub(backed, d->live);
     fill_pins(&m);
-    free(m.held);
+    free(m.split);
     free(m.pool_of);
     qsort(d->segment, d->segments, sizeof *d->segment, by_free);
     qsort(d->pool, d->pools, sizeof *d->pool, by_pool_bytes);
@@ -336,7 +340,7 @@ MPR_COMPARE(by_group_free, struct mpr_segment_group,
 
 struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
                                             const struct mpr_segment *segment, size_t segments,
-                                            bool apart, size_t *groups)
+                                            bool separate, size_t *groups)
 {
     struct mpr_segment_group *group = mpr_arena_alloc(arena, segments * sizeof *group);
     const struct mpr_segment **order = mpr_alloc(segments, sizeof *order);
@@ -345,7 +349,7 @@ struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
     qsort(order, segments, sizeof *order, by_shape_and_path);
     for (size_t i = 0; i < segments; i++) {
         const struct mpr_segment *s = order[i];
-        const bool new_group = !i || apart || by_shape(s, order[i - 1]) != 0,
+        const bool new_group = !i || separate || by_shape(s, order[i - 1]) != 0,
                    new_path = new_group || by_path(s, order[i - 1]) != 0;
         if (new_group) group[count++] = (struct mpr_segment_group){ .oldest = s };
         struct mpr_segment_group *g = &group[count - 1];
@@ -366,7 +370,7 @@ struct mpr_segment_group *mpr_segment_group(struct mpr_arena *arena,
 
 /* ---- several instants */
 
-static void drop(struct mpr_segments_series *kept, struct mpr_segments_instant *instant)
+static void drop_instant(struct mpr_segments_series *kept, struct mpr_segments_instant *instant)
 {
     if (instant->segments.devices) kept->rows -= instant->segments.device[0].segments;
     mpr_segments_free(&instant->segments);
@@ -377,8 +381,8 @@ static bool is_due(const struct mpr_segments_series *kept, size_t number)
     return !number || (number - 1) % kept->stride == 0;
 }
 
-/* If there are too many segments, drops every second spread instant, until only the first one and
- * those with a link are left. */
+/* If there are too many segments, drops every second spread instant, until only the first one
+ * and those with a link remain. */
 void mpr_segments_series_add(struct mpr_segments_series *kept, const struct mpr_reader *reader,
                              const struct mpr_device_snapshot *snapshot, uint64_t since,
                              size_t number)
@@ -397,14 +401,14 @@ void mpr_segments_series_add(struct mpr_segments_series *kept, const struct mpr_
         kept->count = spread = 0;
         for (size_t i = 0; i < before; i++) {
             if (!is_due(kept, kept->at[i].number)) {
-                drop(kept, &kept->at[i]);
+                drop_instant(kept, &kept->at[i]);
                 continue;
             }
             spread += kept->at[i].number > 1;
             kept->at[kept->count++] = kept->at[i];
         }
     }
-    if (kept->rows > kept->most && kept->count) drop(kept, &kept->at[--kept->count]);
+    if (kept->rows > kept->most && kept->count) drop_instant(kept, &kept->at[--kept->count]);
 }
 
 void mpr_segments_series_free(struct mpr_segments_series *kept)

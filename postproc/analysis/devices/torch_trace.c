@@ -1,6 +1,6 @@
-/* A watch receives allocations after replay has applied them, and the ledger reports frees while
- * replay applies them, so the order is that of the log.  Consecutive pieces that the driver maps or
- * unmaps one by one are one entry, as PyTorch requests them. */
+/* Allocations are reported after the replay has applied them, and frees while it applies them,
+ * so the order is that of the log. If the driver maps or unmaps consecutive memory in several
+ * calls, it is one entry, as PyTorch requests it. */
 #include "torch_trace.h"
 
 #include <stdlib.h>
@@ -17,11 +17,10 @@
 #include "repeats.h"
 #include "segments.h"
 
-/* PyTorch allocates segments of 2 MiB for small blocks, and larger ones, in multiples of it, for
- * others (c10/cuda). */
+/* The size of PyTorch's segments for small blocks. Others have multiples of it (c10/cuda). */
 #define PAGE (UINT64_C(2) << 20)
 
-/* ---- the survey */
+/* ---- before the trace */
 
 int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
                      const struct mpr_progress *progress, struct mpr_error *error)
@@ -72,10 +71,10 @@ struct piece {
     uint32_t site, capture;
     bool expandable;
     bool supposed;   /* only the blocks in it were recorded */
-    bool sleeps;     /* a plug-in's: it may be unmapped, and is a segment until its addresses are
-                      * given back */
-    bool gone;       /* the driver has its memory back, or it was never recorded */
-    uint64_t blocks; /* live blocks that begin in it */
+    bool sleeps;     /* a plug-in for sleep mode made it: it remains a segment while it is unmapped,
+                        until its addresses are freed */
+    bool is_freed;   /* its memory was freed or never recorded */
+    uint64_t blocks; /* number of live blocks that begin in it */
     uint32_t next_free;
 };
 
@@ -85,22 +84,22 @@ struct reading {
     struct mpr_torch_state *out;
     struct mpr_code *code;
     struct mpr_ledger ledger;
-    struct mpr_intervals pieces; /* by address: places in `piece` */
+    struct mpr_intervals pieces; /* by address: indices in `piece` */
     struct piece *piece;
     uint32_t piece_count, piece_cap;
-    uint32_t free_place; /* a place in `piece` that can be used again + 1, or 0 */
+    uint32_t free_place; /* an unused index in `piece` + 1, or 0 */
     uint64_t *stream;    /* by capture */
     uint32_t streams;
     uint32_t *pool; /* by capture */
     uint32_t pools, private_pools;
     struct mpr_index pool_of;      /* by hash of the id that PyTorch gave it: number */
-    struct mpr_torch_entry newest; /* not reported yet; size 0: none */
+    struct mpr_torch_entry newest; /* the newest entry, which is not reported yet, or with size 0 */
     bool closed;                   /* until_ns has passed */
 };
 
 static void flush(struct reading *r)
 {
-    if (r->newest.size) r->options->tell(r->options->arg, &r->newest);
+    if (r->newest.size) r->options->report(r->options->arg, &r->newest);
     r->newest.size = 0;
 }
 
@@ -186,12 +185,12 @@ static void add_piece(struct reading *r, uint64_t start, uint64_t end, const str
                                         .supposed = piece->supposed });
 }
 
-/* Removes the piece if its memory is gone and no block is left in it. */
-static void remove_if_over(struct reading *r, struct mpr_position place)
+/* Removes the piece if its memory is freed and no block is left in it. */
+static void remove_if_unused(struct reading *r, struct mpr_position place)
 {
     const struct mpr_interval span = *mpr_intervals_at(&r->pieces, place);
     const struct piece piece = r->piece[span.value];
-    if (!piece.gone || piece.sleeps || piece.blocks) return;
+    if (!piece.is_freed || piece.sleeps || piece.blocks) return;
     r->piece[span.value] = (struct piece){ .next_free = r->free_place };
     r->free_place = span.value + 1;
     mpr_intervals_remove(&r->pieces, place, 1);
@@ -203,14 +202,14 @@ static void remove_if_over(struct reading *r, struct mpr_position place)
                                         .pool = pool_of(r, piece.capture) });
 }
 
-/* Memory of a segment is allocated or mapped: adds pieces for those parts that have none yet. */
+/* Memory of a segment was allocated or mapped. Adds pieces for those parts that have none. */
 static void add_memory(struct reading *r, uint64_t addr, uint64_t size, const struct piece *piece)
 {
     const uint64_t end = end_of(addr, size);
     while (addr < end) {
         const struct mpr_interval *span = piece_after(r, addr);
         if (span && span->start <= addr) {
-            r->piece[span->value].gone = false;
+            r->piece[span->value].is_freed = false;
             addr = span->end;
             continue;
         }
@@ -220,8 +219,8 @@ static void add_memory(struct reading *r, uint64_t addr, uint64_t size, const st
     }
 }
 
-/* The driver has the memory back, or with @addresses also the addresses.  Pieces with blocks remain
- * until they have none, and pieces that sleep until their addresses are given back. */
+/* The memory was freed or unmapped, or with @addresses its addresses were freed. A piece remains
+ * while it has blocks; one that `sleeps` remains until its addresses are freed. */
 static void drop_memory(struct reading *r, uint64_t addr, uint64_t size, bool addresses)
 {
     const uint64_t end = end_of(addr, size);
@@ -229,19 +228,19 @@ static void drop_memory(struct reading *r, uint64_t addr, uint64_t size, bool ad
     const struct mpr_interval *span;
     while ((span = mpr_intervals_at(&r->pieces, place)) && span->start < end) {
         struct piece *piece = &r->piece[span->value];
-        if (addresses) piece->sleeps &= !piece->gone;
-        else piece->gone = true;
+        if (addresses) piece->sleeps &= !piece->is_freed;
+        else piece->is_freed = true;
         addr = span->end;
-        remove_if_over(r, place);
+        remove_if_unused(r, place);
         place = mpr_intervals_after(&r->pieces, addr);
     }
 }
 
-/* If the memory of a block was not recorded, adds pieces for it: the whole pages that it touches
- * from its address on, up to the next piece. */
-static void block_allocated(struct reading *r, uint64_t addr, uint64_t size)
+/* Counts a new block in its piece. If its memory was not recorded, adds pieces for it: the whole
+ * pages from its address to its end, or to the next piece. */
+static void add_block(struct reading *r, uint64_t addr, uint64_t size)
 {
-    static const struct piece supposed = { .expandable = true, .supposed = true, .gone = true };
+    static const struct piece supposed = { .expandable = true, .supposed = true, .is_freed = true };
     const uint64_t end = end_of(addr, size),
                    limit = end > UINT64_MAX - PAGE ? end : (end + PAGE - 1) / PAGE * PAGE;
     const struct mpr_interval *span;
@@ -281,7 +280,7 @@ static void on_alloc(struct reading *r, const struct mpr_thread *t, const struct
     }
     const struct mpr_gpu_block *b = mpr_gpu_blocks_find(&g->torch, e->addr);
     if (!b || b->size < r->options->min_bytes || !is_here(r, b->heap, MPF_HEAP_TORCH)) return;
-    block_allocated(r, b->addr, b->size);
+    add_block(r, b->addr, b->size);
     report(r,
            (struct mpr_torch_entry){ .action = MPR_TORCH_ALLOC,
                                      .addr = b->addr,
@@ -311,7 +310,7 @@ static void on_free(void *arg, const struct mpr_ledger_entry *entry)
                                                        : 0 });
     if (!span || span->start > addr) return;
     if (r->piece[span->value].blocks) r->piece[span->value].blocks--;
-    remove_if_over(r, place);
+    remove_if_unused(r, place);
 }
 
 /* Captures with the id of the same pool share it. */
@@ -336,8 +335,8 @@ static void capture_ends(struct reading *r, const struct mpr_gpu *g, const struc
     if (number) mpr_index_set(&r->pool_of, mpr_hash(mpr_hash(id[0]) + id[1]), number);
 }
 
-static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct reading *r = arg;
     const struct mpr_gpu *g = &replay->gpu;
@@ -355,8 +354,8 @@ static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thr
     }
     case MPF_OP_ADDRESS_FREE: drop_memory(r, e->addr, e->size, true); break;
     case MPF_OP_TORCH_OOM: {
-        /* free bytes are those that the driver reported when it refused memory, and those that were
-         * given back since */
+        /* free bytes: those that the driver reported when it had no more memory, plus what the
+         * program freed after that */
         const struct mpr_oom *oom = &g->oom[t->gpu.torch_oom - 1];
         if (!is_here(r, e->heap, MPF_HEAP_TORCH)) break;
         const uint64_t back = mpr_saturating_sub(oom->snapshot.tracked,
@@ -421,7 +420,7 @@ static void fill_segments(struct reading *r)
     }
 }
 
-/* Blocks that overlap, as only a damaged log has them, end where the next one begins. */
+/* Only damaged logs have overlapping blocks. These end where the next one begins. */
 static void fill_blocks(struct reading *r)
 {
     const struct mpr_gpu_blocks *all = &r->reader.replay.gpu.torch;
@@ -458,7 +457,6 @@ static void close_trace(struct reading *r)
     fill_blocks(r);
 }
 
-/* Called before the first event after until_ns. */
 static void tick(void *arg, const struct mpr_replay *replay, uint64_t time)
 {
     (void)replay, (void)time;
@@ -476,7 +474,7 @@ int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, c
     *state = (struct mpr_torch_state){ .segments = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     replay->options.without_malloc = true;
-    mpr_watch_begin(replay, (struct mpr_watch){ see, &r });
+    mpr_watch_begin(replay, (struct mpr_watch){ on_event, &r });
     replay->ledger = &r.ledger;
     if (options->until_ns < UINT64_MAX - 1)
         mpr_clock_begin(replay, &(struct mpr_clock){ .tick = tick,

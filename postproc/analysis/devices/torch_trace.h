@@ -1,9 +1,8 @@
 /* PyTorch's allocator on one device, as PyTorch itself records it: each action in order, and its
- * segments and blocks at the end.  Used by `memprof-report export --to torch-snapshot`.
- *
- * A segment that is unmapped below live blocks (sleep mode) remains, as PyTorch sees it.  If
- * segments are not in the log, the pieces of 2 MiB that blocks touch are used instead, so each
- * block is in a segment.  Times are ns since the process's start. */
+ * segments and blocks at the end. Used by `memprof-report export --to torch-snapshot`.
+ * If memory is unmapped below live blocks (sleep mode), its segment remains, as in PyTorch. If
+ * the log has no segments, blocks are in made-up segments of whole pages of 2 MiB. Times are ns
+ * since the process's start. */
 #ifndef MPR_TORCH_TRACE_H
 #define MPR_TORCH_TRACE_H
 
@@ -18,18 +17,18 @@
 
 struct mpr_error;
 
-/* Facts about a log that a caller needs before it reads a device's trace. */
+/* Facts about a log that a caller needs before mpr_torch_trace_read. */
 struct mpr_torch_survey {
     struct mpr_arena arena;
     struct mpr_summary summary;
-    unsigned devices; /* up to the last one that PyTorch has blocks on, or 0 */
+    unsigned devices; /* the largest number of a device with PyTorch blocks, + 1, or 0 */
     struct mpr_torch_survey_device {
         const char *name;
         uint64_t total; /* bytes; 0 if unknown */
         bool used;      /* PyTorch has blocks on it */
     } * device;
-    const char *step; /* the outermost repeated range; NULL if none repeats, or if the program names
-                       * its steps for torch.profiler */
+    const char *step; /* the outermost range that repeats; NULL if none does, or if the program
+                         names its steps for torch.profiler */
 };
 /* Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_torch_survey(struct mpr_torch_survey *survey, const char *path,
@@ -38,7 +37,7 @@ void mpr_torch_survey_free(struct mpr_torch_survey *survey);
 
 enum mpr_torch_action {
     MPR_TORCH_ALLOC,
-    MPR_TORCH_FREE, /* requested and completed: the log has one time for both */
+    MPR_TORCH_FREE, /* requested and completed, because the log has one time for both */
     MPR_TORCH_SEGMENT_ALLOC,
     MPR_TORCH_SEGMENT_FREE,
     MPR_TORCH_SEGMENT_MAP,
@@ -68,27 +67,27 @@ struct mpr_torch_block {
 
 struct mpr_torch_segment {
     uint64_t addr, size, stream;
-    uint64_t pool[2]; /* a graph's, as PyTorch numbers it, or zeros */
+    uint64_t pool[2]; /* a graph's pool, as PyTorch numbers it, or zeros */
     uint32_t stack;
     bool expandable, small;              /* small: PyTorch uses it for blocks of up to 1 MiB */
-    const struct mpr_torch_block *block; /* live ones, by address; they do not overlap */
+    const struct mpr_torch_block *block; /* live blocks, by address; they do not overlap */
     size_t blocks;
 };
 
-/* By address. */
+/* PyTorch's segments, by address. */
 struct mpr_torch_state {
     struct mpr_arena arena;
     struct mpr_torch_segment *segment;
     size_t segments;
 };
 
-/* Entries for blocks of at least min_bytes, at times in [from_ns, until_ns].  The state is that of
- * until_ns. */
+/* The callback gets entries for blocks of at least min_bytes, and times in [from_ns, until_ns].
+ * The state is that of until_ns. */
 struct mpr_torch_options {
     unsigned device;
     bool refusals; /* also entries for requests that the driver refused */
     uint64_t min_bytes, from_ns, until_ns;
-    void (*tell)(void *arg, const struct mpr_torch_entry *entry);
+    void (*report)(void *arg, const struct mpr_torch_entry *entry);
     void *arg;
 };
 

@@ -446,7 +446,7 @@ static void on_oom(struct replays *r, const struct mpr_torch_entry *e)
 
 /* ---- entries */
 
-static void see(void *arg, const struct mpr_torch_entry *e)
+static void on_entry(void *arg, const struct mpr_torch_entry *e)
 {
     struct replays *r = arg;
     r->now = e->time_ns;
@@ -529,9 +529,11 @@ static int read_trace(struct mpr_what_if *result, struct mpr_what_if_device *dev
                          .options = &result->options,
                          .known = known,
                          .replays = replays };
-    const struct mpr_torch_options options = {
-        .device = device->index, .refusals = true, .until_ns = UINT64_MAX, .tell = see, .arg = &r
-    };
+    const struct mpr_torch_options options = { .device = device->index,
+                                               .refusals = true,
+                                               .until_ns = UINT64_MAX,
+                                               .report = on_entry,
+                                               .arg = &r };
     struct mpr_torch_state state;
     const int status = mpr_torch_trace_read(&state, NULL, path, &options, progress, error);
     if (status == 0) {

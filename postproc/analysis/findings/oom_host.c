@@ -215,8 +215,8 @@ void mpr_host_fill(struct mpr_host_oom *s, struct mpr_arena *arena, const struct
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
         if (mpf_heap_is_host(cell->heap))
-            mpr_growth_add(growth, mpr_label_path(arena, reader, cell), held[i].then,
-                           i < end->cells ? end->held[i].now : 0, held[i].estimated);
+            mpr_growth_add(growth, mpr_label_path(arena, reader, cell), held[i].bytes,
+                           i < end->cells ? end->held[i].end_bytes : 0, held[i].estimated);
     }
     free(held);
     mpr_growth_end(growth);

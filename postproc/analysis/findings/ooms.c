@@ -274,14 +274,7 @@ static void fill_log(struct mpr_ooms *ooms, const struct mpr_reader *reader,
 {
     const struct mpr_replay *r = &reader->replay;
     struct mpr_device *device = mpr_arena_alloc(&ooms->arena, MPF_GPUS * sizeof *device);
-    for (unsigned i = 0; i < MPF_GPUS; i++)
-        device[i] =
-            (struct mpr_device){ .index = i,
-                                 .name = mpr_arena_text(&ooms->arena, r->gpu.device[i].name),
-                                 .uuid = mpr_arena_text(&ooms->arena, r->gpu.device[i].uuid),
-                                 .off = "",
-                                 .used_off =
-                                     mpr_arena_text(&ooms->arena, r->gpu.device[i].used_off) };
+    for (unsigned i = 0; i < MPF_GPUS; i++) device[i] = mpr_device_named(&ooms->arena, r, i);
     log->device = device;
     log->story = mpr_arena_alloc(&ooms->arena, (r->gpu.ooms + 1) * sizeof *log->story);
     for (uint32_t i = 0; i < r->gpu.ooms; i++) {

@@ -82,8 +82,8 @@ static void count_processes(struct mpr_ooms *ooms)
     for (size_t i = 0; i < ooms->logs; i++) log[i] = &ooms->log[i].summary;
     mpr_process_tree_find(log, ooms->logs, kin);
     for (size_t i = 0; i < ooms->logs; i++) {
-        if (kin[i].image_of == MPR_NO_PROCESS) continue;
-        ooms->log[kin[i].image_of].executed = true;
+        if (kin[i].previous_program == MPR_NO_PROCESS) continue;
+        ooms->log[kin[i].previous_program].executed = true;
         ooms->processes -= ooms->log[i].run == 0;
     }
     free(kin);
@@ -177,7 +177,7 @@ static void read_state(struct mpr_ooms *ooms, size_t index, struct entries *e,
         for (uint32_t i = 0; i < accounts->cells; i++)
             if (mpf_heap_is_host(accounts->cell[i].heap))
                 add(e, mpr_label_path(&ooms->arena, &reader, &accounts->cell[i]), index,
-                    held[i].then, held[i].estimated);
+                    held[i].bytes, held[i].estimated);
         free(held);
     }
     mpr_reader_close(&reader);

@@ -88,7 +88,7 @@ static void outlying_instance(struct mpr_insights *out, const struct mpr_evidenc
     enum { OUTLIERS_SHARE = 8 };
     const struct mpr_steps *s = e->steps;
     const char *range = s->instances.range;
-    const struct mpr_instance_heap *instance = &h->heap->of[h->worst_peak];
+    const struct mpr_instance_heap *instance = &h->heap->entry[h->worst_peak];
     const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, h->heap->heap);
     const uint64_t peak = instance->peak_bytes, more = mpr_saturating_sub(peak, h->median_peak);
     if (!h->peaks_out || h->peaks_out > 1 + s->instances.instances / OUTLIERS_SHARE ||
@@ -166,7 +166,7 @@ static void kept_by_instances(struct mpr_insights *out, const struct mpr_steps *
     const size_t instances = s->instances.instances, quarter = instances < 4 ? 1 : instances / 4;
     uint64_t all;
     if (count < MPR_STEPS_LEAST || __builtin_mul_overflow(kept, count / 2, &all)) return;
-    const struct mpr_instance_heap *last = heap->of + instances - quarter;
+    const struct mpr_instance_heap *last = heap->entry + instances - quarter;
     const uint64_t second = min_end_bytes(last - instances / 2, quarter),
                    third = min_end_bytes(last - instances / 4, quarter),
                    before = mpr_saturating_sub(third, second),
@@ -177,7 +177,7 @@ static void kept_by_instances(struct mpr_insights *out, const struct mpr_steps *
                                       : mpr_worth_growth(all, heap->peak_bytes)))
         return;
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_GROWTH, heap->heap,
-                                            heap->of[s->instances.instances - 1].peak_time, all);
+                                            heap->entry[s->instances.instances - 1].peak_time, all);
     f->variant = MPR_VARIANT_EACH_INSTANCE;
     mpr_finding_bytes(f, "kept_bytes", kept);
     mpr_finding_count(f, "instances", count);

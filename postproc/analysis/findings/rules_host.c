@@ -188,7 +188,7 @@ static uint64_t copied_by(const struct mpr_process *worker, const struct mpr_pro
 static bool is_worker(const struct mpr_processes *all, const struct mpr_process *p)
 {
     const struct mpr_process_info *own = &p->summary.process;
-    if (p->image_of != MPR_NO_PROCESS) return false;
+    if (p->previous_program != MPR_NO_PROCESS) return false;
     if (p->parent == MPR_NO_PROCESS) return *own->parent_log;
     const struct mpr_process_info *parent = &all->at[p->parent].summary.process;
     if (!own->argc || own->argc != parent->argc) return false;

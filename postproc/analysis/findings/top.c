@@ -136,7 +136,7 @@ static void remember(struct mpr_live *l)
         struct mpr_cell_totals *held = mpr_cell_totals_heap(r, (uint8_t)heap);
         p->heap[heap] = accounts->heap[heap].bytes;
         for (uint32_t i = 0; i < p->cells; i++)
-            if (accounts->cell[i].heap == heap) p->cell[i] = held[i].now;
+            if (accounts->cell[i].heap == heap) p->cell[i] = held[i].end_bytes;
         free(held);
     }
 }
@@ -182,11 +182,11 @@ static void fill_owners(struct mpr_live *l, const struct past *base)
     look->row = mpr_arena_alloc(&l->arena, accounts->cells * sizeof *look->row);
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
-        if (cell->heap != shown || !held[i].now) continue;
+        if (cell->heap != shown || !held[i].end_bytes) continue;
         look->row[look->rows++] =
             (struct mpr_row){ .path = path_of_cell(l, i),
-                              .bytes = held[i].now,
-                              .blocks = held[i].now_blocks,
+                              .bytes = held[i].end_bytes,
+                              .blocks = held[i].end_blocks,
                               .estimated = (weighs && held[i].estimated) ||
                                            mpr_counted_totals_is(&r->totals, accounts, cell) };
     }
@@ -199,8 +199,9 @@ static void fill_owners(struct mpr_live *l, const struct past *base)
         growth->row = mpr_arena_alloc(&l->arena, accounts->cells * sizeof *growth->row);
         for (uint32_t i = 0; i < accounts->cells; i++) {
             const uint64_t before = i < base->cells ? base->cell[i] : 0;
-            if (accounts->cell[i].heap == shown && before != held[i].now)
-                mpr_growth_add(growth, path_of_cell(l, i), before, held[i].now, held[i].estimated);
+            if (accounts->cell[i].heap == shown && before != held[i].end_bytes)
+                mpr_growth_add(growth, path_of_cell(l, i), before, held[i].end_bytes,
+                               held[i].estimated);
         }
         mpr_growth_end(growth);
     }
@@ -258,16 +259,10 @@ static void fill_devices(struct mpr_live *l)
     struct mpr_live_look *look = &l->look;
     look->device = mpr_arena_alloc(&l->arena, MPF_GPUS * sizeof *look->device);
     for (unsigned i = 0; i < MPF_GPUS; i++) {
-        const struct mpr_gpu_device *d = &r->gpu.device[i];
         struct mpr_device_snapshot now = { 0 };
         if (!mpr_gpu_is_known(r, i)) continue;
         struct mpr_device *out = &look->device[look->devices++];
-        *out = (struct mpr_device){ .index = i,
-                                    .name = mpr_arena_text(&l->arena, d->name),
-                                    .uuid = mpr_arena_text(&l->arena, d->uuid),
-                                    .off = mpr_arena_text(&l->arena, d->off),
-                                    .used_off = mpr_arena_text(&l->arena, d->used_off),
-                                    .shared = d->shared };
+        *out = mpr_device_named(&l->arena, r, i);
         mpr_device_snapshot_take(&now, r, i, r->now);
         mpr_device_fill_account(&out->peak, &l->arena, &l->reader, &now);
         mpr_device_snapshot_free(&now);
@@ -287,10 +282,10 @@ static void fill_step(struct mpr_live *l)
     step->range = mpr_repeats_name(s, &l->arena, outermost);
     step->instances = repeat->instances;
     for (size_t i = 0; i < s->follow.count; i++)
-        if (s->follow.open[i].what == outermost)
+        if (s->follow.open[i].range == outermost)
             step->open_ns = mpr_saturating_sub(l->look.now_ns, s->follow.open[i].begin_ns);
-    const uint64_t ended = repeat->in_turn - (repeat->newest != 0); /* consecutive instances */
-    step->each_ns = repeat->in_turn && ended ? repeat->covered_ns / ended : 0;
+    const uint64_t ended = repeat->sequential - (repeat->newest != 0); /* consecutive instances */
+    step->each_ns = repeat->sequential && ended ? repeat->covered_ns / ended : 0;
 }
 
 static void fill_threads(struct mpr_live *l)

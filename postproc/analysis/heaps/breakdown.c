@@ -1,9 +1,9 @@
-/* The blocks that PyTorch held at each device's instant are followed until they are freed, and each
- * gets a role, by one function for each phase in which blocks are made.  They follow the rules in
- * `roles`.
+/* Follows the blocks that PyTorch held at each device's instant until they are freed, and gives
+ * each a role. The role depends on the phase in which the block was allocated; `roles` has the
+ * rules.
  *
- * The instant is the heap's peak, or the chosen one (accounts.h).  One pass is enough: a new peak
- * takes all live blocks, and those that were freed since the previous peak are forgotten.  So at
+ * The instant is the heap's peak, or the selected one (accounts.h). One pass is enough: a new
+ * peak takes all live blocks, and forgets those that were freed since the previous peak. So at
  * most twice the live blocks are kept. */
 #include "breakdown.h"
 
@@ -59,55 +59,56 @@ enum mpr_role mpr_role_named(const char *key)
     return role;
 }
 
-/* ---- lives of blocks */
+/* ---- lifetimes of blocks */
 
-/* A block, and when it was allocated and freed. */
+/* A block with the moments of its allocation and its free. */
 struct life {
     struct mpr_gpu_block block;
-    uint64_t made_before_gone;    /* blocks made on its device until it was freed */
-    struct mpr_moment made, gone; /* gone: the last moment of the log if the block is live then */
-    unsigned stack;    /* the context of its Python stack (enum mpr_torch_context), or 0 */
-    unsigned ranges;   /* the context of its thread's ranges */
-    bool lives;        /* also if the log has no pass and no block was made after the free */
-    bool recorded;     /* autograd was recording before it was made */
-    bool went_last;    /* no block was made after it was freed */
-    bool no_pass;      /* the log has neither a pass nor an optimizer step, so it has no phases */
-    bool captured;     /* made during the capture of a graph, and not freed during it */
-    bool as_parameter; /* it is as large as a parameter, and no gradient was ever freed; if the log
-                          has one pass: as large as a block that was made before the pass */
-    bool only_pass;    /* the log has one backward pass, so blocks that outlive the next one are
-                          unknown */
-    bool repeated;     /* another block with its size and call stack is live */
-    bool broken_off;   /* the log ends before the process did, so its last pass may be unfinished */
-    /* Of a block of the instant, or a part of it: */
+    uint64_t allocations_until_free;    /* blocks allocated on its device until it was freed */
+    struct mpr_moment allocated, freed; /* freed: the end of the log if the block is live then */
+    unsigned stack;  /* the context of its Python stack (enum mpr_torch_context), or 0 */
+    unsigned ranges; /* the context of its thread's ranges */
+    bool is_live;    /* at the end of the log; or freed at the end of a program without passes */
+    bool recorded;   /* autograd had recorded nodes before its allocation */
+    bool freed_last; /* no block was allocated after it was freed */
+    bool no_pass;    /* the log has neither a pass nor an optimizer step, so it has no phases */
+    bool captured;   /* allocated during the capture of a graph, and not freed during it */
+    bool has_parameter_size; /* it has the size of a parameter, and no gradient was ever freed. If
+                                the log has one pass, blocks that were allocated before it count as
+                                parameters. */
+    bool only_pass; /* the log has one backward pass, so it is unknown which blocks would outlive
+                       the next one */
+    bool repeated;  /* another live block has its size and call stack */
+    bool is_cut;    /* the log ends before the process did, so the last pass may be incomplete */
+    /* Only for blocks of the instant, or parts of them: */
     enum mpr_role role;
-    uint32_t key;           /* node of its Python stack, or of its ranges */
-    uint64_t bytes, blocks; /* blocks 0: counted with another part of the block */
+    uint32_t key;           /* number of the node of its Python stack, or of its ranges */
+    uint64_t bytes, blocks; /* blocks: 0 if another part of the block counts it */
 };
 
-/* Returns the backward passes that began while it was live. */
-static uint32_t passes(const struct life *l) { return l->gone.passes - l->made.passes; }
+/* Returns how many backward passes began while the block was live. */
+static uint32_t passes(const struct life *l) { return l->freed.passes - l->allocated.passes; }
 
-/* Returns true if a backward pass made it and it outlived that pass. */
+/* Returns true if the block was allocated in a backward pass and outlived it. */
 static bool is_left_by_backward(const struct life *l)
 {
-    return l->made.phase == MPR_PHASE_BACKWARD && !(l->ranges & MPR_IN_GATHER) &&
-           (l->lives || l->gone.phase != MPR_PHASE_BACKWARD || passes(l) > 0);
+    return l->allocated.phase == MPR_PHASE_BACKWARD && !(l->ranges & MPR_IN_GATHER) &&
+           (l->is_live || l->freed.phase != MPR_PHASE_BACKWARD || passes(l) > 0);
 }
 
 struct device {
     uint64_t epoch;            /* the heap's, at the instant */
-    uint64_t births, mappings; /* of blocks, and of memory with handles, up to it */
+    uint64_t births, mappings; /* numbers of blocks and of mappings of handles until then */
     struct mpr_moment instant;
-    bool recorded;     /* autograd made a node in the forward pass of the instant */
-    struct life *gone; /* blocks of the instant that were freed since */
+    bool recorded;     /* autograd recorded a node in the forward pass of the instant */
+    struct life *gone; /* blocks of the instant that have been freed */
     uint32_t count, cap;
-    uint64_t made;       /* blocks so far */
+    uint64_t made;       /* allocations so far */
     uint64_t *step_peak; /* by training step */
     uint32_t step_peaks, step_cap;
 };
 
-enum { STEP_PEAKS_MAX = 4096 }; /* of a device */
+enum { STEP_PEAKS_MAX = 4096 }; /* steps of a device */
 
 struct mpr_breakdown_reading {
     struct mpr_training training;
@@ -115,9 +116,9 @@ struct mpr_breakdown_reading {
     uint32_t count, cap;
     struct mpr_index place_of; /* by address, + 1 */
     struct device device[MPF_GPUS];
-    unsigned devices;   /* the highest on which PyTorch has memory, + 1 */
-    uint64_t contexts;  /* blocks that were freed with their context, so far */
-    bool returns_grads; /* a block was freed that outlived its backward pass */
+    unsigned devices;   /* the highest number of a device with PyTorch's memory, + 1 */
+    uint64_t contexts;  /* number of blocks that were freed with their context */
+    bool returns_grads; /* a block that outlived its backward pass was freed */
 };
 
 static const struct mpr_heap *heap_of(const struct mpr_replay *r, unsigned device)
@@ -125,8 +126,8 @@ static const struct mpr_heap *heap_of(const struct mpr_replay *r, unsigned devic
     return &r->accounts.heap[mpf_heap_gpu(MPF_HEAP_TORCH, device)];
 }
 
-/* Takes the new instant if it has moved.  It is the state after the event, or the state before it
- * if the event made a block that is not in it. */
+/* Moves the instant if the heap has a new peak. It is the state after the event, or before the
+ * event if that allocated a block that the peak does not include. */
 static void update_instant(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
                            unsigned device, bool made)
 {
@@ -151,9 +152,9 @@ static void note_step_peak(struct device *d, uint32_t step, uint64_t bytes)
     if (d->step_peak[step] < bytes) d->step_peak[step] = bytes;
 }
 
-/* @lives: its free was not recorded. */
+/* @is_live: its free was not recorded. */
 static void end_life(struct mpr_breakdown_reading *l, const struct mpr_replay *r,
-                     const struct mpr_thread *t, uint32_t place, bool lives)
+                     const struct mpr_thread *t, uint32_t place, bool is_live)
 {
     struct life *life = &l->live[place];
     const uint64_t addr = life->block.addr;
@@ -162,12 +163,12 @@ static void end_life(struct mpr_breakdown_reading *l, const struct mpr_replay *r
     const struct mpr_heap *heap = heap_of(r, device);
     const bool was_in = heap->epoch == d->epoch || heap->bytes != heap->peak_bytes;
     update_instant(l, r, device, false);
-    life->made_before_gone = d->made;
-    life->gone = mpr_training_moment(&l->training, r, t);
+    life->allocations_until_free = d->made;
+    life->freed = mpr_training_moment(&l->training, r, t);
     life->captured = life->block.capture && t->gpu.capture != life->block.capture;
-    life->lives = false;
+    life->is_live = false;
     l->returns_grads |= is_left_by_backward(life);
-    life->lives = lives;
+    life->is_live = is_live;
     if (was_in && life->block.birth <= d->births) {
         MPR_GROW(d->gone, d->count, d->cap);
         d->gone[d->count++] = *life;
@@ -192,16 +193,16 @@ static void on_alloc(struct mpr_breakdown_reading *l, const struct mpr_replay *r
     MPR_GROW(l->live, l->count, l->cap);
     l->live[l->count++] = (struct life){
         .block = *b,
-        .made = l->training.now,
-        .recorded = l->training.records,
+        .allocated = l->training.now,
+        .recorded = l->training.has_nodes,
         .ranges = mpr_training_context(&l->training, &r->ranges, t->node),
-        .lives = true,
+        .is_live = true,
     };
     mpr_index_set(&l->place_of, e->addr, l->count);
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct mpr_breakdown_reading *l = arg;
     const bool of_torch = mpr_gpu_of_torch(e);
@@ -209,7 +210,7 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     mpr_training_see(&l->training, r, t, e);
     if (r->gpu.context_blocks != l->contexts) {
         l->contexts = r->gpu.context_blocks;
-        for (uint32_t i = l->count; i-- > 0;) { /* those that were freed with their context */
+        for (uint32_t i = l->count; i-- > 0;) { /* blocks that were freed with their context */
             const struct mpr_gpu_block *b =
                 mpr_gpu_blocks_find(&r->gpu.torch, l->live[i].block.addr);
             if (!b || b->birth != l->live[i].block.birth) end_life(l, r, t, i, false);
@@ -224,9 +225,8 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
 struct mpr_breakdown_reading *mpr_breakdown_watch(struct mpr_reader *reader)
 {
     struct mpr_breakdown_reading *l = mpr_alloc(1, sizeof *l);
-    reader->replay.options.backward_also = true; /* names blocks of a backward pass by their
-                                                      module */
-    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, l });
+    reader->replay.options.backward_also = true; /* the module of a backward pass's blocks */
+    mpr_watch_begin(&reader->replay, (struct mpr_watch){ on_event, l });
     return l;
 }
 
@@ -246,102 +246,103 @@ void mpr_breakdown_reading_free(struct mpr_breakdown_reading *l)
 
 static bool ended_in_phase(const struct life *l)
 {
-    return !l->lives && l->gone.serial == l->made.serial;
+    return !l->is_live && l->freed.serial == l->allocated.serial;
 }
 
-/* A library makes a workspace once, at its first call.  The program keeps a block of a later pass
- * or of several calls. */
-static enum mpr_role of_kept(const struct life *l)
+/* The role of a block that is kept for ever. A library allocates a workspace once, at its first
+ * call. Blocks of later passes, or of several calls, are the program's. */
+static enum mpr_role role_of_kept(const struct life *l)
 {
-    const uint32_t first = l->made.phase == MPR_PHASE_BACKWARD ? 1 : 0;
-    return l->repeated || l->made.passes > first ? MPR_ROLE_UNEXPLAINED : MPR_ROLE_WORKSPACES;
+    const uint32_t first = l->allocated.phase == MPR_PHASE_BACKWARD ? 1 : 0;
+    return l->repeated || l->allocated.passes > first ? MPR_ROLE_UNEXPLAINED : MPR_ROLE_WORKSPACES;
 }
 
-static enum mpr_role of_backward(const struct life *l)
+static enum mpr_role role_of_backward(const struct life *l)
 {
     if (!is_left_by_backward(l)) return MPR_ROLE_TEMPORARIES;
-    if (l->only_pass && l->lives && !l->as_parameter)
+    if (l->only_pass && l->is_live && !l->has_parameter_size)
         return MPR_ROLE_UNEXPLAINED; /* a gradient, or a workspace */
-    if (!l->lives || passes(l) == 0 || l->as_parameter) return MPR_ROLE_GRADIENTS;
-    return of_kept(l);
+    if (!l->is_live || passes(l) == 0 || l->has_parameter_size) return MPR_ROLE_GRADIENTS;
+    return role_of_kept(l);
 }
 
-/* A forward pass of a program that does not train, so no forward pass is known to end: only a
- * module's call shows that a block was made in one. */
-static enum mpr_role of_inference(const struct life *l)
+/* A forward pass of a program that does not train. Its end is unknown, so only a module's call
+ * in the stack shows that a block was allocated in it. */
+static enum mpr_role role_of_inference(const struct life *l)
 {
     if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
     if (l->stack & MPR_IN_MODULE) return MPR_ROLE_PARAMETERS;
-    return l->lives ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
+    return l->is_live ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
 }
 
-static enum mpr_role of_forward(const struct life *l)
+static enum mpr_role role_of_forward(const struct life *l)
 {
-    const bool trains = l->gone.passes > 0 || l->gone.steps > 0;
-    /* no backward pass began, or it is not known to have ended */
+    const bool trains = l->freed.passes > 0 || l->freed.steps > 0;
+    /* no backward pass began, or its end is unknown */
     const bool in_last_pass =
-        passes(l) == 0 ? l->gone.passes > 0
-                       : passes(l) == 1 && l->broken_off && l->gone.phase == MPR_PHASE_BACKWARD;
-    if (!trains && l->stack && !(l->stack & MPR_IN_FORWARD)) return of_inference(l);
-    if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
+        passes(l) == 0 ? l->freed.passes > 0
+                       : passes(l) == 1 && l->is_cut && l->freed.phase == MPR_PHASE_BACKWARD;
+    if (!trains && l->stack && !(l->stack & MPR_IN_FORWARD)) return role_of_inference(l);
+    if (!l->is_live && l->freed.phase == MPR_PHASE_BACKWARD && passes(l) > 0)
         return MPR_ROLE_ACTIVATIONS;
     if (l->stack & MPR_IN_CACHE && !(trains && ended_in_phase(l))) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
     if (ended_in_phase(l))
-        return l->went_last ? MPR_ROLE_UNEXPLAINED /* the end of the program may have freed it */
-                            : MPR_ROLE_TEMPORARIES;
-    if (!l->lives) return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
-    /* without any backward pass, the graph that autograd recorded keeps what it needs for one */
-    if (in_last_pass || (l->recorded && !l->gone.passes)) return MPR_ROLE_ACTIVATIONS;
+        return l->freed_last ? MPR_ROLE_UNEXPLAINED /* the end of the program may have freed it */
+                             : MPR_ROLE_TEMPORARIES;
+    if (!l->is_live) return passes(l) > 0 ? MPR_ROLE_OUTPUTS : MPR_ROLE_TEMPORARIES;
+    /* without a backward pass, autograd's graph keeps the blocks that it would need */
+    if (in_last_pass || (l->recorded && !l->freed.passes)) return MPR_ROLE_ACTIVATIONS;
     if (l->only_pass) return MPR_ROLE_UNEXPLAINED; /* an output, or a workspace */
-    return passes(l) == 1 ? MPR_ROLE_OUTPUTS : of_kept(l);
+    return passes(l) == 1 ? MPR_ROLE_OUTPUTS : role_of_kept(l);
 }
 
-/* A block that a training program makes outside of passes.  If it lives through passes it is a
- * module's, unless its stack shows otherwise. */
-static enum mpr_role of_training(const struct life *l)
+/* A block that a training program allocates outside of passes. If it lives through passes, it
+ * belongs to a module unless its stack shows otherwise. */
+static enum mpr_role role_of_training(const struct life *l)
 {
     const bool modules = !l->stack || l->stack & MPR_IN_MODULE;
-    const bool lasts = l->lives || passes(l) >= 2; /* a whole pass, and the begin of the next */
-    const bool fresh = l->made.phase == MPR_PHASE_BETWEEN && passes(l) <= 1; /* the last batch */
+    const bool lasts = l->is_live || passes(l) >= 2; /* a pass and the next one */
+    const bool fresh = l->allocated.phase == MPR_PHASE_BETWEEN && passes(l) <= 1; /* the batch */
     if (lasts && modules && !fresh) return MPR_ROLE_PARAMETERS;
-    if (l->stack & MPR_IN_BUILD && (l->lives || passes(l) > 0)) return MPR_ROLE_PARAMETERS;
-    if (!l->lives && l->gone.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
-    if (l->only_pass && modules && !l->lives && l->made.phase == MPR_PHASE_SETUP)
+    if (l->stack & MPR_IN_BUILD && (l->is_live || passes(l) > 0)) return MPR_ROLE_PARAMETERS;
+    if (!l->is_live && l->freed.phase == MPR_PHASE_BACKWARD && modules) return MPR_ROLE_ACTIVATIONS;
+    if (l->only_pass && modules && !l->is_live && l->allocated.phase == MPR_PHASE_SETUP)
         return MPR_ROLE_UNEXPLAINED; /* a parameter, or the batch */
-    if (l->lives || passes(l) > 0) return MPR_ROLE_INPUTS;
-    return l->made.phase == MPR_PHASE_BETWEEN ? MPR_ROLE_TEMPORARIES : MPR_ROLE_UNEXPLAINED;
+    if (l->is_live || passes(l) > 0) return MPR_ROLE_INPUTS;
+    return l->allocated.phase == MPR_PHASE_BETWEEN ? MPR_ROLE_TEMPORARIES : MPR_ROLE_UNEXPLAINED;
 }
 
-static enum mpr_role of_between(const struct life *l)
+static enum mpr_role role_of_between(const struct life *l)
 {
     if (ended_in_phase(l) && !l->captured) return MPR_ROLE_TEMPORARIES;
     if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
-    if (l->gone.passes > 0) return of_training(l);
-    if (l->stack & MPR_IN_MODULE || (!l->stack && l->lives)) return MPR_ROLE_PARAMETERS;
+    if (l->freed.passes > 0) return role_of_training(l);
+    if (l->stack & MPR_IN_MODULE || (!l->stack && l->is_live)) return MPR_ROLE_PARAMETERS;
     return l->stack ? MPR_ROLE_INPUTS : MPR_ROLE_UNEXPLAINED;
 }
 
-/* The whole log is one phase, so only the stack is evidence. */
-static enum mpr_role of_no_phase(const struct life *l)
+/* The whole log is one phase, so only the stack shows the role. */
+static enum mpr_role role_without_phases(const struct life *l)
 {
     if (l->stack & MPR_IN_CACHE) return MPR_ROLE_CACHE;
     if (l->captured) return MPR_ROLE_GRAPHS;
-    return l->lives && l->stack & MPR_IN_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
+    return l->is_live && l->stack & MPR_IN_MODULE ? MPR_ROLE_PARAMETERS : MPR_ROLE_UNEXPLAINED;
 }
 
 static enum mpr_role role_of(const struct life *l)
 {
-    if (l->no_pass) return of_no_phase(l);
-    if (l->ranges & MPR_IN_GATHER && l->made.phase != MPR_PHASE_OPTIMIZER) return MPR_ROLE_GATHERED;
+    if (l->no_pass) return role_without_phases(l);
+    if (l->ranges & MPR_IN_GATHER && l->allocated.phase != MPR_PHASE_OPTIMIZER)
+        return MPR_ROLE_GATHERED;
     if (l->stack & MPR_IN_BUCKET && !ended_in_phase(l)) return MPR_ROLE_GRADIENTS;
-    switch (l->made.phase) {
+    switch (l->allocated.phase) {
     case MPR_PHASE_OPTIMIZER: return ended_in_phase(l) ? MPR_ROLE_TEMPORARIES : MPR_ROLE_OPTIMIZER;
-    case MPR_PHASE_BACKWARD: return of_backward(l);
-    case MPR_PHASE_FORWARD: return of_forward(l);
-    default: return of_between(l);
+    case MPR_PHASE_BACKWARD: return role_of_backward(l);
+    case MPR_PHASE_FORWARD: return role_of_forward(l);
+    default: return role_of_between(l);
     }
 }
 
@@ -361,14 +362,14 @@ static struct life *blocks_of(struct mpr_breakdown_reading *l, const struct mpr_
         if (mpf_heap_device(life->block.heap) != device || life->block.birth > d->births) continue;
         block[*count] = *life;
         block[*count].captured = life->block.capture != 0;
-        block[(*count)++].gone = l->training.now;
+        block[(*count)++].freed = l->training.now;
     }
     return block;
 }
 
-/* Returns true if one of the sorted sizes may be of the same request.  PyTorch's allocator does not
- * split off a remainder below 1 MiB, so blocks of one request may differ by less than that
- * (c10/cuda/CUDACachingAllocator.cpp). */
+/* Returns true if a block of one of the sorted sizes may be from a request of the same size.
+ * PyTorch's allocator does not split off a remainder below 1 MiB, so their sizes differ by less
+ * than that (c10/cuda/CUDACachingAllocator.cpp). */
 static bool has_size(const uint64_t *size, size_t sizes, uint64_t wanted)
 {
     const uint64_t slack = wanted > UINT64_C(1) << 20 ? (UINT64_C(1) << 20) - 1 : 0;
@@ -376,20 +377,21 @@ static bool has_size(const uint64_t *size, size_t sizes, uint64_t wanted)
     return too_small < sizes && size[too_small] <= wanted + slack;
 }
 
-/* Separates gradients, which are as large as a parameter, from workspaces, among the blocks that a
- * backward pass made and the program never freed.  If the only pass does not identify all
- * parameters, the blocks that were there before it count as parameters. */
+/* Separates gradients, which have the size of a parameter, from workspaces, among blocks that
+ * were allocated in a backward pass and never freed. If the only pass does not identify all
+ * parameters, blocks that were allocated before it count as parameters. */
 static void find_gradients(struct life *block, size_t count)
 {
     uint64_t *size = mpr_alloc(count, sizeof *size);
     size_t sizes = 0;
     for (const struct life *l = block; l < block + count; l++)
-        if (l->role == MPR_ROLE_PARAMETERS || (l->only_pass && l->made.phase == MPR_PHASE_SETUP))
+        if (l->role == MPR_ROLE_PARAMETERS ||
+            (l->only_pass && l->allocated.phase == MPR_PHASE_SETUP))
             size[sizes++] = l->block.size;
     qsort(size, sizes, sizeof *size, mpr_compare_numbers);
     for (struct life *l = block; l < block + count; l++) {
         if (!is_left_by_backward(l)) continue;
-        l->as_parameter = has_size(size, sizes, l->block.size);
+        l->has_parameter_size = has_size(size, sizes, l->block.size);
         l->role = role_of(l);
     }
     free(size);
@@ -398,7 +400,7 @@ static void find_gradients(struct life *block, size_t count)
 MPR_COMPARE(by_stack, struct life *,
             mpr_compare((*a)->key, (*b)->key) ?: mpr_compare((*a)->block.size, (*b)->block.size))
 
-/* Rejects workspaces that the same calls made more than once. */
+/* Finds blocks that are not workspaces because the same calls allocated several of them. */
 static void reject_repeated(struct life *block, size_t count)
 {
     struct life **kept = mpr_alloc(count, sizeof *kept);
@@ -414,7 +416,7 @@ static void reject_repeated(struct life *block, size_t count)
     free(kept);
 }
 
-static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay *r, bool broken_off,
+static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay *r, bool is_cut,
                        struct life *block, size_t count)
 {
     const struct mpr_moment *now = &l->training.now;
@@ -423,12 +425,12 @@ static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay 
         const uint32_t python = mpr_gpu_backward_python(r, b);
         life->stack = mpr_training_context(&l->training, &r->ranges, python) |
                       mpr_torch_innermost_context(&r->ranges, python);
-        life->went_last =
-            !life->lives && life->made_before_gone == l->device[mpf_heap_device(b->heap)].made;
-        life->lives |= life->went_last && !now->passes && !now->steps;
+        life->freed_last = !life->is_live &&
+                           life->allocations_until_free == l->device[mpf_heap_device(b->heap)].made;
+        life->is_live |= life->freed_last && !now->passes && !now->steps;
         life->no_pass = now->phase == MPR_PHASE_SETUP;
         life->only_pass = now->passes == 1;
-        life->broken_off = broken_off;
+        life->is_cut = is_cut;
         life->role = role_of(life);
         life->key = python ? python : b->backward_node;
         life->bytes = b->size;
@@ -443,8 +445,8 @@ static int by_address(const void *key, const void *block)
     return mpr_compare(*(const uint64_t *)key, ((const struct mpr_gpu_block *)block)->addr);
 }
 
-/* Gives the bytes that are asleep in the snapshot a separate role, whatever their block is for.
- * Returns the blocks, perhaps moved, and their new count. */
+/* Gives the bytes that are asleep in the snapshot a separate role, whatever their block's role
+ * is. Returns the blocks, perhaps moved, and sets their new count. */
 static struct life *split_asleep(struct life *block, size_t *blocks,
                                  const struct mpr_device_snapshot *p)
 {
@@ -472,7 +474,7 @@ static struct life *split_asleep(struct life *block, size_t *blocks,
 MPR_COMPARE(by_role_and_key, struct life,
             mpr_compare(a->role, b->role) ?: mpr_compare(a->key, b->key))
 
-/* @block: those of one role, by key. */
+/* @block: the blocks of one role, sorted by key. */
 static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
                        const struct mpr_reader *reader, const struct life *block, size_t count)
 {
@@ -492,16 +494,16 @@ static void fill_share(struct mpr_role_share *share, struct mpr_arena *arena,
     share->row = row;
 }
 
-static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_reading *lives,
+static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_reading *reading,
                       const struct mpr_reader *reader, unsigned device)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_heap *heap = heap_of(r, device);
     const struct mpr_device_snapshot *snapshot = &r->gpu.device[device].peak;
-    const struct device *d = &lives->device[device];
+    const struct device *d = &reading->device[device];
     size_t count;
-    struct life *block = blocks_of(lives, r, device, &count);
-    find_roles(lives, r, breakdown->summary.end != MPF_END_EXIT, block, count);
+    struct life *block = blocks_of(reading, r, device, &count);
+    find_roles(reading, r, breakdown->summary.end != MPF_END_EXIT, block, count);
     struct mpr_breakdown_heap *out = &breakdown->heap[breakdown->heaps++];
     *out = (struct mpr_breakdown_heap){ .device = device,
                                         .heap = mpf_heap_gpu(MPF_HEAP_TORCH, device),
@@ -520,7 +522,7 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
     for (size_t i = 0; i < count; i++) {
         if (block[i].role != MPR_ROLE_GRADIENTS) continue;
         if (block[i].stack & MPR_IN_BUCKET) out->bucket_bytes += block[i].bytes;
-        if (block[i].made.steps < d->instant.steps) out->idle_bytes += block[i].bytes;
+        if (block[i].allocated.steps < d->instant.steps) out->idle_bytes += block[i].bytes;
     }
     qsort(block, count, sizeof *block, by_role_and_key);
     for (size_t i = 0, role = 0; role < MPR_ROLES; role++) {
@@ -530,7 +532,7 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
         fill_share(&out->role[role], &breakdown->arena, reader, &block[first], i - first);
     }
     free(block);
-    if (!lives->training.now.steps || !d->step_peaks) return;
+    if (!reading->training.now.steps || !d->step_peaks) return;
     uint64_t *peak = mpr_arena_alloc(&breakdown->arena, d->step_peaks * sizeof *peak);
     memcpy(peak, d->step_peak, d->step_peaks * sizeof *peak);
     out->step_peak = peak;
@@ -539,10 +541,10 @@ static void fill_heap(struct mpr_breakdown *breakdown, struct mpr_breakdown_read
 
 /* ---- readings */
 
-void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading *lives,
+void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading *reading,
                         const struct mpr_reader *reader, const char *path)
 {
-    const struct mpr_moment *now = &lives->training.now;
+    const struct mpr_moment *now = &reading->training.now;
     *out = (struct mpr_breakdown){ .at = reader->replay.options.at };
     mpr_reader_summary(reader, path, &out->arena, &out->summary);
     out->steps = now->steps;
@@ -550,7 +552,7 @@ void mpr_breakdown_take(struct mpr_breakdown *out, struct mpr_breakdown_reading 
     out->ran = now->phase != MPR_PHASE_SETUP;
     out->heap = mpr_arena_alloc(&out->arena, MPF_GPUS * sizeof *out->heap);
     for (unsigned i = 0; i < MPF_GPUS; i++)
-        if (heap_of(&reader->replay, i)->allocations) fill_heap(out, lives, reader, i);
+        if (heap_of(&reader->replay, i)->allocations) fill_heap(out, reading, reader, i);
 }
 
 int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct mpr_instant at,
@@ -560,14 +562,14 @@ int mpr_breakdown_read(struct mpr_breakdown *breakdown, const char *path, struct
     struct mpr_reader reader;
     if (mpr_reader_open(&reader, path, MPR_GROUP_AUTO, at, error) != 0) return -1;
     reader.replay.options.without_malloc = without_malloc;
-    struct mpr_breakdown_reading *lives = mpr_breakdown_watch(&reader);
+    struct mpr_breakdown_reading *reading = mpr_breakdown_watch(&reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        mpr_breakdown_take(breakdown, lives, &reader, path);
+        mpr_breakdown_take(breakdown, reading, &reader, path);
         breakdown->at = at;
         mpr_reader_close(&reader);
     }
-    mpr_breakdown_reading_free(lives);
+    mpr_breakdown_reading_free(reading);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* Stacks whose frames have the same names share their nodes, whatever their addresses. */
+/* Frames with the same name and the same caller are one node, also if their addresses differ. */
 #include "calltree.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct node {
 struct tree {
     struct node *node; /* node 0 is the root of all stacks */
     uint32_t nodes, cap;
-    struct mpr_index number; /* by hash of parent and name */
+    struct mpr_index number; /* by hash of parent and frame */
 };
 
 static uint32_t child(struct tree *t, uint32_t parent, const struct mpr_frame *frame)
@@ -54,7 +54,7 @@ static void add_stack(struct tree *t, struct mpr_path path, bool bottom_up, uint
     t->node[at].call.own_blocks += blocks;
 }
 
-/* Smallest first. */
+/* Smallest first, so that the largest is on top of the stack. */
 static int by_bytes(const void *left, const void *right, void *tree)
 {
     const struct tree *t = tree;
@@ -79,7 +79,7 @@ static void fill_calls(struct mpr_calltree *out, struct tree *t)
             call->depth = n->parent ? out->call[call->parent].depth + 1 : 0;
         }
         for (uint32_t i = n->first; i; i = t->node[i].next) stack[top++] = i;
-        qsort_r(stack + from, top - from, sizeof *stack, by_bytes, t); /* the largest on top */
+        qsort_r(stack + from, top - from, sizeof *stack, by_bytes, t);
         if (!top) break;
     }
     free(stack);
@@ -88,8 +88,8 @@ static void fill_calls(struct mpr_calltree *out, struct tree *t)
 
 /* ---- a heap */
 
-/* Lists the heaps that have stacks.  Returns the requested heap, or the one with the largest peak,
- * or -1 for none. */
+/* Lists the heaps that have call stacks. Returns the requested heap, or the one with the largest
+ * peak, or -1 if none has stacks. */
 static int choose_heap(struct mpr_calltree *t, const struct mpr_accounts *accounts)
 {
     bool has_stacks[MPR_HEAPS] = { false };
@@ -115,14 +115,14 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     struct tree tree = { 0 };
     uint64_t known_bytes = 0, known_blocks = 0, estimated_blocks = 0;
     if (heap < 0) return;
-    struct mpr_cell_totals *held = mpr_cell_totals_heap(&reader->replay, (uint8_t)heap);
+    struct mpr_cell_totals *totals = mpr_cell_totals_heap(&reader->replay, (uint8_t)heap);
     MPR_GROW(tree.node, tree.nodes, tree.cap);
     tree.node[tree.nodes++] = (struct node){ .call.frame = &mpr_frame_none };
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
-        const uint64_t bytes = held[i].then, blocks = held[i].then_blocks;
+        const uint64_t bytes = totals[i].bytes, blocks = totals[i].blocks;
         if (cell->heap != heap) continue;
-        t->samples += held[i].samples;
+        t->samples += totals[i].samples;
         estimated_blocks += blocks;
         if (!cell->key || !bytes) continue;
         add_stack(&tree, mpr_label_path(&t->arena, reader, cell), t->options.bottom_up, bytes,
@@ -138,7 +138,7 @@ static void fill(struct mpr_calltree *t, const struct mpr_reader *reader)
     t->unknown_bytes = mpr_saturating_sub(t->bytes, known_bytes);
     t->unknown_blocks = mpr_saturating_sub(t->blocks, known_blocks);
     fill_calls(t, &tree);
-    free(held);
+    free(totals);
     free(tree.node);
     mpr_index_free(&tree.number);
 }

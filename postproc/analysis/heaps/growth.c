@@ -85,7 +85,7 @@ void mpr_growth_snapshots(struct mpr_growth *out, struct mpr_arena *arena,
     for (size_t i = 0; i < new_rows; i++)
         mpr_growth_add(out, new_row[i].path, 0, new_row[i].bytes, false);
     mpr_growth_end(out);
-    /* Parts of the account whose bytes are not in the rows by range. */
+    /* parts of the account that the rows by range do not include */
     for (size_t i = 0; i < new.parts; i++) {
         const struct mpr_device_part *p = &new.part[i];
         const int64_t bytes_before = mpr_device_bytes(&old, p->use);

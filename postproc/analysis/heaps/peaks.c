@@ -35,23 +35,23 @@ static int by_order(const void *left, const void *right, void *order)
     return result ? result : mpr_row_by_path(left, right);
 }
 
-/* Sets which rows are estimates.  A sampled block counts for several, which without samples would
- * be in the row of blocks that have no stack or are not recorded.  So that row is also an estimate.
- * If the log has only samples of the heap's blocks, its blocks are the sum of the rows. */
-static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_totals *held,
+/* Marks the rows that are estimates. A sampled block counts for several others, which are in the
+ * row of blocks without a stack. That row is reduced by them, so it is also an estimate. In a
+ * heap of which only samples are recorded, the blocks are the sum of the rows. */
+static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_totals *totals,
                            struct mpr_heap_peak *out)
 {
     const bool only_samples = out->heap == MPF_HEAP_PYTHON;
     struct mpr_row *remainder = NULL;
     if (only_samples) out->peak_blocks = out->end_blocks = out->allocations = 0;
     for (struct mpr_row *row = out->row; row < out->row + out->rows; row++) {
-        const struct mpr_cell_totals *h = &held[row->cell];
+        const struct mpr_cell_totals *h = &totals[row->cell];
         out->samples += h->samples;
         row->estimated |= only_samples || mpr_estimates_is_sampled(&r->estimates, row->cell);
         if (mpr_replay_is_represented(r, &r->accounts.cell[row->cell])) remainder = row;
         if (!only_samples) continue;
-        out->peak_blocks += h->then_blocks;
-        out->end_blocks += h->now_blocks;
+        out->peak_blocks += h->blocks;
+        out->end_blocks += h->end_blocks;
         out->allocations += h->allocations;
     }
     out->estimated = only_samples;
@@ -59,8 +59,8 @@ static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_tot
     else if (remainder && out->samples) remainder->estimated = true;
 }
 
-/* Returns the bytes of all blocks of a cell.  Memory that is counted by pages has no blocks, and
- * those of a sample are not all. */
+/* Returns the bytes of all blocks of a cell, or UINT64_MAX if they are not known: memory that is
+ * counted by pages has no blocks, and samples are not all blocks. */
 static uint64_t all_bytes(const struct mpr_replay *r, uint32_t cell, bool estimated)
 {
     const struct mpr_cell_lifetimes all = mpr_lifetime_histogram_of(r->lifetimes, cell);
@@ -82,29 +82,29 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
     for (uint32_t i = 0; i < r->accounts.cells; i++) count += r->accounts.cell[i].heap == heap;
     out->heap = heap;
     out->row = mpr_arena_alloc(arena, count * sizeof *out->row);
-    struct mpr_cell_totals *held = mpr_cell_totals_heap(r, heap);
+    struct mpr_cell_totals *totals = mpr_cell_totals_heap(r, heap);
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap != heap) continue;
         const bool counted = mpr_counted_totals_is(&r->totals, &r->accounts, cell);
         out->row[out->rows++] = (struct mpr_row){
             .path = mpr_label_path(arena, reader, cell),
-            .bytes = held[i].then,
-            .blocks = held[i].then_blocks,
-            .own_peak = held[i].own_peak,
+            .bytes = totals[i].bytes,
+            .blocks = totals[i].blocks,
+            .own_peak = totals[i].own_peak,
             .estimated = counted,
             .counted = counted,
-            .allocations = held[i].allocations,
-            .end_bytes = held[i].now,
-            .all_bytes = peaks->options.all_bytes ? all_bytes(r, i, held[i].estimated) : 0,
-            .variance = held[i].variance,
+            .allocations = totals[i].allocations,
+            .end_bytes = totals[i].end_bytes,
+            .all_bytes = peaks->options.all_bytes ? all_bytes(r, i, totals[i].estimated) : 0,
+            .variance = totals[i].variance,
             .inherited = mpr_accounts_at_peak(&r->accounts, cell).inherited,
             .cell = i,
         };
         if (r->options.by == MPR_GROUP_AUTO && cell->key & MPR_KEY_LIBRARY)
-            out->by_library += held[i].then;
+            out->by_library += totals[i].bytes;
     }
-    if (heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap)) mark_estimated(r, held, out);
+    if (heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap)) mark_estimated(r, totals, out);
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
     if (has_lifetimes(&peaks->options)) {
         out->thread = mpr_arena_alloc(arena, count * sizeof *out->thread);
@@ -112,10 +112,10 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
             const uint32_t cell = out->row[i].cell, thread = (uint32_t)r->accounts.cell[cell].key;
             out->thread[i] = (struct mpr_thread_row){ .row = out->row[i],
                                                       .life = mpr_info_thread(arena, r, thread),
-                                                      .end_blocks = held[cell].now_blocks };
+                                                      .end_blocks = totals[cell].end_blocks };
         }
     }
-    free(held);
+    free(totals);
 }
 
 /* Lists all threads, with those that allocated. */
@@ -141,14 +141,14 @@ static uint64_t file_bytes(const struct mpr_reading *rss)
     return (file == MPF_UNKNOWN ? 0 : file) + (shared == MPF_UNKNOWN ? 0 : shared);
 }
 
-/* Mappings and large blocks are counted when they are made, and need no memory until they are
- * touched.  A sample describes its own instant, and the program may touch a block later.  So all
- * samples count that were taken while the heap held its peak.  They must cover at least half of
- * that time; the recorder omits samples that repeat the figures before them.  Thinning removes
- * samples, so the figures are unknown for a peak in a thinned part of the log.
+/* Fills the touched bytes of a heap. Mappings and large blocks need no memory until they are
+ * touched, but a sample shows only one instant, and the program may touch a block later. So all
+ * samples while the heap held its peak count. They must cover at least half of that time; the
+ * recorder omits samples that repeat the previous values. Thinning removes samples, so the bytes
+ * are unknown for a peak in the thinned part of a log.
  *
- * If resident memory reached its high-water mark since the sample before the peak, that mark,
- * without the files, is another upper bound on the memory that no file backs. */
+ * If the high-water mark of RSS rose since the sample before the peak, the mark without files is
+ * another upper bound. */
 static void fill_touched(const struct mpr_peak_samples *at, const struct mpr_log_status *log,
                          uint8_t heap, struct mpr_heap_peak *out)
 {
@@ -184,17 +184,17 @@ static void fill_instance(struct mpr_peaks *peaks, const struct mpr_reader *read
     if (!f) return;
     const struct mpr_replay *r = &reader->replay;
     const uint32_t around = r->ranges.node[f->node].depth;
-    bool numbered_around = false; /* as the batches of "batch 8 > layer 0" */
+    bool numbered_around = false; /* for example the 8 of "batch 8 > layer 0" */
     for (uint32_t node = f->node; (node = r->ranges.node[node].parent);)
         numbered_around |= mpr_repeats_numbered(reader->repeats, r, node);
-    out->range = mpr_repeats_name(reader->repeats, &peaks->arena, f->what);
+    out->range = mpr_repeats_name(reader->repeats, &peaks->arena, f->range);
     out->numbered = mpr_repeats_numbered(reader->repeats, r, f->node);
     out->name =
         out->numbered && numbered_around
             ? mpr_frame_path_text(&peaks->arena, mpr_label_node(&peaks->arena, reader, f->node))
             : mpr_repeats_label(reader->repeats, r, &peaks->arena, f->node, out->range, f->number);
     out->number = f->number;
-    out->of = reader->repeats->repeat[f->what].instances;
+    out->of = reader->repeats->repeat[f->range].instances;
     if (r->ranges.node[f->inner].depth <= around) return;
     out->path = mpr_label_node(&peaks->arena, reader, f->inner);
     out->path.frame += around;
@@ -319,7 +319,7 @@ static bool is_auto(const struct mpr_peaks_options *o)
     return o->by == MPR_GROUP_AUTO && !o->choice;
 }
 
-/* Returns the grouping that was asked for, or is known for AUTO. */
+/* Returns the requested grouping, or the known one for AUTO. */
 static struct mpr_choice asked(const struct mpr_peaks_options *o)
 {
     const struct mpr_choice by = { .by = o->by, .source = "" };
@@ -343,12 +343,12 @@ int mpr_peaks_add_observed(struct mpr_peaks *peaks, const char *path,
     const struct mpr_peaks_options *o = &peaks->options;
     const bool finds_by = is_auto(o);
     struct mpr_choice choice = asked(o);
-    struct mpr_lifetime_histogram lasting = { 0 };
+    struct mpr_lifetime_histogram lifetimes = { 0 };
     struct mpr_own_peaks own;
     struct mpr_projection projection;
     struct mpr_reader reader;
     if (open_by(&reader, o, finds_by ? MPR_GROUP_PLACE : choice.by, path, error) != 0) return -1;
-    if (o->all_bytes) reader.replay.lifetimes = &lasting;
+    if (o->all_bytes) reader.replay.lifetimes = &lifetimes;
     if (finds_by) mpr_own_peaks_begin(&own, &reader.replay, MPR_GROUP_AUTO);
     if (observer->begin) observer->begin(observer->arg, &reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);
@@ -361,11 +361,11 @@ int mpr_peaks_add_observed(struct mpr_peaks *peaks, const char *path,
         mpr_reader_close(&reader);
     }
     if (finds_by) mpr_own_peaks_free(&own);
-    mpr_lifetime_histogram_free(&lasting);
+    mpr_lifetime_histogram_free(&lifetimes);
     return status;
 }
 
-/* Ranges or Python stacks among the first events decide for the best names. */
+/* Groups by AUTO from the begin if ranges or Python stacks are among the first events. */
 static void expect_names(struct mpr_reader *reader, const struct mpf_event *events, size_t count)
 {
     for (size_t i = 0; i < count && reader->enough; i++)
@@ -375,8 +375,8 @@ static void expect_names(struct mpr_reader *reader, const struct mpf_event *even
         }
 }
 
-/* Replays by native stacks as long as the log has no better names, else by the best ones. The
- * choice is known at the end of the log; if it is another grouping, the log is read again. */
+/* Replays by native stacks until the log has better names, otherwise by AUTO. The final grouping
+ * is known at the end of the log. If it is another one, the log is read again. */
 static int replay_auto(struct mpr_reader *reader, const struct mpr_peaks_options *o,
                        struct mpr_choice *choice, const char *path,
                        const struct mpr_progress *progress, struct mpr_error *error)
@@ -401,7 +401,7 @@ static int replay_auto(struct mpr_reader *reader, const struct mpr_peaks_options
     return 0;
 }
 
-/* Peaks alone need no projection, which costs a tenth of the time. */
+/* Without an observer no projection is needed, which would cost a tenth of the time. */
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error)
 {
@@ -423,7 +423,7 @@ int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_pr
 
 /* ---- facts about a log */
 
-/* Returns true if @less is smaller by a quarter, and by so much that it matters. */
+/* Returns true if @less is smaller by at least a quarter and by MATTERS_BYTES. */
 static bool is_less(uint64_t less, uint64_t more)
 {
     enum { MATTERS_BYTES = 16 << 20 };
@@ -472,7 +472,8 @@ void mpr_peaks_find_processes(struct mpr_peaks *peaks)
     mpr_process_tree_find(log, peaks->logs, kin);
     for (size_t i = 0; i < peaks->logs; i++) {
         peaks->log[i].parent = kin[i].parent == MPR_NO_PROCESS ? -1 : (long)kin[i].parent;
-        if (kin[i].image_of != MPR_NO_PROCESS) peaks->log[kin[i].image_of].executed = (long)i;
+        if (kin[i].previous_program != MPR_NO_PROCESS)
+            peaks->log[kin[i].previous_program].executed = (long)i;
     }
     for (size_t i = 0; i < peaks->logs; i++) {
         size_t last = i;
@@ -484,7 +485,7 @@ void mpr_peaks_find_processes(struct mpr_peaks *peaks)
     free(kin);
 }
 
-/* Programs of one process run one after the other, so the largest of their peaks counts. */
+/* The programs of one process run one after the other, so the largest of their peaks counts. */
 void mpr_peaks_finish(struct mpr_peaks *peaks)
 {
     if (!peaks->logs) return;

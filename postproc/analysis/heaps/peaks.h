@@ -35,24 +35,25 @@ struct mpr_peaks_options {
     struct mpr_instant at; /* the instant to report instead of the peak */
 };
 
-/* Memory of the process that no file backs, swapped out or not: an upper bound on how much of a
- * heap was touched while it held its peak. */
+/* An upper bound on how much of a heap was touched while it held its peak: the process's memory
+ * without files, including swapped memory. */
 struct mpr_touched {
-    uint64_t bytes, time; /* bytes: MPF_UNKNOWN if unknown, and for other kinds of heaps */
-    bool ever; /* true if the process never had more up to that time, false if only samples show it
-                */
+    uint64_t bytes, time; /* bytes: MPF_UNKNOWN if unknown, and for heaps that are neither host/heap
+                             nor host/mmap */
+    bool ever; /* true if it is from the high-water mark, which covers all of the time; false if it
+                  is from samples */
 };
 
-/* The instance of a repeated range in which the peak is: of the outermost range (repeats.h), or of
- * another one if that is not open. */
+/* The instance of a repeated range that was open at the peak: of the outermost range
+ * (repeats.h), or of another one if no instance of that was open. */
 struct mpr_peak_instance {
-    const char *name;     /* "step:8", or "step 7" if the program numbers it; "" for none */
-    bool numbered;        /* by the program */
+    const char *name;     /* "step 7" if the program numbers it, else "step:8"; or "" */
+    bool numbered;        /* the program numbers the instances */
     const char *range;    /* "step" */
     uint64_t number, of;  /* the 8th of 12 */
-    uint64_t open;        /* open instances of that range, including this one */
-    bool beyond;          /* more ranges may have been open (repeats.h) */
-    struct mpr_path path; /* ranges inside of it that were open on its thread, outermost first */
+    uint64_t open;        /* open instances of that range at the peak, including this one */
+    bool beyond;          /* more instances may have been open than could be followed (repeats.h) */
+    struct mpr_path path; /* ranges that were open inside it on its thread, outermost first */
 };
 
 /* A row by thread. */
@@ -67,32 +68,32 @@ struct mpr_heap_peak {
     uint64_t peak_bytes, peak_time, peak_blocks;
     uint64_t end_bytes, end_blocks;
     uint64_t allocations, frees, failures;
-    uint64_t made_bytes; /* allocated in the host's heaps, including freed blocks */
+    uint64_t made_bytes; /* bytes of all blocks of the host's heaps, including freed ones */
     uint64_t failure_bytes, failure_time; /* the largest failed allocation */
     unsigned failure_errno;
-    uint64_t huge_failures; /* failed allocations of huge pages; `failures` leaves them out */
+    uint64_t huge_failures; /* failed allocations of huge pages; not in `failures` */
     uint64_t huge_failure_bytes, huge_failure_time;
     unsigned huge_failure_errno;
-    uint8_t inside;      /* the heap that includes these bytes, so that no sum counts them twice; or
-                            MPF_HEAP_NONE */
-    bool nested;         /* its bytes are also in other heaps, so no sum counts them */
-    bool estimated;      /* from samples */
-    bool is_approximate; /* some of its blocks were only counted from time to time, so its peak is
-                      approximate */
-    struct mpr_row *row; /* in options.order; their sum is peak_bytes */
+    uint8_t inside; /* the heap that includes these bytes, or MPF_HEAP_NONE; sums must not count
+                       them twice */
+    bool nested;    /* its bytes are also in other heaps; sums must not count them */
+    bool estimated; /* from samples */
+    bool is_approximate; /* its peak is approximate, because some blocks were only counted from time
+                            to time */
+    struct mpr_row *row; /* in options.order; their bytes sum to peak_bytes */
     size_t rows;
-    struct mpr_thread_row *thread; /* the same rows if threads have their lifetimes, else NULL */
+    struct mpr_thread_row *thread; /* the same rows with the lifetimes of their threads, or NULL */
     struct mpr_peak_instance instance;
-    uint64_t by_library;        /* bytes at the peak that AUTO names only by their library */
-    uint64_t samples;           /* the sampled blocks from which the rows are estimated, or 0 */
-    struct mpr_touched sampled; /* the largest sample at the peak; without one, as touched */
-    struct mpr_touched touched; /* upper bound: sampled, or more by the high-water mark */
+    uint64_t by_library; /* bytes at the peak whose only name by AUTO is their library */
+    uint64_t samples;    /* number of sampled blocks from which the rows are estimated, or 0 */
+    struct mpr_touched sampled; /* by the samples while the heap held its peak; without one, the
+                                   same as touched */
+    struct mpr_touched touched; /* `sampled`, or the high-water mark if that is larger */
     struct mpr_reading before[MPR_READ_SOURCES], after[MPR_READ_SOURCES]; /* around the peak */
     struct mpr_reading then[MPR_READ_SOURCES];                            /* valid at the peak */
 };
 
-/* Large blocks and mappings of one call site or range, and how much of them the kernel had in
- * memory. */
+/* The large blocks and mappings of one call site or range, and their resident bytes. */
 struct mpr_resident_owner {
     struct mpr_path path;
     uint64_t bytes, resident, huge; /* huge: the resident part in huge pages */
@@ -101,29 +102,30 @@ struct mpr_resident_owner {
 
 struct mpr_log_peaks {
     struct mpr_summary summary;
-    struct mpr_instant at;    /* the instant that replaced its peak */
-    struct mpr_choice choice; /* the grouping of the rows; source "": the user chose it */
-    const char *const *note;  /* names of call stacks that were not found, and the reasons */
+    struct mpr_instant at;    /* the instant that is reported instead of the peak */
+    struct mpr_choice choice; /* the grouping of the rows; its source is "" if the user chose it */
+    const char *const *note;  /* sentences about names that were not found, and the reasons */
     size_t notes;
-    bool is_libdw_missing;      /* on this machine: native calls have no names */
+    bool is_libdw_missing; /* libdw is missing on this machine, so native calls have no names */
     struct mpr_heap_peak *heap; /* largest peak first */
     size_t heaps;
     struct mpr_device *device; /* GPUs that the process used, by index */
     size_t devices;
     uint64_t peak_bytes; /* the largest heap's */
     struct mpr_reading largest[MPR_READ_SOURCES];
-    uint64_t rss_high; /* high-water RSS; MPF_UNKNOWN */
+    uint64_t rss_high; /* the high-water mark of RSS, or MPF_UNKNOWN */
     struct mpr_reading_peak rss_peak, cgroup_peak;
     struct mpr_resident resident;
-    struct mpr_resident_owner *owner; /* at the time of `resident`, the most resident first */
+    struct mpr_resident_owner *owner; /* at the time of `resident`, most resident bytes first */
     size_t owners;
-    struct mpr_info_thread *thread; /* all of them, by number, if rows have them */
+    struct mpr_info_thread *thread; /* all threads, by number, if the rows have threads */
     size_t threads;
     long parent;    /* index of the parent process's log, or -1 */
     long executed;  /* index of the log of the program that the process executed next, or -1 */
-    size_t process; /* index of the last program's log in its process */
-    uint64_t process_peak, process_rss; /* only in that log: the largest sum of heaps' peaks, and
-                                           rss_high, of the process's programs */
+    size_t process; /* index of the log of the process's last program */
+    uint64_t process_peak, process_rss; /* only in the log of the last program: the largest sum of
+                                           the heaps' peaks, and the largest rss_high, of the
+                                           process's programs */
 };
 
 struct mpr_peaks {
@@ -131,7 +133,8 @@ struct mpr_peaks {
     struct mpr_arena arena;
     struct mpr_log_peaks *log; /* largest first */
     size_t logs, cap;
-    uint64_t sum_of_peaks; /* of processes' own peaks at different times: an upper bound */
+    uint64_t sum_of_peaks; /* sum of the processes' peaks: an upper bound, because they may be at
+                              different times */
     uint64_t sum_of_rss;
 };
 
@@ -139,10 +142,9 @@ void mpr_peaks_init(struct mpr_peaks *peaks, const struct mpr_peaks_options *opt
 /* Reads one log. Returns 0, or -1 with *error filled; the other logs stay valid. */
 int mpr_peaks_add(struct mpr_peaks *peaks, const char *path, const struct mpr_progress *progress,
                   struct mpr_error *error);
-/* The same for a caller that observes the replay for other analyses as well.  @begin: called before
- * the first event.  @end: called after the last one, while the reader has the accounts by the
- * grouping of the rows, and the projection says of which accounts they are the sums (projection.h).
- * Either may be NULL. */
+/* The same for a caller that observes the replay for other analyses. @begin is called before the
+ * first event, @end after the last one, while the reader's accounts are by the grouping of the
+ * rows; @projection has the accounts of which they are sums (projection.h). Either may be NULL. */
 struct mpr_peaks_observer {
     void (*begin)(void *arg, struct mpr_reader *reader);
     void (*end)(void *arg, const struct mpr_reader *reader,
@@ -156,17 +158,18 @@ int mpr_peaks_add_observed(struct mpr_peaks *peaks, const char *path,
 void mpr_peaks_finish(struct mpr_peaks *peaks);
 /* Sets parent, executed and process of each log.  mpr_peaks_finish calls it. */
 void mpr_peaks_find_processes(struct mpr_peaks *peaks);
-/* Adds a log that the caller has replayed by the grouping of @choice, with mpr_repeats_watch: for
- * other analyses of this layer. */
+/* Adds a log that the caller has replayed by the grouping of @choice and with mpr_repeats_watch.
+ * For other analyses of this layer. */
 void mpr_peaks_take(struct mpr_peaks *peaks, const struct mpr_reader *reader, const char *path,
                     const struct mpr_choice *choice);
-/* Fills the rows of a heap from a finished replay: for other analyses of this layer. */
+/* Fills the rows of a heap from a finished replay. For other analyses of this layer. */
 void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reader, uint8_t heap,
                          struct mpr_heap_peak *out);
 /* Returns the heap of the log, or NULL. */
 const struct mpr_heap_peak *mpr_peaks_heap(const struct mpr_log_peaks *log, uint8_t heap);
-/* Returns true if resident memory explains a program of the host better than its heaps: if its peak
- * differs by a quarter from the bytes of the heaps, or from resident memory at their peak. */
+/* Returns true if a report on a program without a GPU should begin with resident memory: if its
+ * peak differs by a quarter from the bytes of the heaps, or a heap was a quarter larger than
+ * resident memory at its peak. */
 bool mpr_peaks_rss_leads(const struct mpr_log_peaks *log);
 /* Returns true if PyTorch used a device. */
 bool mpr_peaks_has_torch(const struct mpr_log_peaks *log);

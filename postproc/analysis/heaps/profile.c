@@ -23,13 +23,13 @@ struct reading {
     struct mpr_ledger ledger;
     struct made *made; /* by cell */
     uint32_t cells;
-    struct mpr_index number; /* of samples, by hash: + 1 */
-    uint64_t *key;           /* of samples: node and thread, heap and site */
+    struct mpr_index number; /* number of a sample + 1, by hash of its key */
+    uint64_t *key;           /* two for each sample: node and thread, heap and site */
     const char **range, **thread;
     uint32_t ranges, threads;
 };
 
-/* Counts a block; a sampled block counts for several. */
+/* Counts an allocated block; a sampled block counts for several. */
 static void count_made(void *arg, const struct mpr_ledger_entry *e)
 {
     struct reading *r = arg;
@@ -68,7 +68,7 @@ static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_
     }
     MPR_REACH(r->thread, of.thread, r->threads);
     if (!r->thread[of.thread])
-        r->thread[of.thread] = mpr_label_maker(&r->out->arena, &r->reader.replay, of.thread);
+        r->thread[of.thread] = mpr_label_owner(&r->out->arena, &r->reader.replay, of.thread);
     *s = (struct mpr_profile_sample){ .heap = cell->heap,
                                       .range = r->range[of.node],
                                       .thread = r->thread[of.thread] };
@@ -78,7 +78,7 @@ static struct mpr_profile_sample *sample_of(struct reading *r, const struct mpr_
     return s;
 }
 
-/* Estimates from a hostile log may be larger than any number. */
+/* A hostile log may have estimates that no number can hold. */
 static uint64_t rounded(double value)
 {
     return value < (double)INT64_MAX ? (uint64_t)(value + 0.5) : INT64_MAX;
@@ -93,17 +93,17 @@ static void fill_samples(struct reading *r)
     r->key = mpr_alloc(2 * (size_t)accounts->cells, sizeof *r->key);
     for (uint32_t i = 0; i < accounts->cells; i++) {
         const struct mpr_cell *cell = &accounts->cell[i];
-        const struct mpr_cell_totals *held = cell->heap == MPF_HEAP_HOST     ? &host[i]
-                                             : cell->heap == MPF_HEAP_PYTHON ? &python[i]
-                                                                             : NULL;
+        const struct mpr_cell_totals *totals = cell->heap == MPF_HEAP_HOST     ? &host[i]
+                                               : cell->heap == MPF_HEAP_PYTHON ? &python[i]
+                                                                               : NULL;
         const struct made made = i < r->cells ? r->made[i] : (struct made){ 0 };
         const uint64_t value[MPR_PROFILE_VALUES] = {
             [MPR_PROFILE_MADE_BLOCKS] = rounded(made.blocks),
             [MPR_PROFILE_MADE_BYTES] = rounded(made.bytes),
             [MPR_PROFILE_LIVE_BLOCKS] =
-                held ? held->then_blocks : mpr_accounts_at_peak(accounts, cell).blocks,
+                totals ? totals->blocks : mpr_accounts_at_peak(accounts, cell).blocks,
             [MPR_PROFILE_LIVE_BYTES] =
-                held ? held->then : mpr_accounts_at_peak(accounts, cell).bytes,
+                totals ? totals->bytes : mpr_accounts_at_peak(accounts, cell).bytes,
         };
         uint64_t any = 0;
         for (unsigned k = 0; k < MPR_PROFILE_VALUES; k++) any |= value[k];

@@ -1,5 +1,5 @@
-/* Allocated and live memory by call stack, as profilers exchange it: used by `memprof-report export
- * --to pprof`.  Lives until mpr_profile_free. */
+/* Allocated and live memory by call stack in the form of profilers' files: used by
+ * `memprof-report export --to pprof`. Lives until mpr_profile_free. */
 #ifndef MPR_PROFILE_H
 #define MPR_PROFILE_H
 
@@ -15,8 +15,8 @@
 
 struct mpr_error;
 
-/* Blocks allocated in the requested span and their bytes, and blocks live at the instant.  Memory
- * that is counted by pages has no allocated blocks. */
+/* Blocks that were allocated in the requested span, and blocks that were live at the instant.
+ * For memory that is counted by pages no allocated blocks are known. */
 enum mpr_profile_value {
     MPR_PROFILE_MADE_BLOCKS,
     MPR_PROFILE_MADE_BYTES,
@@ -31,11 +31,12 @@ struct mpr_profile_options {
     uint64_t from_ns, until_ns;
 };
 
-/* One heap, range, thread and stack.  A heap's live bytes sum to its bytes at the instant. */
+/* The memory of one heap, range, thread and stack. The live bytes of a heap's samples sum to its
+ * bytes at the instant. */
 struct mpr_profile_sample {
     uint8_t heap;
     const char *range, *thread; /* range: its path, "outer > inner" */
-    uint32_t stack; /* number in `code`: the call stack, else the range's stack, else 0 */
+    uint32_t stack; /* number of the call stack in `code`, else of the range's stack, or 0 */
     uint64_t value[MPR_PROFILE_VALUES];
 };
 

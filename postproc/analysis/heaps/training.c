@@ -53,7 +53,7 @@ static struct mpr_python_frame frame_of(const struct mpr_ranges *ranges, uint32_
     return mpr_ranges_frame(ranges, ranges->node[node].name);
 }
 
-/* A node has the context of its parent and its own. */
+/* A node's context includes that of its parent. */
 unsigned mpr_training_context(struct mpr_training *training, const struct mpr_ranges *ranges,
                               uint32_t node)
 {
@@ -78,7 +78,7 @@ unsigned mpr_training_context(struct mpr_training *training, const struct mpr_ra
 }
 
 /* Returns true if the frame is a function of a key-value cache: "DynamicCache.update",
- * "KVCache.append".  The word cache alone proves nothing: "torch.cuda.empty_cache",
+ * "KVCache.append". The word "cache" alone is not enough: "torch.cuda.empty_cache",
  * "load_cached". */
 static bool is_of_cache(const struct mpr_python_frame *frame)
 {
@@ -119,10 +119,10 @@ static struct mpr_training_thread *thread_of(struct mpr_training *p, const struc
 static void enter(struct mpr_training *p, enum mpr_phase phase)
 {
     if (phase == p->now.phase) return;
-    if (phase == MPR_PHASE_FORWARD || phase == MPR_PHASE_OPTIMIZER) p->worked = true;
-    if (phase == MPR_PHASE_BACKWARD && (p->worked || !p->now.passes)) {
+    if (phase == MPR_PHASE_FORWARD || phase == MPR_PHASE_OPTIMIZER) p->has_new_work = true;
+    if (phase == MPR_PHASE_BACKWARD && (p->has_new_work || !p->now.passes)) {
         p->now.passes++;
-        p->worked = false;
+        p->has_new_work = false;
     }
     p->now.phase = phase;
     p->now.serial++;
@@ -140,7 +140,7 @@ static enum mpr_phase phase_of(struct mpr_training *p, const struct mpr_replay *
 {
     const enum mpr_phase now = p->now.phase;
     if (in_backward(p, r, t)) return MPR_PHASE_BACKWARD;
-    if (thread_of(p, t)->stepping && !(p->closure && now == MPR_PHASE_FORWARD))
+    if (thread_of(p, t)->in_step && !(p->closure && now == MPR_PHASE_FORWARD))
         return MPR_PHASE_OPTIMIZER;
     return now == MPR_PHASE_BACKWARD || now == MPR_PHASE_OPTIMIZER ? MPR_PHASE_BETWEEN : now;
 }
@@ -154,8 +154,8 @@ static void on_push(struct mpr_training *p, const struct mpr_replay *r, const st
     if (context & MPR_IN_BACKWARD) {
         thread->autograds |= !thread->seen;
         enter(p, MPR_PHASE_BACKWARD);
-    } else if (context & MPR_IN_OPTIMIZER && !thread->stepping) {
-        thread->stepping = true;
+    } else if (context & MPR_IN_OPTIMIZER && !thread->in_step) {
+        thread->in_step = true;
         p->closure = false;
         enter(p, MPR_PHASE_OPTIMIZER);
     }
@@ -169,7 +169,7 @@ static void on_block(struct mpr_training *p, const struct mpr_replay *r, const s
     enum mpr_phase phase = phase_of(p, r, t);
     if (b && phase != MPR_PHASE_BACKWARD &&
         mpr_training_context(p, &r->ranges, mpr_gpu_backward_python(r, b)) & MPR_IN_FORWARD) {
-        p->closure = thread_of(p, t)->stepping;
+        p->closure = thread_of(p, t)->in_step;
         phase = MPR_PHASE_FORWARD;
     }
     thread_of(p, t)->seen = true;
@@ -183,24 +183,25 @@ void mpr_training_see(struct mpr_training *p, const struct mpr_replay *r,
     switch (e->op) {
     case MPF_OP_PUSH: on_push(p, r, t, e); break;
     case MPF_OP_POP:
-        if (!thread_of(p, t)->stepping ||
+        if (!thread_of(p, t)->in_step ||
             mpr_training_context(p, &r->ranges, t->node) & MPR_IN_OPTIMIZER)
             break;
-        thread_of(p, t)->stepping = false;
+        thread_of(p, t)->in_step = false;
         p->now.steps++;
         enter(p, MPR_PHASE_BETWEEN);
         break;
     case MPF_OP_TORCH_NEXT:
-        /* The thread has made nodes of autograd.  That is a forward pass, except for nodes up to
-         * those that a backward pass ran. */
-        p->records |= e->addr > 0;
-        if (p->now.phase == MPR_PHASE_SETUP || e->addr <= p->ran + 1 || in_backward(p, r, t)) break;
-        p->closure = thread_of(p, t)->stepping;
+        /* The thread has recorded nodes of autograd. That is a forward pass, unless they are not
+         * newer than those that a backward pass ran. */
+        p->has_nodes |= e->addr > 0;
+        if (p->now.phase == MPR_PHASE_SETUP || e->addr <= p->newest_run + 1 || in_backward(p, r, t))
+            break;
+        p->closure = thread_of(p, t)->in_step;
         enter(p, MPR_PHASE_FORWARD);
         p->recorded = p->now.serial;
         break;
     case MPF_OP_TORCH_NODE:
-        if (e->addr > p->ran) p->ran = e->addr;
+        if (e->addr > p->newest_run) p->newest_run = e->addr;
         break;
     case MPF_OP_ALLOC:
         if (mpr_gpu_of_torch(e)) on_block(p, r, t, e);
@@ -214,7 +215,7 @@ struct mpr_moment mpr_training_moment(struct mpr_training *p, const struct mpr_r
 {
     struct mpr_moment moment = p->now;
     moment.phase = phase_of(p, r, t);
-    if (moment.phase != p->now.phase) moment.serial = UINT32_MAX; /* the next phase */
+    if (moment.phase != p->now.phase) moment.serial = UINT32_MAX; /* a later phase than p->now */
     return moment;
 }
 

@@ -11,16 +11,16 @@
 
 enum { NUMBERS = 8 };
 
-/* A process, or with `unfold` one of its programs. */
+/* A process, or with `each_log` one of its programs. */
 struct entry {
     struct mpr_family_line line;
-    const char *skeleton; /* the title with a mark for each number */
+    const char *pattern; /* the title with a mark in the place of each number */
     struct mpr_name_number number[NUMBERS];
     size_t numbers;
     size_t child, sibling; /* entries, or MPR_NO_PROCESS */
 };
 
-/* Entries that are one line, and whose children are compared together. */
+/* Entries that share a line. Their children are compared with each other. */
 struct set {
     size_t *entry;
     size_t entries, depth;
@@ -29,12 +29,12 @@ struct set {
 struct family {
     struct mpr_arena *arena;
     const struct mpr_processes *all;
-    bool unfold;
-    const char *apart; /* a log, or NULL */
+    bool each_log;
+    const char *separate; /* a log, or NULL */
     struct entry *entry;
     size_t entries;
     size_t *entry_of; /* by process */
-    struct set *open; /* sets without a line yet; the next one is last */
+    struct set *open; /* sets that have no line yet; the last one is next */
     size_t opened, cap;
 };
 
@@ -42,7 +42,7 @@ struct family {
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Returns the entry's title with other texts in the places of its numbers. */
+/* Returns the entry's title with these texts in the places of its numbers. */
 static const char *title_with(const struct family *f, const struct entry *e,
                               const char *const *text)
 {
@@ -58,8 +58,8 @@ static void make_entries(struct family *f)
     for (size_t i = 0; i < f->all->count; i++) {
         const struct mpr_process *p = &f->all->at[i];
         size_t *number = &f->entry_of[i];
-        if (p->image_of != MPR_NO_PROCESS && !f->unfold) {
-            *number = f->entry_of[p->image_of];
+        if (p->previous_program != MPR_NO_PROCESS && !f->each_log) {
+            *number = f->entry_of[p->previous_program];
         } else {
             *number = f->entries++;
             f->entry[*number] = (struct entry){
@@ -69,7 +69,7 @@ static void make_entries(struct family *f)
             };
         }
         struct mpr_family_line *l = &f->entry[*number].line;
-        l->apart |= f->apart && strcmp(f->apart, p->summary.path) == 0;
+        l->is_separate |= f->separate && strcmp(f->separate, p->summary.path) == 0;
         if (p->peak_bytes > l->largest->peak_bytes) l->largest = p;
         l->last = p;
         l->host_bytes = larger(l->host_bytes, p->host.peak_bytes);
@@ -84,7 +84,7 @@ static void make_entries(struct family *f)
         struct entry *e = &f->entry[i];
         e->line.title = *e->line.last->title ? e->line.last->title : "unknown program";
         e->numbers = mpr_numbers_in_name(e->line.title, e->number, NUMBERS);
-        e->skeleton = title_with(f, e, mark);
+        e->pattern = title_with(f, e, mark);
     }
 }
 
@@ -94,9 +94,10 @@ static size_t link_entries(struct family *f)
     size_t root = MPR_NO_PROCESS;
     for (size_t i = f->all->count; i-- > 0;) {
         const struct mpr_process *p = &f->all->at[i];
-        if (p->image_of != MPR_NO_PROCESS && !f->unfold) continue;
+        if (p->previous_program != MPR_NO_PROCESS && !f->each_log) continue;
         const size_t number = f->entry_of[i];
-        size_t *first = p->above == MPR_NO_PROCESS ? &root : &f->entry[f->entry_of[p->above]].child;
+        size_t *first =
+            p->tree_parent == MPR_NO_PROCESS ? &root : &f->entry[f->entry_of[p->tree_parent]].child;
         f->entry[number].sibling = *first;
         *first = number;
     }
@@ -105,33 +106,33 @@ static size_t link_entries(struct family *f)
 
 /* ---- sets of similar entries */
 
-static int by_kind(const struct entry *a, const struct entry *b)
+static int by_similarity(const struct entry *a, const struct entry *b)
 {
     const struct mpr_summary *x = &a->line.last->summary, *y = &b->line.last->summary;
-    return mpr_compare(a->line.apart, b->line.apart)
-               ?: strcmp(a->skeleton, b->skeleton) ?: mpr_compare(x->life, y->life)
+    return mpr_compare(a->line.is_separate, b->line.is_separate)
+               ?: strcmp(a->pattern, b->pattern) ?: mpr_compare(x->life, y->life)
                ?: mpr_compare(x->fate, y->fate) ?: mpr_compare(x->oom, y->oom)
                ?: mpr_compare((uint64_t)x->fate_status, (uint64_t)y->fate_status)
                ?: mpr_compare(x->end, y->end);
 }
 
-/* The largest first; equal ones by their starts. */
+/* Largest first; equal ones by their starts. */
 static int by_peak(const struct entry *a, const struct entry *b)
 {
     return mpr_compare(b->line.largest->peak_bytes, a->line.largest->peak_bytes)
                ?: mpr_compare((uintptr_t)a->line.largest, (uintptr_t)b->line.largest);
 }
 
-static int by_kind_and_peak(const void *left, const void *right, void *family)
+static int by_similarity_and_peak(const void *left, const void *right, void *family)
 {
     const struct family *f = family;
     const struct entry *a = &f->entry[*(const size_t *)left],
                        *b = &f->entry[*(const size_t *)right];
-    return by_kind(a, b) ?: by_peak(a, b);
+    return by_similarity(a, b) ?: by_peak(a, b);
 }
 
-/* The largest set is last, because the last one is taken next. */
-static int smallest_first(const void *left, const void *right, void *family)
+/* The largest set is last, because the last one is next. */
+static int smaller_first(const void *left, const void *right, void *family)
 {
     const struct family *f = family;
     const struct set *a = left, *b = right;
@@ -146,8 +147,8 @@ static void open_set(struct family *f, const size_t *entry, size_t entries, size
     memcpy(set->entry, entry, entries * sizeof *entry);
 }
 
-/* Opens sets for the entries of some lists of siblings together: one for similar entries, and one
- * for each outlier.  @first: the first of each list. */
+/* Opens sets for the entries of several lists of siblings together: one for each group of
+ * similar entries, and one for each outlier. @first: the first entry of each list. */
 static void open_siblings(struct family *f, const size_t *first, size_t lists, size_t depth)
 {
     const size_t opened = f->opened;
@@ -158,13 +159,14 @@ static void open_siblings(struct family *f, const size_t *first, size_t lists, s
             entry[entries++] = e;
         }
     }
-    if (entries) qsort_r(entry, entries, sizeof *entry, by_kind_and_peak, f);
+    if (entries) qsort_r(entry, entries, sizeof *entry, by_similarity_and_peak, f);
     uint64_t *peak = mpr_alloc(entries, sizeof *peak);
     for (size_t i = 0; i < entries; i++) peak[i] = f->entry[entry[i]].line.largest->peak_bytes;
     for (size_t i = 0, to; i < entries; i = to) {
-        for (to = i + 1; to < entries && !by_kind(&f->entry[entry[i]], &f->entry[entry[to]]);) to++;
-        size_t similar = to; /* the first one of these; the outliers precede them */
-        if (!f->unfold && to - i >= MPR_FAMILY_MIN)
+        for (to = i + 1; to < entries && !by_similarity(&f->entry[entry[i]], &f->entry[entry[to]]);)
+            to++;
+        size_t similar = to; /* the first entry that is not an outlier */
+        if (!f->each_log && to - i >= MPR_FAMILY_MIN)
             similar = i + mpr_outliers_above(&peak[i], to - i);
         for (; i < similar; i++) open_set(f, &entry[i], 1, depth);
         if (similar < to) open_set(f, &entry[similar], to - similar, depth);
@@ -172,12 +174,12 @@ static void open_siblings(struct family *f, const size_t *first, size_t lists, s
     free(entry);
     free(peak);
     if (f->opened > opened)
-        qsort_r(f->open + opened, f->opened - opened, sizeof *f->open, smallest_first, f);
+        qsort_r(f->open + opened, f->opened - opened, sizeof *f->open, smaller_first, f);
 }
 
 /* ---- lines */
 
-/* Returns the title of the set's entries, with the set of numbers in each place. */
+/* Returns the common title of the entries, with all numbers of each place. */
 static const char *title_of(const struct family *f, const struct set *s)
 {
     const struct entry *e = &f->entry[s->entry[0]];
@@ -218,9 +220,9 @@ static struct mpr_family_line line_of(const struct family *f, const struct set *
 }
 
 struct mpr_family_line *mpr_family(struct mpr_arena *arena, const struct mpr_processes *all,
-                                   bool unfold, const char *apart, size_t *lines)
+                                   bool each_log, const char *separate, size_t *lines)
 {
-    struct family f = { .arena = arena, .all = all, .unfold = unfold, .apart = apart };
+    struct family f = { .arena = arena, .all = all, .each_log = each_log, .separate = separate };
     struct mpr_family_line *line = mpr_arena_alloc(arena, all->count * sizeof *line);
     *lines = 0;
     make_entries(&f);

@@ -34,13 +34,13 @@ static int by_distance(const void *left, const void *right, void *distances)
     return order ? order : mpr_compare(a, b);
 }
 
-size_t mpr_outliers_find(const uint64_t *value, size_t values, size_t *apart)
+size_t mpr_outliers_find(const uint64_t *value, size_t values, size_t *outlier)
 {
     struct distances d = { value, mpr_outliers_median(value, values) };
     size_t count = 0;
     for (size_t i = 0; values >= 3 && i < values; i++)
-        if (distance(&d, i) > d.median / 20) apart[count++] = i;
-    if (count) qsort_r(apart, count, sizeof *apart, by_distance, &d);
+        if (distance(&d, i) > d.median / 20) outlier[count++] = i;
+    if (count) qsort_r(outlier, count, sizeof *outlier, by_distance, &d);
     return count;
 }
 

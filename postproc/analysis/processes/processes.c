@@ -34,7 +34,7 @@ const char *mpr_process_title(struct mpr_arena *arena, const struct mpr_process_
     return title;
 }
 
-/* Returns a new process with room for these heaps; the caller fills its summary. */
+/* Adds a process with room for these heaps. The caller fills its summary. */
 static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
 {
     MPR_GROW(all->at, all->count, all->cap);
@@ -42,9 +42,9 @@ static struct mpr_process *add(struct mpr_processes *all, size_t heaps)
     *out = (struct mpr_process){ .heap = mpr_arena_alloc(&all->arena, heaps * sizeof *out->heap),
                                  .rss_high = MPF_UNKNOWN,
                                  .parent = MPR_NO_PROCESS,
-                                 .above = MPR_NO_PROCESS,
-                                 .executed = MPR_NO_PROCESS,
-                                 .image_of = MPR_NO_PROCESS };
+                                 .tree_parent = MPR_NO_PROCESS,
+                                 .next_program = MPR_NO_PROCESS,
+                                 .previous_program = MPR_NO_PROCESS };
     return out;
 }
 
@@ -104,7 +104,7 @@ void mpr_processes_read(struct mpr_processes *all, const char *const *path, size
 
 /* ---- runs */
 
-/* Returns the bytes of the path's directory, with the slash. */
+/* Returns the length of the path's directory, with the slash. */
 static size_t directory_bytes(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -161,7 +161,8 @@ static void find_runs(struct mpr_processes *all)
         }
         const struct mpr_run_without_log rest =
             mpr_run_without_log(all->at[0].summary.path, run->id, known, count);
-        run->rest = (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
+        run->without_log =
+            (struct mpr_without_log){ rest.processes, rest.unseen, rest.rss, rest.largest };
     }
     free(known);
 }
@@ -178,9 +179,10 @@ void mpr_processes_finish(struct mpr_processes *all)
     mpr_process_tree_find(log, all->count, tree);
     for (size_t i = 0; i < all->count; i++) {
         all->at[i].parent = tree[i].parent;
-        all->at[i].above = tree[i].above;
-        all->at[i].image_of = tree[i].image_of;
-        if (tree[i].image_of != MPR_NO_PROCESS) all->at[tree[i].image_of].executed = i;
+        all->at[i].tree_parent = tree[i].tree_parent;
+        all->at[i].previous_program = tree[i].previous_program;
+        if (tree[i].previous_program != MPR_NO_PROCESS)
+            all->at[tree[i].previous_program].next_program = i;
     }
     find_runs(all);
     free(log);
@@ -201,7 +203,8 @@ struct mpr_processes mpr_processes_of_run(const struct mpr_processes *all, struc
     }
     for (size_t i = 0; i < out.count; i++) {
         struct mpr_process *p = &out.at[i];
-        size_t *const process[] = { &p->parent, &p->above, &p->executed, &p->image_of };
+        size_t *const process[] = { &p->parent, &p->tree_parent, &p->next_program,
+                                    &p->previous_program };
         for (size_t k = 0; k < sizeof process / sizeof *process; k++)
             if (*process[k] != MPR_NO_PROCESS) *process[k] = number[*process[k]];
     }

@@ -3,20 +3,20 @@
 #include "alloc.h"
 #include "amount.h"
 
-/* The blocks that a heap's sampled blocks represent, without the samples. */
-struct unseen {
+/* Sums over the sampled cells of a heap: the blocks that samples represent, without the samples. */
+struct represented {
     struct mpr_cell_totals sum;
     struct {
-        double then, now, then_blocks, now_blocks, allocations;
-    } lack; /* mpr_estimates_whole */
+        double bytes, end_bytes, blocks, end_blocks, allocations;
+    } rounding; /* errors carried from cell to cell (mpr_estimates_whole) */
 };
 
 static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
 {
-    to->then += more->then;
-    to->then_blocks += more->then_blocks;
-    to->now += more->now;
-    to->now_blocks += more->now_blocks;
+    to->bytes += more->bytes;
+    to->blocks += more->blocks;
+    to->end_bytes += more->end_bytes;
+    to->end_blocks += more->end_blocks;
     to->allocations += more->allocations;
     to->samples += more->samples;
     mpr_variance_add(&to->variance, &more->variance);
@@ -24,21 +24,23 @@ static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
 }
 
 static void add(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint32_t cell,
-                const struct mpr_estimate_scale *scale, struct unseen *all)
+                const struct mpr_estimate_scale *scale, struct represented *all)
 {
     const struct mpr_estimates *e = &r->estimates;
     const struct mpr_estimate *of = &e->cell[cell];
     const struct mpr_estimate_state at_peak = mpr_estimates_at_peak(e, &r->accounts, cell);
     struct mpr_cell_totals more = { .samples = at_peak.samples };
-    more.then = mpr_estimates_whole((double)at_peak.bytes * scale->bytes, &all->lack.then);
-    more.now = mpr_estimates_whole((double)of->now.bytes * scale->end, &all->lack.now);
-    more.then_blocks = mpr_estimates_whole(
-        mpr_estimates_blocks(&scale->blocks, at_peak.blocks, more.samples), &all->lack.then_blocks);
-    more.now_blocks = mpr_estimates_whole(
-        mpr_estimates_blocks(&scale->end_blocks, of->now.blocks, of->live), &all->lack.now_blocks);
+    more.bytes = mpr_estimates_whole((double)at_peak.bytes * scale->bytes, &all->rounding.bytes);
+    more.end_bytes =
+        mpr_estimates_whole((double)of->now.bytes * scale->end, &all->rounding.end_bytes);
+    more.blocks = mpr_estimates_whole(
+        mpr_estimates_blocks(&scale->blocks, at_peak.blocks, more.samples), &all->rounding.blocks);
+    more.end_blocks =
+        mpr_estimates_whole(mpr_estimates_blocks(&scale->end_blocks, of->now.blocks, of->live),
+                            &all->rounding.end_blocks);
     more.allocations =
         mpr_estimates_whole(mpr_estimates_blocks(&scale->allocations, of->allocations, of->samples),
-                            &all->lack.allocations);
+                            &all->rounding.allocations);
     more.variance =
         mpr_estimates_scaled_variance(&scale->sum, (double)at_peak.bytes, at_peak.variance,
                                       mpr_estimates_sampling(e, r->accounts.cell[cell].heap)->mean);
@@ -46,7 +48,7 @@ static void add(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint
     plus(&all->sum, &more);
     const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;
     if (of->own_peak > totals->own_peak) totals->own_peak = of->own_peak;
-    if (totals->then > totals->own_peak) totals->own_peak = totals->then;
+    if (totals->bytes > totals->own_peak) totals->own_peak = totals->bytes;
     if (mpr_instant_is_peak(r->options.at) && totals->own_peak > whole) totals->own_peak = whole;
 }
 
@@ -60,22 +62,22 @@ static void weigh(struct mpr_cell_totals *totals, const struct mpr_replay *r, ui
     }
     const struct mpr_estimate_scale scale =
         mpr_estimates_scale(e, &r->accounts, rest ? rest : &nobody);
-    struct unseen all = { .sum = { 0 } };
+    struct represented all = { .sum = { 0 } };
     for (uint32_t i = 0; i < r->accounts.cells && i < e->cells; i++)
         if (r->accounts.cell[i].heap == heap && e->cell[i].samples)
             add(&totals[i], r, i, &scale, &all);
     if (!rest) return;
     struct mpr_cell_totals *left = &totals[rest - r->accounts.cell];
-    left->now = mpr_saturating_sub(left->now, all.sum.now);
-    left->now_blocks = mpr_saturating_sub(left->now_blocks, all.sum.now_blocks);
+    left->end_bytes = mpr_saturating_sub(left->end_bytes, all.sum.end_bytes);
+    left->end_blocks = mpr_saturating_sub(left->end_blocks, all.sum.end_blocks);
     left->allocations = mpr_saturating_sub(left->allocations, all.sum.allocations);
     left->estimated = all.sum.estimated;
     if (!all.sum.samples) return;
-    /* estimates that are scaled to the rest leave nothing of it */
+    /* if the estimates were scaled to the remainder, nothing is left of it */
     if (!mpr_estimates_are_by_chance(&scale.sum)) left->variance = all.sum.variance;
-    left->then = mpr_saturating_sub(left->then, all.sum.then);
-    left->then_blocks = mpr_saturating_sub(left->then_blocks, all.sum.then_blocks);
-    left->own_peak = left->then; /* a lower bound */
+    left->bytes = mpr_saturating_sub(left->bytes, all.sum.bytes);
+    left->blocks = mpr_saturating_sub(left->blocks, all.sum.blocks);
+    left->own_peak = left->bytes; /* a lower bound */
 }
 
 static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint8_t heap)
@@ -86,10 +88,10 @@ static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uin
         struct mpr_cell_totals *of = &totals[i];
         if (cell->heap != heap) continue;
         *of = (struct mpr_cell_totals){
-            .then = mpr_accounts_at_peak(&r->accounts, cell).bytes,
-            .now = cell->bytes,
-            .then_blocks = mpr_accounts_at_peak(&r->accounts, cell).blocks,
-            .now_blocks = cell->blocks,
+            .bytes = mpr_accounts_at_peak(&r->accounts, cell).bytes,
+            .end_bytes = cell->bytes,
+            .blocks = mpr_accounts_at_peak(&r->accounts, cell).blocks,
+            .end_blocks = cell->blocks,
             .allocations = cell->allocations,
             .own_peak = cell->own_peak,
         };
@@ -101,8 +103,8 @@ static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uin
         const struct mpr_estimate *e = &r->estimates.cell[i];
         const struct mpr_estimate_state at_peak =
             mpr_estimates_at_peak(&r->estimates, &r->accounts, i);
-        of->then_blocks += mpr_estimates_whole(at_peak.blocks, &blocks_error);
-        of->now_blocks += mpr_estimates_whole(e->now.blocks, &end_error);
+        of->blocks += mpr_estimates_whole(at_peak.blocks, &blocks_error);
+        of->end_blocks += mpr_estimates_whole(e->now.blocks, &end_error);
         of->allocations += mpr_estimates_whole(e->allocations, &allocations_error);
         of->samples = at_peak.samples;
         of->variance.own = at_peak.variance;

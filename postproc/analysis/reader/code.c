@@ -76,7 +76,7 @@ uint32_t mpr_code_of_site(struct mpr_code *code, const struct mpr_reader *reader
         size_t count;
         const struct mpr_frame *const *call =
             mpr_names_at(reader->names, &code->arena, sites, n, &count);
-        const uint64_t key = (uintptr_t)call; /* the address has one array */
+        const uint64_t key = (uintptr_t)call; /* all stacks share the array of an address */
         uint32_t first = mpr_index_get(&code->call_at, key);
         if (!first) {
             first = code->frames + 1;

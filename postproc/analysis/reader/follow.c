@@ -5,53 +5,53 @@
 
 #include "alloc.h"
 
-static void take_out(struct mpr_follow *f, const struct mpr_replay *r, size_t at, bool ended)
+static void close_instance(struct mpr_follow *f, const struct mpr_replay *r, size_t at, bool ended)
 {
     const struct mpr_followed gone = f->open[at];
     memmove(&f->open[at], &f->open[at + 1], (--f->count - at) * sizeof *f->open);
-    f->ends(f->arg, r, &gone, ended);
+    f->on_end(f->arg, r, &gone, ended);
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct mpr_follow *f = arg;
     if (e->op != MPF_OP_PUSH && e->op != MPF_OP_POP && e->op != MPF_OP_THREAD_END) return;
-    if (f->before) f->before(f->arg, r);
-    const uint32_t what =
-        e->op == MPF_OP_PUSH && !t->depth_overflow ? f->what(f->ranges, r, t->node) : 0;
-    if (what) {
+    if (f->before_event) f->before_event(f->arg, r);
+    const uint32_t range =
+        e->op == MPF_OP_PUSH && !t->depth_overflow ? f->number_of(f->ranges, r, t->node) : 0;
+    if (range) {
         struct mpr_followed new = { .push = r->count[MPF_OP_PUSH],
                                     .begin_ns = e->time,
-                                    .what = what,
+                                    .range = range,
                                     .thread = t->number,
                                     .node = t->node,
                                     .inner = t->node };
-        if (f->begins) f->begins(f->arg, r, &new);
+        if (f->on_begin) f->on_begin(f->arg, r, &new);
         if (mpr_follow_is_full(f)) f->left_out++;
         else f->open[f->count++] = new;
     }
-    /* most often the newest instance ends first */
+    /* usually the newest instance ends first */
     for (size_t i = e->op == MPF_OP_POP && t->popped ? f->count : 0; i-- > 0;)
         if (f->open[i].push == t->popped) {
-            take_out(f, r, i, true);
+            close_instance(f, r, i, true);
             break;
         }
     for (size_t i = e->op == MPF_OP_THREAD_END ? f->count : 0; i-- > 0;)
-        if (f->open[i].thread == e->addr) take_out(f, r, i, true);
+        if (f->open[i].thread == e->addr) close_instance(f, r, i, true);
     for (size_t i = 0; i < f->count; i++)
         if (f->open[i].thread == t->number) f->open[i].inner = t->node;
 }
 
 void mpr_follow_begin(struct mpr_follow *f, struct mpr_replay *r)
 {
-    mpr_watch_begin(r, (struct mpr_watch){ see, f });
+    mpr_watch_begin(r, (struct mpr_watch){ on_event, f });
 }
 
 void mpr_follow_end(struct mpr_follow *f, const struct mpr_replay *r)
 {
-    if (f->before) f->before(f->arg, r);
-    while (f->count) take_out(f, r, f->count - 1, false);
+    if (f->before_event) f->before_event(f->arg, r);
+    while (f->count) close_instance(f, r, f->count - 1, false);
 }
 
 /* ---- all open ranges */
@@ -60,10 +60,10 @@ static void close_thread(struct mpr_open_ranges *o, uint64_t thread, uint64_t to
 {
     if (thread >= o->threads) return;
     struct mpr_open_thread *open = &o->thread[thread];
-    while (open->count) o->ends(o->arg, &open->at[--open->count], to, ended);
+    while (open->count) o->on_end(o->arg, &open->at[--open->count], to, ended);
 }
 
-/* Most often the newest range of a thread ends first. */
+/* Usually the newest range of a thread ends first. */
 void mpr_open_ranges_see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
                          const struct mpf_event *e)
 {
@@ -81,7 +81,7 @@ void mpr_open_ranges_see(void *arg, const struct mpr_replay *r, const struct mpr
         if (open->at[i].push != t->popped) continue;
         const struct mpr_open_instance gone = open->at[i];
         memmove(&open->at[i], &open->at[i + 1], (--open->count - i) * sizeof *open->at);
-        o->ends(o->arg, &gone, e->time, true);
+        o->on_end(o->arg, &gone, e->time, true);
         break;
     }
 }

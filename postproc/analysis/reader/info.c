@@ -49,7 +49,6 @@ MPR_COMPARE(by_peak, struct mpr_info_nvtx,
             mpr_compare(b->peak_bytes, a->peak_bytes)
                 ?: mpr_compare(b->allocations, a->allocations))
 
-/* The largest peak first. */
 static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const struct mpr_replay *r,
                                               size_t *count)
 {
@@ -62,7 +61,7 @@ static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const str
                                          .heaps = row->heaps,
                                          .resets = row->resets,
                                          .size = row->most_bytes };
-        if (!r->nvtx.accounts) continue; /* it had no region */
+        if (!r->nvtx.accounts) continue; /* no heap has a region */
         const struct mpr_heap *heap = &r->nvtx.accounts->heap[i + 1];
         sum[i].peak_bytes = heap->peak_bytes;
         sum[i].peak_blocks = heap->peak_blocks;
@@ -75,7 +74,7 @@ static const struct mpr_info_nvtx *nvtx_heaps(struct mpr_arena *arena, const str
     return sum;
 }
 
-/* Named regions, and the rest of heaps that have some; likewise. */
+/* Returns the named regions, and the regions without a name of heaps that have named ones. */
 static const struct mpr_info_nvtx *nvtx_regions(struct mpr_arena *arena, const struct mpr_replay *r,
                                                 size_t *count)
 {

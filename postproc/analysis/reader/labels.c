@@ -26,14 +26,14 @@ struct named {
 };
 
 struct mpr_names {
-    char *log; /* NULL: none */
+    char *log; /* its path, or NULL */
     struct mpr_symbols *symbols;
     struct named *named; /* by number - 1 */
     uint32_t count, cap;
     struct mpr_index number; /* by hash of return address and object file */
     uint32_t *of_node;       /* numbers, by node of the native stacks */
     uint32_t nodes;
-    const struct mpr_frame **range;  /* by node of the ranges */
+    const struct mpr_frame **range;  /* by node */
     const struct mpr_frame **python; /* by name - MPR_FRAME_NAME */
     uint32_t ranges, pythons;
 };
@@ -74,7 +74,7 @@ static const struct mpr_frame *address_frame(struct mpr_arena *arena, const stru
                              : mpr_arena_format(arena, "%#" PRIx64, n->pc) });
 }
 
-/* "function (file.c:12)", or "function (libfoo.so)" where the place is not known. */
+/* "function (file.c:12)", or "function (libfoo.so)" if the place is not known. */
 static const struct mpr_frame *symbol_frame(struct mpr_arena *arena, const struct mpr_sites *s,
                                             const struct mpr_stack_node *n,
                                             const struct mpr_symbol *symbol)
@@ -98,8 +98,7 @@ static const struct mpr_frame *symbol_frame(struct mpr_arena *arena, const struc
 const struct mpr_symbol *mpr_names_calls(struct mpr_names *names, const struct mpr_sites *s,
                                          uint32_t module, uint64_t pc, size_t *count)
 {
-    static const char memory[] = "/memfd:"; /* some JITs map code from a file that only memory has
-                                             */
+    static const char memory[] = "/memfd:"; /* some JITs map code from an anonymous file */
     const struct mpr_module *m = module ? &s->module[module - 1] : NULL;
     *count = 0;
     if (pc < MPR_STACK_CUTS) return NULL;
@@ -114,7 +113,6 @@ bool mpr_names_are_newer(struct mpr_names *names)
     return mpr_symbols_read_stored(names->symbols) == MPR_SYMBOLS_FILE_NEWER;
 }
 
-/* Stacks share the calls at a return address. */
 const struct mpr_frame *const *mpr_names_at(struct mpr_names *names, struct mpr_arena *arena,
                                             const struct mpr_sites *s, uint32_t node, size_t *count)
 {
@@ -154,8 +152,7 @@ static const char *text_or_number(struct mpr_arena *arena, const struct mpr_text
     return text ? mpr_arena_text(arena, text) : mpr_arena_format(arena, "%s %" PRIu32, what, id);
 }
 
-/* Numbers below 3 are never defined: the capture library uses them for names that it did not get.
- */
+/* The recorder uses the numbers below 3 for names that it could not record. */
 const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t name,
                            uint32_t domain)
 {
@@ -173,7 +170,7 @@ const char *mpr_label_name(struct mpr_arena *arena, const struct mpr_replay *r, 
                             text_or_number(arena, &r->ranges.domains, "domain", domain), label);
 }
 
-/* All nodes with the same Python frame share one struct. */
+/* Nodes with the same Python frame share one struct. */
 const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mpr_reader *reader,
                                         uint32_t node)
 {
@@ -245,24 +242,24 @@ const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r
     return mpr_arena_format(arena, "%s (%" PRIu64 ")", thread_name(t), t->tid);
 }
 
-const char *mpr_label_maker(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
+const char *mpr_label_owner(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
     const bool rest = !number && r->totals.known;
     return rest ? mpr_arena_text(arena, r->options.rest_name) : mpr_label_thread(arena, r, number);
 }
 
-const struct mpr_frame *mpr_label_maker_frame(struct mpr_arena *arena, const struct mpr_replay *r,
+const struct mpr_frame *mpr_label_owner_frame(struct mpr_arena *arena, const struct mpr_replay *r,
                                               uint32_t number)
 {
     const struct mpr_thread *t = !number && r->totals.known ? NULL : thread_at(r, number);
-    const char *text = mpr_label_maker(arena, r, number);
+    const char *text = mpr_label_owner(arena, r, number);
     return mpr_frame_new(
         arena, (struct mpr_frame){ .text = text,
                                    .name = t ? mpr_arena_text(arena, thread_name(t)) : text,
                                    .line = t ? t->tid : 0 });
 }
 
-/* "1 KiB": exact, for powers of two. */
+/* Returns 2 to the power, exactly: "1 KiB". */
 static const char *power_label(struct mpr_arena *arena, unsigned power)
 {
     static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
@@ -324,7 +321,7 @@ struct mpr_path mpr_label_best(struct mpr_arena *arena, const struct mpr_reader 
 
 bool mpr_label_is_libdw_missing(void) { return mpr_symbols_not_installed(); }
 
-/* The libraries in that state, "" for none: some of them where they are many. */
+/* Returns the libraries in that state, at most SOME of them; "" for none. */
 static const char *in_state(const struct mpr_names *names, struct mpr_arena *arena,
                             const struct mpr_sites *s, enum mpr_symbols_state state)
 {
@@ -355,7 +352,7 @@ static const char *note_beside(const struct mpr_names *names, struct mpr_arena *
     return wrong ? mpr_arena_format(arena, "%s.symbols %s", mpr_basename(names->log), wrong) : NULL;
 }
 
-/* Returns a line if the map of generated code is needed and cannot be used, else NULL. */
+/* Returns a line if the map of generated code is needed and cannot be used, otherwise NULL. */
 static const char *note_map(const struct mpr_names *names, struct mpr_arena *arena)
 {
     static const char *const why[] = {
@@ -422,7 +419,7 @@ const char *const *mpr_label_notes(struct mpr_arena *arena, const struct mpr_rea
 
 /* ---- cells */
 
-/* "burst 2 > capture 14, pool 0:3": numbers as `graphs` has them. */
+/* "burst 2 > capture 14, pool 0:3", with the numbers of memprof-report graphs. */
 static struct mpr_path graph_path(struct mpr_arena *arena, const struct mpr_replay *r,
                                   const struct mpr_cell *cell)
 {
@@ -459,7 +456,7 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
         *label = mpr_label_library_frame(arena, r, number);
         break;
     case MPR_GROUP_LIBRARY: *label = mpr_label_library_frame(arena, r, number); break;
-    case MPR_GROUP_THREAD: *label = mpr_label_maker_frame(arena, r, number); break;
+    case MPR_GROUP_THREAD: *label = mpr_label_owner_frame(arena, r, number); break;
     case MPR_GROUP_COMM:
         text = "(no communicator)";
         if (!cell->key || cell->key > r->gpu.comms.count) break;
@@ -478,8 +475,8 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
     return (struct mpr_path){ label, 1 };
 }
 
-/* A sampled block represents blocks of the same call stack, or of the same range if that is all
- * that distinguishes cells; with AUTO only cells without a range are sampled. */
+/* A sampled block represents blocks of the same call stack, or of the same range if cells are
+ * grouped by ranges. By AUTO only cells without a range have samples. */
 bool mpr_label_at_least(const struct mpr_replay *r, const struct mpr_cell *cell)
 {
     if (cell->heap != MPF_HEAP_HOST ||

@@ -16,22 +16,26 @@
 
 /* ---- names of instances */
 
-/* An instance of a range, as reports print it and users type it.  "step:12" and "step:12 (instance
- * 12 of 30), in forward": the twelfth of range "step", unless a range is called "step:12" itself.
- * "step 7 (instance 8 of 12)" and "epoch > step 7 (no. 8)": the eighth of "step", or of "epoch >
- * step", if it has that name.  "step 7": the instance with that name.  Each also with ".end". */
+/* An instance of a range in the forms that reports print and users type:
+ *
+ * "step:12" and "step:12 (instance 12 of 30), in forward": the twelfth instance of range "step",
+ * unless a range is called "step:12".
+ * "step 7 (instance 8 of 12)" and "epoch > step 7 (no. 8)": the eighth instance of "step", or of
+ * "epoch > step", if it has that name.
+ * "step 7": the instance with that name.
+ *
+ * Each may end in ".end". */
 struct instance_name {
-    char *literal;   /* its name */
-    char *range;     /* without its number */
-    uint64_t number; /* from 1, or 0 without a number */
-    bool called;     /* only an instance with that name matches */
+    char *literal;   /* the name without ".end" and position */
+    char *range;     /* the range's name, without the number */
+    uint64_t number; /* number of the instance, from 1, or 0 if there is none */
+    bool called;     /* only an instance with the literal name matches */
     bool end;
 };
 
 #define ARROW " > "
 
-/* Reads a number of at least 1, "1,234", and returns the text after it, or NULL without a number.
- */
+/* Reads a number of at least 1, such as "1,234". Returns the text after it, or NULL without one. */
 static const char *number_of(const char *text, uint64_t *number)
 {
     *number = 0;
@@ -49,12 +53,13 @@ static const char *text_after(const char *text, const char *what)
     return text && strncmp(text, what, strlen(what)) == 0 ? text + strlen(what) : NULL;
 }
 
-/* Returns true if nothing follows an instance, or only the position of a peak in it. */
+/* Returns true if the text after an instance is empty, or if it is the place of the peak in the
+ * instance. */
 static bool is_complete(const char *rest) { return rest && (!*rest || text_after(rest, ", in ")); }
 
-/* The first @bytes of the text are the instance's name.  The range has each name of that path
- * without its number. */
-static bool named_itself(struct instance_name *n, const char *text, size_t bytes, uint64_t number)
+/* Takes the first @bytes of the text as the instance's name. The range's name is that path
+ * without numbers. */
+static bool take_literal(struct instance_name *n, const char *text, size_t bytes, uint64_t number)
 {
     struct mpr_arena arena = { 0 };
     const char *range = "";
@@ -100,35 +105,35 @@ static bool with_colon(const char *text, struct instance_name *n)
 }
 
 /* "step 7 (instance 8 of 12), in forward" */
-static bool with_share(const char *text, struct instance_name *n)
+static bool with_position(const char *text, struct instance_name *n)
 {
     for (const char *open = text; (open = strstr(open, " (")); open++) {
         uint64_t number;
         if (is_complete(position_of(open, &number)))
-            return named_itself(n, text, (size_t)(open - text), number);
+            return take_literal(n, text, (size_t)(open - text), number);
     }
     return false;
 }
 
-/* "epoch > step 7 (no. 8)"; names may have any text, so the last "(no. " counts. */
+/* "epoch > step 7 (no. 8)". Names may contain "(no. ", so the last one counts. */
 static bool with_number(const char *text, struct instance_name *n)
 {
     const char *open = NULL;
     uint64_t number;
     for (const char *at = text; (at = strstr(at, " (no. ")); at++) open = at;
     const char *to = open ? number_of(text_after(open, " (no. "), &number) : NULL;
-    return to && strcmp(to, ")") == 0 && named_itself(n, text, (size_t)(open - text), number);
+    return to && strcmp(to, ")") == 0 && take_literal(n, text, (size_t)(open - text), number);
 }
 
-/* "step 7": a name that has a number in it, but is not a misspelled time. */
+/* "step 7": a name with a number that is not a misspelled time. */
 static bool alone(const char *text, struct instance_name *n)
 {
     if (!strpbrk(text, "0123456789") || (strchr("+-.0123456789", *text) && !strchr(text, ' ')))
         return false;
-    return named_itself(n, text, strlen(text), 0);
+    return take_literal(n, text, strlen(text), 0);
 }
 
-/* Returns false if the text is not such a name.  The caller frees it. */
+/* Returns false if the text is not such a name. The caller calls free_name in both cases. */
 static bool parse_name(const char *text, struct instance_name *n)
 {
     static const char end[] = ".end";
@@ -137,7 +142,7 @@ static bool parse_name(const char *text, struct instance_name *n)
     n->end = bytes > strlen(end) && strcmp(text + bytes - strlen(end), end) == 0;
     char *name = mpr_text_copy_part(text, bytes - (n->end ? strlen(end) : 0));
     const bool known =
-        with_colon(name, n) || with_share(name, n) || with_number(name, n) || alone(name, n);
+        with_colon(name, n) || with_position(name, n) || with_number(name, n) || alone(name, n);
     free(name);
     return known;
 }
@@ -169,27 +174,31 @@ bool mpr_named_instant_parse(const char *text)
 
 /* ---- instances of ranges */
 
-enum { LITERAL = 1, LISTED = 3 }; /* the range with the literal name; limit of listed instances */
+enum {
+    LITERAL = 1,
+    LISTED = 3
+}; /* LITERAL: which name of `named` is the literal one; LISTED: limit of instances in an error */
 
 struct search {
-    struct mpr_named_ranges named; /* "step:12", and "step" */
+    struct mpr_named_ranges named; /* the literal name "step:12", and the range "step" */
     const struct instance_name *wanted;
-    uint64_t seen;
+    uint64_t seen;                      /* instances of the range so far */
     uint64_t literal[LISTED], literals; /* numbers of the first instances with the literal name, and
-                                           the count of all */
-    uint64_t push;                      /* the PUSH of the instance that was found, or 0 */
-    uint32_t thread;                    /* its thread */
+                                           how many there are */
+    uint64_t push;   /* number of the PUSH of the instance that was found, or 0 */
+    uint32_t thread; /* its thread */
     uint64_t begin_ns, end_ns;
     bool found_literal, is_open;
-    /* Marks of the program with that name. */
+    /* The program's marks with these names. */
     struct {
-        uint64_t seen, literals; /* those with the range's name, and with the literal name */
-        uint64_t ns, literal_ns; /* the requested one, and the first with the literal name */
+        uint64_t seen, literals; /* how many have the range's name, and the literal name */
+        uint64_t ns, literal_ns; /* times of the requested one, and of the first with the literal
+                                    name */
         bool found;
     } mark;
 };
 
-static void see_mark(struct search *s, const struct mpr_replay *r, const struct mpf_event *e)
+static void on_mark(struct search *s, const struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_arena arena = { 0 };
     const char *name =
@@ -202,10 +211,10 @@ static void see_mark(struct search *s, const struct mpr_replay *r, const struct 
     mpr_arena_free(&arena);
 }
 
-/* A range that the program itself calls "step:12" precedes the twelfth one.  If a name and a number
- * are requested, the instance must have both. */
-static void see_push(struct search *s, const struct mpr_replay *r, const struct mpr_thread *t,
-                     const struct mpf_event *e)
+/* A range that the program calls "step:12" has precedence over the twelfth "step". If a name and
+ * a number are given, the instance must have both. */
+static void on_push(struct search *s, const struct mpr_replay *r, const struct mpr_thread *t,
+                    const struct mpf_event *e)
 {
     const struct instance_name *w = s->wanted;
     const uint32_t which = t->depth_overflow ? 0 : mpr_named_ranges_which(&s->named, r, t->node);
@@ -222,12 +231,12 @@ static void see_push(struct search *s, const struct mpr_replay *r, const struct 
     s->is_open = true;
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct search *s = arg;
-    if (e->op == MPF_OP_MARK) see_mark(s, r, e);
-    else if (e->op == MPF_OP_PUSH) see_push(s, r, t, e);
+    if (e->op == MPF_OP_MARK) on_mark(s, r, e);
+    else if (e->op == MPF_OP_PUSH) on_push(s, r, t, e);
     else if (s->is_open && ((e->op == MPF_OP_POP && t->popped == s->push) ||
                             (e->op == MPF_OP_THREAD_END && e->addr == s->thread))) {
         s->is_open = false;
@@ -235,8 +244,8 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
     }
 }
 
-static int result(const struct search *s, const char *path, struct mpr_instant *at,
-                  struct mpr_error *error)
+static int instance_result(const struct search *s, const char *path, struct mpr_instant *at,
+                           struct mpr_error *error)
 {
     const struct instance_name *w = s->wanted;
     struct mpr_arena arena = { 0 };
@@ -273,10 +282,10 @@ static int result(const struct search *s, const char *path, struct mpr_instant *
     return 0;
 }
 
-/* Returns the state after a mark. A mark that the program itself calls "load:2" precedes the second
- * mark "load". */
-static int result_of_marks(const struct search *s, const char *path, struct mpr_instant *at,
-                           struct mpr_error *error)
+/* Finds the state after a mark. A mark that the program calls "load:2" has precedence over the
+ * second mark "load". */
+static int mark_result(const struct search *s, const char *path, struct mpr_instant *at,
+                       struct mpr_error *error)
 {
     const struct instance_name *w = s->wanted;
     const uint64_t literals = s->mark.literals;
@@ -295,12 +304,12 @@ static int find_instance(struct mpr_reader *reader, const char *path,
 {
     struct search s = { .wanted = wanted };
     mpr_named_ranges_begin(&s.named, wanted->literal, wanted->range);
-    mpr_watch_begin(&reader->replay, (struct mpr_watch){ see, &s });
+    mpr_watch_begin(&reader->replay, (struct mpr_watch){ on_event, &s });
     int status = mpr_reader_replay(reader, path, progress, error);
     if (status == 0) {
         if (s.is_open) s.end_ns = reader->replay.now;
         const bool marked = !s.push && !s.seen && (s.mark.seen || s.mark.literals);
-        status = marked ? result_of_marks(&s, path, at, error) : result(&s, path, at, error);
+        status = marked ? mark_result(&s, path, at, error) : instance_result(&s, path, at, error);
         mpr_reader_close(reader);
     }
     mpr_named_ranges_free(&s.named);
@@ -315,8 +324,8 @@ int mpr_no_oom(const char *path, struct mpr_error *error)
                     path);
 }
 
-static int of_word(const struct mpr_reader *reader, const char *text, const char *path,
-                   uint8_t heap, struct mpr_instant *at, struct mpr_error *error)
+static int find_word(const struct mpr_reader *reader, const char *text, const char *path,
+                     uint8_t heap, struct mpr_instant *at, struct mpr_error *error)
 {
     const struct mpr_replay *r = &reader->replay;
     const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
@@ -337,7 +346,7 @@ static int of_word(const struct mpr_reader *reader, const char *text, const char
         if (peak.bytes == MPF_UNKNOWN)
             return mpr_fail(error, "%s: no sample of %s", path,
                             rss ? "resident memory" : "the charge of a memory cgroup");
-        /* from the sample before the highest value to the one with it or after it */
+        /* the time between the sample before the maximum and the first sample that has it */
         *at = (struct mpr_instant){ peak.from, peak.to, false };
     } else if (strcmp(text, "end") == 0) *at = MPR_INSTANT_END_OF(r->now);
     else if (strcmp(text, "peak") == 0) *at = MPR_INSTANT_AT(largest ? largest->peak_time : 0);
@@ -361,7 +370,7 @@ int mpr_named_instant_find(const char *path, const char *text, uint8_t heap,
     }
     reader.replay.options.without_blocks = strcmp(text, "rss") == 0 || strcmp(text, "cgroup") == 0;
     if (mpr_reader_replay(&reader, path, progress, error) != 0) return -1;
-    const int status = of_word(&reader, text, path, heap, at, error);
+    const int status = find_word(&reader, text, path, heap, at, error);
     mpr_reader_close(&reader);
     return status;
 }

@@ -20,8 +20,8 @@ static int by_start(const void *left, const void *right, void *logs)
     return mpr_process_tree_order(log[*(const size_t *)left], log[*(const size_t *)right]);
 }
 
-/* The logs that began before the current one, indexed by file name and by run, host and number; and
- * the processes that the user started, indexed by run and host. */
+/* The logs that began before the current one: by file name, and by run, host and process number.
+ * `roots` has the processes that the user started, by run and host. */
 struct known {
     const struct mpr_summary *const *log;
     struct mpr_index by_name, by_number, roots;
@@ -62,15 +62,16 @@ static size_t numbered(const struct known *k, const struct mpr_summary *s, uint6
     return p && p->process.pid == pid && same_place(p, s) ? number - 1 : MPR_NO_PROCESS;
 }
 
-/* If the parent left no log, the newest log of the one process that the user started on that host
- * in that run is above, unless it had ended before. */
+/* Returns the relatives of a log. If its parent left no log, the newest log of the process that
+ * the user started on that host in that run is `above`, unless there are several such processes,
+ * or it had ended before. */
 static struct mpr_process_tree tree_of(const struct known *k, const struct mpr_summary *s,
                                        const struct mpr_process_tree *tree)
 {
     const struct mpr_process_info *process = &s->process;
     const size_t before = numbered(k, s, process->pid);
     if (before != MPR_NO_PROCESS && k->log[before]->end == MPF_END_EXEC)
-        return (struct mpr_process_tree){ tree[before].parent, tree[before].above, before };
+        return (struct mpr_process_tree){ tree[before].parent, tree[before].tree_parent, before };
     const size_t parent = *process->parent_log ? named(k, s) : numbered(k, s, process->ppid);
     const bool lost = parent == MPR_NO_PROCESS && !s->recording.root;
     const uint32_t number = lost ? mpr_index_get(&k->roots, place_key(s)) : 0;
@@ -94,9 +95,9 @@ void mpr_process_tree_find(const struct mpr_summary *const *log, size_t logs,
         struct mpr_process_tree *of = &tree[order[i]];
         *of = tree_of(&k, s, tree);
         if (s->recording.root) {
-            /* a program that a root executes is the same process, so it is also a root */
+            /* a program that a root executes is the same process, and also a root */
             const uint32_t known = mpr_index_get(&k.roots, place_key(s));
-            const bool same = !known || known - 1 == of->image_of;
+            const bool same = !known || known - 1 == of->previous_program;
             mpr_index_set(&k.roots, place_key(s), same ? number : SEVERAL);
         }
         mpr_index_add(&k.by_name, mpr_hash_text(mpr_basename(s->path)), number);

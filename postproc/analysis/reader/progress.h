@@ -1,4 +1,4 @@
-/* How far the reading of logs is. */
+/* The progress of reading logs. */
 #ifndef MPR_PROGRESS_H
 #define MPR_PROGRESS_H
 
@@ -14,10 +14,10 @@ struct mpr_progress {
 
 /* Counts of the readings of this process so far. */
 struct mpr_readings {
-    uint64_t readings; /* each begins at the start of a log */
-    uint64_t events;   /* in all of them */
-    uint64_t longest;  /* events of the longest one */
-    bool one_log;      /* all of them were of the same log */
+    uint64_t readings; /* how often a log was read from its start */
+    uint64_t events;   /* read in all of them */
+    uint64_t longest;  /* events of the longest reading */
+    bool one_log;      /* all were of the same log */
 };
 struct mpr_readings mpr_readings_so_far(void);
 

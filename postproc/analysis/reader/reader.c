@@ -11,7 +11,7 @@
 #include "repeats.h"
 #include "replay_options.h"
 
-/* Totals and samples also describe the time before them. */
+/* Not with totals or samples, because these also describe the time before them. */
 void mpr_reader_end_early(struct mpr_reader *reader)
 {
     const struct mpr_replay_options *o = &reader->replay.options;
@@ -21,10 +21,8 @@ void mpr_reader_end_early(struct mpr_reader *reader)
 
 static bool has_enough(const struct mpr_reader *reader)
 {
-    enum {
-        LATER_NS = 500000000
-    }; /* frames are written every 100 ms, so names may be recorded a
-          little later than they are used */
+    /* frames are written every 100 ms, so names may be recorded a little after their first use */
+    enum { LATER_NS = 500000000 };
     const struct mpr_replay *r = &reader->replay;
     if (reader->until_heap && r->accounts.heap[reader->until_heap].used) return true;
     if (reader->ends_early && r->instant_is_over &&
@@ -40,7 +38,7 @@ struct mpr_readings mpr_readings_so_far(void) { return so_far; }
 int mpr_reader_read(struct mpr_reader *reader, const char *path,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {
-    static uint64_t first; /* hash of the first path */
+    static uint64_t first; /* hash of the path of the first reading */
     uint64_t events_read = 0;
     const uint64_t total = mpr_log_status(reader->log)->bytes;
     struct mpr_ahead *ahead = mpr_ahead_start(reader->log);
@@ -128,7 +126,7 @@ void mpr_reader_close(struct mpr_reader *reader)
 
 struct mpr_choice mpr_choose(const struct mpr_reader *reader)
 {
-    /* by the kind of ranges, then whether there are Python stacks, and native ones */
+    /* [NVTX, PyTorch or no ranges][Python stacks][native stacks] */
     static const char *const source[][2][2] = {
         { { "NVTX", "NVTX, else libraries" },
           { "NVTX, else Python call stacks", "NVTX, else Python call stacks, else libraries" } },
@@ -144,7 +142,7 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
         const char *domain = mpr_ranges_domain(&r->ranges, n->domain);
         if (n->name >= MPR_FRAME_NAME) continue;
         if (strcmp(domain, "torch") == 0) torch = true;
-        /* NCCL makes its ranges itself, without a request of the user */
+        /* NCCL's ranges are not the user's */
         else application = strncmp(domain, "NCCL", 4) != 0;
     }
     for (uint32_t i = 0; i < r->sites.sites; i++) {
@@ -152,7 +150,8 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
         python |= r->sites.site[i].python != 0;
         stack |= r->sites.site[i].stack != 0;
     }
-    /* stacks of driver calls are always recorded, because they determine the owner library */
+    /* native stacks of driver calls are always recorded, because they identify the library that
+     * owns a block */
     const char *mode = mpr_header_get(mpr_log_header(reader->log), "stacks");
     const bool native = stack && mode && mpr_recorded_named(mode) != MPR_RECORDED_OFF,
                ranges = application || torch;
@@ -170,7 +169,8 @@ struct mpr_choice mpr_choose(const struct mpr_reader *reader)
     return (struct mpr_choice){ by, "none recorded", calls };
 }
 
-/* Node 0 is outside any range; others are for blocks without a record (counted.h, LOG.fold). */
+/* Node 0 means outside any range. Counted blocks (counted.h) and a thinned part have a node
+ * each. */
 bool mpr_choose_has_better_names(const struct mpr_replay *replay)
 {
     return replay->ranges.nodes > 1u + replay->totals.known + (replay->thinned_site != 0);

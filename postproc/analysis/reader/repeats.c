@@ -12,8 +12,8 @@
 
 /* ---- names */
 
-/* Names are cached, because many nodes may have the same long name; but not while a text is
- * missing, because it may be recorded later. */
+/* Returns the name of a node's range. Names are cached, because many nodes may have the same
+ * long name, except while a text is missing that may be recorded later. */
 static struct mpr_repeats_text name_of(struct mpr_repeats *s, const struct mpr_replay *r,
                                        uint32_t node)
 {
@@ -54,7 +54,7 @@ uint32_t mpr_repeats_of(struct mpr_repeats *s, const struct mpr_replay *r, uint3
                 *of = number;
         if (*of) continue;
         const char *domain = mpr_ranges_domain(&r->ranges, n->domain);
-        if (!s->repeats) s->repeats = 1; /* 0 is none */
+        if (!s->repeats) s->repeats = 1; /* 0 means none */
         *of = s->repeats++;
         MPR_REACH(s->repeat, *of, s->cap);
         s->repeat[*of] = (struct mpr_repeat){ .name = text.unnumbered,
@@ -121,7 +121,7 @@ bool mpr_repeats_numbered(struct mpr_repeats *s, const struct mpr_replay *r, uin
     return strcmp(name_of(s, r, node).label, s->repeat[repeat].name) != 0;
 }
 
-/* The name with numbers has as many names of the node's path as @range, or one if they are long. */
+/* The label has as many names of the node's path as @range has, or only one if they are long. */
 const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
                               struct mpr_arena *arena, uint32_t node, const char *range,
                               uint64_t number)
@@ -140,9 +140,9 @@ const char *mpr_repeats_label(struct mpr_repeats *s, const struct mpr_replay *r,
     return mpr_arena_text(arena, label);
 }
 
-/* ---- a name that was asked for */
+/* ---- a name that the user gave */
 
-/* Removes the text from the end of the first *left bytes of a name. */
+/* Removes a text from the end of the first *left bytes of a name. */
 static bool take_off(const char *name, size_t *left, const char *text)
 {
     const size_t length = strlen(text);
@@ -196,7 +196,7 @@ uint32_t mpr_named_ranges_which(void *named, const struct mpr_replay *r, uint32_
     return n->which[node];
 }
 
-/* Returns a similar name, or one that is the text with a domain, or with a part after '#': for
+/* Returns a similar name, or one that has the text after a domain or before '#': for
  * "Optimizer.step" that is "torch:Optimizer.step#AdamW.step". */
 static const char *near(const struct mpr_repeats *s, const char *text)
 {
@@ -215,7 +215,7 @@ static const char *near(const struct mpr_repeats *s, const char *text)
     return nearest.word;
 }
 
-/* Returns the first name that is not listed yet, or NULL: ranges of the program first, then by the
+/* Returns the next name that is not listed yet, or NULL: the program's ranges first, then by
  * number of instances. */
 static const char *next_name(const struct mpr_repeats *s, const char *const *listed, size_t count)
 {
@@ -250,27 +250,27 @@ const char *mpr_named_ranges_hint(const struct mpr_named_ranges *n, struct mpr_a
 
 /* ---- instances */
 
-static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
+static uint32_t number_of(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
     return mpr_repeats_of(ranges, r, node);
 }
 
-/* If an instance is not followed, its end is unknown, so it does not count as covered time. */
-static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+/* The end of an instance that is not followed is unknown, so its time does not count as covered. */
+static void on_begin(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct mpr_repeats *s = arg;
-    struct mpr_repeat *repeat = &s->repeat[f->what];
+    struct mpr_repeat *repeat = &s->repeat[f->range];
     (void)r;
-    repeat->in_turn += !repeat->newest;
+    repeat->sequential += !repeat->newest;
     if (!mpr_follow_is_full(&s->follow)) repeat->newest = f->push;
     if (!repeat->instances) repeat->first_ns = f->begin_ns;
     f->number = ++repeat->instances;
 }
 
-static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+static void on_end(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct mpr_repeats *s = arg;
-    struct mpr_repeat *repeat = &s->repeat[f->what];
+    struct mpr_repeat *repeat = &s->repeat[f->range];
     (void)ended;
     repeat->last_ns = r->now;
     if (repeat->newest != f->push) return;
@@ -280,8 +280,8 @@ static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followe
     if (length > repeat->longest_ns) repeat->longest_ns = length;
 }
 
-/* A heap with a new epoch has had its peak since the previous range event. */
-static void before(void *arg, const struct mpr_replay *r)
+/* A heap with a new epoch had a new peak since the previous range event. */
+static void before_event(void *arg, const struct mpr_replay *r)
 {
     struct mpr_repeats *s = arg;
     mpr_accounts_used(&r->accounts, &s->heaps);
@@ -302,9 +302,12 @@ struct mpr_repeats *mpr_repeats_new(void) { return mpr_alloc(1, sizeof(struct mp
 struct mpr_repeats *mpr_repeats_watch(struct mpr_replay *r)
 {
     struct mpr_repeats *s = mpr_repeats_new();
-    s->follow = (struct mpr_follow){
-        .what = what, .ranges = s, .before = before, .begins = begins, .ends = ends, .arg = s
-    };
+    s->follow = (struct mpr_follow){ .number_of = number_of,
+                                     .ranges = s,
+                                     .before_event = before_event,
+                                     .on_begin = on_begin,
+                                     .on_end = on_end,
+                                     .arg = s };
     mpr_follow_begin(&s->follow, r);
     return s;
 }
@@ -328,7 +331,7 @@ void mpr_repeats_free(struct mpr_repeats *s)
     free(s);
 }
 
-/* ---- which of them */
+/* ---- the outermost repeated range */
 
 static bool is_better(const struct mpr_repeat *a, const struct mpr_repeat *b)
 {
@@ -361,12 +364,12 @@ static uint32_t outermost_of(const struct mpr_repeats *s, bool is_one(const stru
     uint64_t most = 0;
     uint32_t best = 0;
     for (uint32_t i = 1; i < s->repeats; i++)
-        if (s->repeat[i].in_turn >= least && is_one(&s->repeat[i]) &&
+        if (s->repeat[i].sequential >= least && is_one(&s->repeat[i]) &&
             s->repeat[i].covered_ns > most)
             most = s->repeat[i].covered_ns;
     for (uint32_t i = 1; i < s->repeats; i++) {
         const struct mpr_repeat *r = &s->repeat[i];
-        if (r->in_turn >= least && is_one(r) && r->covered_ns >= most / 2 &&
+        if (r->sequential >= least && is_one(r) && r->covered_ns >= most / 2 &&
             (!best || is_better(r, &s->repeat[best])))
             best = i;
     }
@@ -384,7 +387,7 @@ uint32_t mpr_repeats_outermost_with(const struct mpr_repeats *s, uint64_t instan
 {
     const uint32_t outermost = mpr_repeats_outermost(s),
                    inner = outermost_of(s, is_step, instances);
-    if (!outermost || s->repeat[outermost].in_turn >= instances) return outermost;
+    if (!outermost || s->repeat[outermost].sequential >= instances) return outermost;
     const bool is_most =
         inner && s->repeat[inner].covered_ns >= s->repeat[outermost].covered_ns / 2;
     return is_most ? inner : outermost;
@@ -405,15 +408,15 @@ struct mpr_repeats_peak mpr_repeats_at_peak(const struct mpr_repeats *s, uint8_t
     uint64_t open = 0;
     for (size_t i = 0; i < m->count; i++) {
         const struct mpr_followed *f = &m->open[i];
-        const struct mpr_repeat *r = &s->repeat[f->what];
-        if (f->what == outermost) {
+        const struct mpr_repeat *r = &s->repeat[f->range];
+        if (f->range == outermost) {
             best = f;
             break;
         }
-        if (!s->thinned && r->in_turn >= MPR_REPEATS_LEAST &&
-            (!best || is_better(r, &s->repeat[best->what])))
+        if (!s->thinned && r->sequential >= MPR_REPEATS_LEAST &&
+            (!best || is_better(r, &s->repeat[best->range])))
             best = f;
     }
-    for (size_t i = 0; best && i < m->count; i++) open += m->open[i].what == best->what;
+    for (size_t i = 0; best && i < m->count; i++) open += m->open[i].range == best->range;
     return (struct mpr_repeats_peak){ best, open, m->is_full };
 }

@@ -1,4 +1,4 @@
-/* The facts of a log that every report prints, from its header, its state and its replay. */
+/* Collects the facts about a log from its header, its state and its replay. */
 #include "summary.h"
 
 #include <assert.h>
@@ -67,7 +67,7 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
     };
     out->end = s->end;
     out->life = s->process.life == MPR_LIFE_RUNS      ? MPR_RUNS
-                : s->process.life == MPR_LIFE_UNKNOWN ? MPR_NOT_TOLD
+                : s->process.life == MPR_LIFE_UNKNOWN ? MPR_LIFE_NOT_KNOWN
                                                       : MPR_ENDED;
     out->life_reason = mpr_arena_text(arena, s->process.why);
     out->journal = s->has_journal;
@@ -93,7 +93,7 @@ static void fill_state(const struct mpr_log_status *s, struct mpr_arena *arena,
     out->minor = s->minor;
 }
 
-/* A log without an END ended when its process died; the reason is unknown. */
+/* The process of a log without END died. The reason is unknown unless the run's record has it. */
 static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
 {
     static const enum mpr_fate fate[] = { [MPR_RUN_UNKNOWN] = MPR_FATE_UNKNOWN,
@@ -109,8 +109,8 @@ static void fill_fate(const struct mpr_log_status *s, struct mpr_summary *out)
     out->hwm = s->hwm > s->run.rss ? s->hwm : s->run.rss;
     out->exit_status_known = s->exit_status_known;
     if (s->exit_status_known) out->fate_status = s->exit_status;
-    const bool cut_off = s->copied || (s->cut && !s->has_journal), /* it ended then or later, by any
-                                                                       means */
+    const bool cut_off = s->copied || (s->cut && !s->has_journal), /* the process may have run on
+                                                                      after the log's end */
         ended = s->run.known || (s->process.life == MPR_LIFE_ENDED && !cut_off);
     if (!s->has_header || !ended || (s->end != MPF_END_NONE && s->end != MPF_END_RECOVERED)) return;
     out->fate = fate[s->run.how];
@@ -176,7 +176,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
             out->loss[out->losses++] =
                 (struct mpr_loss_row){ text ? text : "unknown reason", r->lost_by[i] };
     }
-    /* losses without a LOST event, because the log itself could not be written, have no reason */
+    /* losses without a LOST event have no reason: the log itself could not be written */
     out->lost_events = r->lost > status->lost ? r->lost : status->lost;
     fill_unwritten(reader, out);
     for (int i = 0; i < MPR_HEAPS; i++) {
@@ -191,7 +191,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
     out->complete = status->ended && !mpr_log_incomplete(status) && !events_missing;
 }
 
-/* ---- to choose one of several logs */
+/* ---- facts to choose one of several logs */
 
 int mpr_summary_read(struct mpr_summary *log, struct mpr_arena *arena, const char *path,
                      const struct mpr_progress *progress, struct mpr_error *error)

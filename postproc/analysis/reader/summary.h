@@ -1,5 +1,5 @@
-/* The facts of a log that every report prints: its process, and missing data.  Commands choose one
- * of several logs by them. */
+/* The facts about a log that every report prints: its process, and missing data. Commands use
+ * them to choose one of several logs. */
 #ifndef MPR_SUMMARY_H
 #define MPR_SUMMARY_H
 
@@ -20,7 +20,7 @@ struct mpr_progress;
 
 struct mpr_process_info {
     const char *host, *rank, *parent_log; /* "" if unknown */
-    const char *run;                      /* the id of the run; "" or NULL if it has none */
+    const char *run;                      /* id of the run; "" or NULL if it has none */
     const char *const *argv;
     size_t argc;
     uint64_t pid, ppid; /* 0 if unknown */
@@ -29,36 +29,35 @@ struct mpr_process_info {
 
 /* The recording options. */
 struct mpr_recording {
-    enum mpr_recorded stacks; /* host blocks with call stacks */
-    uint64_t stacks_large;    /* blocks of at least these bytes all have one */
-    bool small_objects;       /* a sample of Python objects, in host/python */
-    enum mpr_recorded blocks; /* recorded blocks of malloc */
-    uint64_t blocks_large; /* SAMPLE, LARGE: blocks of at least these usable bytes are all recorded
-                            */
-    uint64_t blocks_mean;  /* SAMPLE: bytes between sampled smaller blocks, on average */
-    bool root;             /* the user started the process, as argv says */
-    struct {               /* MEMPROF_WINDOW */
-        const char *text;  /* "": no window, everything is recorded */
-        bool blocks;       /* a window adds all blocks, not only call stacks */
-        uint64_t count;    /* number of windows */
+    enum mpr_recorded stacks;    /* which host blocks have call stacks */
+    uint64_t stacks_large;       /* all blocks of at least these bytes have one */
+    bool small_objects;          /* Python objects are sampled, in host/python */
+    enum mpr_recorded blocks;    /* which blocks of malloc are recorded */
+    uint64_t blocks_large;       /* SAMPLE, LARGE: blocks from this size on are all recorded */
+    uint64_t blocks_mean;        /* SAMPLE: mean bytes between sampled smaller blocks */
+    bool root;                   /* the user started the process, not another recorded process */
+    struct {                     /* MEMPROF_WINDOW */
+        const char *text;        /* "" for no window: everything is recorded */
+        bool blocks;             /* a window records all allocations, not only call stacks */
+        uint64_t count;          /* number of windows */
         uint64_t from_ns, to_ns; /* from the first opening to the last closing, or the log's end */
-        uint64_t ns;             /* open time of all windows */
+        uint64_t ns;             /* total time of all windows */
     } window;
 };
 
-/* The end of a process that the log does not record: unknown (SIGKILL and a bare exit_group look
- * the same), or known from the record of the run. */
+/* How a process ended if its log has no end: unknown, because SIGKILL and a direct exit_group
+ * look the same, or known from the record of the run. */
 enum mpr_fate {
     MPR_FATE_OWN,
     MPR_FATE_UNKNOWN,
     MPR_FATE_EXIT,
     MPR_FATE_SIGNAL
-}; /* OWN: from the log, or the process may run */
+}; /* OWN: the log has the end, or the process may still run */
 enum mpr_fate_oom {
     MPR_FATE_NO_OOM,
     MPR_FATE_OOM_CGROUP,
     MPR_FATE_OOM_KERNEL
-}; /* the cgroup counted a kill at that time; the kernel named the process */
+}; /* CGROUP: the cgroup counted an OOM kill at that time; KERNEL: the kernel named the process */
 
 /* A reason for missing events: "the disk was full: 12". */
 struct mpr_loss_row {
@@ -72,7 +71,7 @@ struct mpr_unwritten_row {
     uint64_t from_ns, to_ns, events;
 };
 
-/* The state of the log's beginning, if it was thinned. */
+/* The beginning of a log that was thinned. */
 struct mpr_summary_fold {
     enum mpr_fold_state {
         MPR_FOLD_NONE,
@@ -82,8 +81,8 @@ struct mpr_summary_fold {
         MPR_FOLD_FOREIGN,
         MPR_FOLD_DAMAGED
     } state;
-    uint64_t until_ns, grain_ns; /* thinned up to this time; earlier times have this resolution */
-    uint64_t events;             /* removed by thinning */
+    uint64_t until_ns, grain_ns; /* thinned until this time; earlier times have this resolution */
+    uint64_t events;             /* events that thinning removed */
     uint64_t bytes;              /* size of LOG.fold, or 0 if it is in the log */
 };
 
@@ -92,16 +91,16 @@ struct mpr_summary {
     struct mpr_process_info process;
     struct mpr_recording recording;
     const char *allocator;     /* file that provides malloc, or "" if unknown */
-    const char *unseen_malloc; /* file that provides malloc before memprof, so that the log
-                                  has no host/heap; or "" */
+    const char *unseen_malloc; /* file whose malloc the program calls instead of memprof's, so that
+                                  the log has no host/heap; or "" */
     enum mpf_end end;          /* the reason in END; MPF_END_NONE without END */
     enum mpr_fate fate;
     enum mpr_fate_oom oom;
     int fate_status;        /* exit status or signal */
-    bool exit_status_known; /* the log has an exit, and the run's record has its status */
-    uint64_t hwm;           /* largest resident bytes without a sample of them, or 0 if unknown */
-    uint64_t anonymous;     /* largest anonymous bytes, or 0 if unknown */
-    uint64_t alone;         /* the same of private pages (Private_Dirty), without memprof's */
+    bool exit_status_known; /* the log has the exit, and the run's record has its status */
+    uint64_t hwm;           /* high-water mark of resident bytes at the end, or 0 if unknown */
+    uint64_t anonymous;     /* maximum of anonymous bytes in samples, or 0 if unknown */
+    uint64_t alone;         /* the same for Private_Dirty, without memprof's own */
     bool complete;          /* the log has an end and no damage */
     bool incomplete;        /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
@@ -111,12 +110,12 @@ struct mpr_summary {
     enum mpr_summary_life {
         MPR_ENDED,
         MPR_RUNS,
-        MPR_NOT_TOLD
-    } life;                          /* state of the process, if the log has no end */
-    const char *life_reason;         /* a clause; "" if the log has an end */
-    uint64_t cut_offset, bad_offset; /* offsets, or MPR_NOWHERE */
+        MPR_LIFE_NOT_KNOWN
+    } life;                          /* end of the process, if the log has no end */
+    const char *life_reason;         /* the reason, as a clause; "" if the log has an end */
+    uint64_t cut_offset, bad_offset; /* in the file, or MPR_NOWHERE */
     uint64_t damaged, missing_frames;
-    uint64_t good_ns; /* complete up to this time */
+    uint64_t good_ns; /* the log is complete until this time */
     uint64_t frames, bytes, events, journal_events, journal_bytes, torn, duration_ns;
     uint64_t lost_events, order_repairs, unmatched_frees, missed_frees, inherited_frees;
     struct mpr_loss_row loss[16];
@@ -131,21 +130,22 @@ static inline const char *mpr_summary_run(const struct mpr_summary *log)
     return log->process.run ? log->process.run : "";
 }
 
-/* Returns true if both have the same id; logs without an id are one run. */
+/* Returns true if both logs have the same id. Logs without an id are one run. */
 static inline bool mpr_summary_same_run(const struct mpr_summary *a, const struct mpr_summary *b)
 {
     return strcmp(mpr_summary_run(a), mpr_summary_run(b)) == 0;
 }
 
-/* Returns the program's file name as in native calls, or "". */
+/* Returns the program's file name without its folder, or "". */
 static inline const char *mpr_summary_program(const struct mpr_summary *log)
 {
     const struct mpr_process_info *process = &log->process;
     return process->argc ? mpr_basename(process->argv[0]) : "";
 }
 
-/* ---- facts that are read from a log.  The functions return 0, or -1 with *error filled; strings
- * are allocated in the arena. */
+/* ---- reading facts of a log
+ *
+ * The functions return 0, or -1 with *error filled. Strings are allocated in the arena. */
 
 /* Reads the whole log. */
 int mpr_summary_read(struct mpr_summary *log, struct mpr_arena *arena, const char *path,
@@ -160,9 +160,9 @@ enum { MPR_LOG_HEAPS = 256 };
 /* Facts about a process that require a replay of its whole log. */
 struct mpr_log_outcome {
     uint64_t peak;   /* bytes, of the largest heap */
-    bool lacks;      /* the requested heap does not occur in this log */
-    uint64_t failed; /* CLOCK_REALTIME, ns: the first fatal out-of-memory event (device memory
-                        refused, or killed for host memory), or MPR_NEVER */
+    bool lacks;      /* the log does not have the requested heap */
+    uint64_t failed; /* CLOCK_REALTIME, ns: the first fatal out-of-memory event (device memory was
+                        refused, or the process was killed for host memory), or MPR_NEVER */
 };
 /* Reads the whole log.  @heap: the requested heap, or MPF_HEAP_NONE. */
 int mpr_log_outcome_read(struct mpr_log_outcome *end, const char *path, uint8_t heap,
@@ -172,12 +172,12 @@ int mpr_log_outcome_read(struct mpr_log_outcome *end, const char *path, uint8_t 
 bool mpr_log_outcome_precedes(const struct mpr_log_outcome *left,
                               const struct mpr_log_outcome *right);
 
-/* The heaps of logs, by number (mpf/event.h). */
+/* The heaps that logs have, by number (mpf/event.h). */
 struct mpr_log_heaps {
     bool there[MPR_LOG_HEAPS];
 };
-/* Reads a log up to the first block of the heap.  Returns 1 if it has the heap, or 0 if it does
- * not, with its heaps added to *heaps. */
+/* Reads a log until the first block of the heap. Returns 1 if it has the heap. Returns 0 if it
+ * does not, and adds its heaps to *heaps. */
 int mpr_log_has_heap(const char *path, uint8_t heap, struct mpr_log_heaps *heaps,
                      const struct mpr_progress *progress, struct mpr_error *error);
 

@@ -1,4 +1,4 @@
-/* Replays only object files and call stacks. */
+/* Reads only the object files and call stacks of a log. */
 #include "symbolize.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "sites.h"
 #include "store.h"
 
-/* ---- its calls, those of an object together */
+/* ---- the calls of a log, sorted by object file */
 
 struct call {
     const struct mpr_module *module;
@@ -32,7 +32,7 @@ static int compare_objects(const struct mpr_module *a, const struct mpr_module *
 MPR_COMPARE(in_order, struct call,
             compare_objects(a->module, b->module) ?: mpr_compare(a->offset, b->offset))
 
-/* Each once. */
+/* Returns each call once. */
 static struct call *list_calls(const struct mpr_sites *s, uint64_t *count)
 {
     struct call *call = mpr_alloc(s->stacks.nodes, sizeof *call);
@@ -58,7 +58,8 @@ static const struct mpr_symbol *look(struct mpr_names *names, const struct mpr_s
     return mpr_names_calls(names, sites, first->number, first->module->from + offset, count);
 }
 
-/* An object without any name stays out, so that reports say that it is not here. */
+/* Stores the names. An object without any name is left out, so that reports note that it is
+ * missing. */
 static int store(struct mpr_symbolized *out, struct mpr_arena *arena, const struct mpr_sites *sites,
                  struct mpr_names *names, const uint8_t id[16], const char *path,
                  struct mpr_error *error)
@@ -95,7 +96,7 @@ int mpr_symbolize(struct mpr_symbolized *out, struct mpr_arena *arena, const cha
                   const struct mpr_progress *progress, struct mpr_error *error)
 {
     struct mpr_sites sites = { 0 };
-    struct mpr_ranges none = { 0 }; /* native stacks make none */
+    struct mpr_ranges none = { 0 }; /* native stacks have no ranges */
     struct mpr_log *log;
     const struct mpf_event *e;
     long count;

@@ -21,12 +21,12 @@ void mpr_budget_add(struct mpr_budget *b, const struct mpr_limit *limit)
 {
     MPR_GROW(b->limit, b->limits, b->cap);
     b->limit[b->limits] = *limit;
-    b->limit[b->limits++].account = limit->of == MPR_LIMIT_RSS      ? "rss"
-                                    : limit->of == MPR_LIMIT_CGROUP ? "cgroup"
-                                                                    : mpr_heap_name(limit->heap);
+    b->limit[b->limits++].account = limit->kind == MPR_LIMIT_RSS      ? "rss"
+                                    : limit->kind == MPR_LIMIT_CGROUP ? "cgroup"
+                                                                      : mpr_heap_name(limit->heap);
 }
 
-enum mpr_limit_of mpr_budget_of(const char *name)
+enum mpr_limit_kind mpr_budget_kind(const char *name)
 {
     return strcmp(name, "rss") == 0      ? MPR_LIMIT_RSS
            : strcmp(name, "cgroup") == 0 ? MPR_LIMIT_CGROUP
@@ -70,7 +70,8 @@ bool mpr_budget_size(const char *text, uint64_t *bytes)
 
 /* ---- lines */
 
-/* Cuts off the next word.  Returns NULL at the end, or (with *bad) if a quote does not end. */
+/* Returns the next word and moves *line after it. Returns NULL at the end of the line, or, with
+ * *bad set, if a quote is not closed. */
 static char *next_word(char **line, bool *bad)
 {
     char *word = *line + strspn(*line, " \t\r\n");
@@ -86,7 +87,7 @@ static char *next_word(char **line, bool *bad)
     return word;
 }
 
-/* The lines of a budget, by their first word. */
+/* The forms of a limit, by kind. */
 static const struct form {
     size_t words;
     const char *form, *example;
@@ -125,7 +126,7 @@ static int fail_form(const char *from, const char *word, struct mpr_error *error
         from);
 }
 
-/* Removes "optional" from the end of the line and a comma before it.  Returns false if the line
+/* Removes "optional" and a comma before it from the end of the line. Returns false if the line
  * does not end with it. */
 static bool take_optional(char **word, size_t *words)
 {
@@ -142,7 +143,7 @@ static bool take_optional(char **word, size_t *words)
     return true;
 }
 
-/* Joins "50" and "MB" at the end of the line to one word. */
+/* Joins "50" and "MB" at the end of the line to one word. Returns the number of words. */
 static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
 {
     double unit;
@@ -154,13 +155,14 @@ static size_t join_unit(struct mpr_arena *arena, char **word, size_t words)
     return words - 1;
 }
 
-/* Returns "; did you mean activations?" if a role has a similar name, else "". */
+/* Returns "; did you mean activations?" if a role has a similar name, otherwise "". */
 static const char *role_hint(struct mpr_arena *arena, const char *name)
 {
     struct mpr_nearest nearest = { .text = name };
     for (enum mpr_role role = 0; role < MPR_ROLES; role++)
         mpr_nearest_try(&nearest, mpr_role_key(role));
-    if (!nearest.word || nearest.nearness == MPR_NEAR_EQUAL) return ""; /* the heap is wrong */
+    if (!nearest.word || nearest.nearness == MPR_NEAR_EQUAL)
+        return ""; /* the role is right, so the heap is wrong */
     return mpr_arena_format(arena, "; did you mean %s?", nearest.word);
 }
 
@@ -169,7 +171,7 @@ static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, 
 {
     const struct form *form = form_of(word[0]);
     if (!form || form->words != words) return fail_form(from, word[0], error);
-    limit->of = (enum mpr_limit_of)(form - forms);
+    limit->kind = (enum mpr_limit_kind)(form - forms);
     limit->name = words == 4 ? word[1] : "";
     limit->heap = mpr_heap_named(word[words - 2]);
     limit->role = mpr_role_named(limit->name);
@@ -182,7 +184,7 @@ static int read_limit(struct mpr_arena *arena, char *const *word, size_t words, 
     if (!mpr_budget_size(word[words - 1], &limit->bytes))
         return mpr_fail(error, "%s: invalid size '%s': expected a number and a unit, such as: %s",
                         from, word[words - 1], form->example);
-    if (limit->of == MPR_LIMIT_ROLE &&
+    if (limit->kind == MPR_LIMIT_ROLE &&
         (limit->role == MPR_ROLES || !mpr_heap_is_torch(limit->heap)))
         return mpr_fail(error,
                         "%s: expected a role of breakdown and a heap of PyTorch, such as: "

@@ -1,5 +1,5 @@
-/* Compares runs with limits: of a budget, or of a base run; and suggests limits.  A limit on
- * ranges, lines or threads sums the rows that its pattern matches. */
+/* Compares runs with the limits of a budget or of a base run, and suggests limits. A limit on
+ * ranges, lines or threads applies to the sum of the rows that match its pattern. */
 #include "check.h"
 
 #include <ctype.h>
@@ -38,7 +38,7 @@ void mpr_check_free(struct mpr_check *check)
 
 static void add(struct mpr_check *check, struct mpr_check_row row)
 {
-    row.over = mpr_saturating_sub(row.is, row.limit.bytes);
+    row.over = mpr_saturating_sub(row.bytes, row.limit.bytes);
     check->broken += row.over != 0;
     MPR_GROW(check->row, check->rows, check->cap);
     check->row[check->rows++] = row;
@@ -51,8 +51,8 @@ static const struct mpr_log_peaks *newest(const struct mpr_peaks *peaks)
 
 /* ---- lines of a heap's table, as `peaks` prints them */
 
-/* Returns the lines in the arena.  The first *live lines hold bytes.  @unfold: lines that differ in
- * a number are separate. */
+/* Returns the lines in the arena. The first *live lines hold bytes. @unfold: lines that differ
+ * only in numbers are separate. */
 static struct mpr_line *lines_of(const struct mpr_check *check, struct mpr_arena *arena,
                                  const struct mpr_heap_peak *heap, bool unfold, size_t *lines,
                                  size_t *live)
@@ -68,14 +68,9 @@ static const char *path_text(struct mpr_arena *arena, struct mpr_path path, enum
     return path.depth ? mpr_frame_path_text(arena, path) : mpr_group_empty_path(by);
 }
 
-static const char *with_caller(struct mpr_arena *arena, const char *text, const char *caller)
-{
-    return *caller ? mpr_arena_format(arena, "%s <- %s", text, caller) : text;
-}
-
-/* Sums the lines whose text matches the row's pattern, with or without " <- caller".  Lines that
- * differ in a number are matched one by one; if none matches, as they are printed
- * ("layers.{0..15}"). */
+/* Sums the lines whose text matches the row's pattern, with or without their caller. First each
+ * line that differs in a number is matched separately; if none matches, lines are matched as
+ * they are printed ("layers.{0..15}"). */
 static void pick_lines(const struct mpr_check *check, struct mpr_check_row *out,
                        const struct mpr_heap_peak *heap)
 {
@@ -89,10 +84,11 @@ static void pick_lines(const struct mpr_check *check, struct mpr_check_row *out,
         for (size_t i = 0; i < lines; i++) {
             const char *text = path_text(&scratch, line[i].row.path, by);
             if (!mpr_pattern_matches_path(pattern, text) &&
-                !mpr_pattern_matches_path(pattern, with_caller(&scratch, text, line[i].caller)))
+                !mpr_pattern_matches_path(pattern,
+                                          mpr_frame_with_caller(&scratch, text, line[i].caller)))
                 continue;
             out->unmatched = false;
-            out->is += line[i].row.bytes;
+            out->bytes += line[i].row.bytes;
             out->is_approximate |= line[i].row.estimated;
         }
     }
@@ -101,7 +97,8 @@ static void pick_lines(const struct mpr_check *check, struct mpr_check_row *out,
 
 /* ---- rows of ranges and threads */
 
-/* Returns true for a range of the pattern, "step > forward", and for ranges inside of it. */
+/* Returns true if the row is a range that matches the pattern "step > forward", or a range
+ * inside such a range. */
 static bool is_within(const char *pattern, const struct mpr_row *row)
 {
     struct mpr_arena scratch = { 0 };
@@ -113,7 +110,7 @@ static bool is_within(const char *pattern, const struct mpr_row *row)
     return within;
 }
 
-/* Matches the name alone: "worker" of "worker (4243)". */
+/* Compares the name without the number: "worker" of "worker (4243)". */
 static bool is_thread(const char *pattern, const struct mpr_row *row)
 {
     return mpr_pattern_matches(pattern, row->path.depth ? row->path.frame[0]->name : "");
@@ -127,7 +124,7 @@ static void pick_rows(struct mpr_check *check, struct mpr_check_row *out,
     for (size_t i = 0; i < heap->rows; i++) {
         if (!matches(out->limit.name, &heap->row[i])) continue;
         row[out->rows++] = heap->row[i];
-        out->is += heap->row[i].bytes;
+        out->bytes += heap->row[i].bytes;
         out->is_approximate |= heap->row[i].estimated;
     }
     out->row = row;
@@ -136,7 +133,7 @@ static void pick_rows(struct mpr_check *check, struct mpr_check_row *out,
 
 /* ---- similar names, for limits that match nothing */
 
-/* Only the number of a device can be wrong, because the name is one of a heap. */
+/* Suggests a heap of another device: the name itself is valid, because the budget was read. */
 static void find_near_heap(struct mpr_check *check, struct mpr_check_row *out,
                            const struct mpr_log_peaks *log)
 {
@@ -147,8 +144,8 @@ static void find_near_heap(struct mpr_check *check, struct mpr_check_row *out,
         out->nearest = mpr_arena_text(&check->arena, nearest.word);
 }
 
-/* Finds a line, a range or a thread of a similar name.  A line of the table can look like a range.
- */
+/* Finds a line, a range or a thread with a similar name. For a range, lines of the table are
+ * also tried, because they can look like ranges. */
 static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
                           const struct mpr_heap_peak *heap)
 {
@@ -156,20 +153,21 @@ static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
     const struct mpr_heap_peak *best = mpr_peaks_heap(log, out->limit.heap);
     struct mpr_nearest nearest = { .text = out->limit.name };
     size_t lines = 0, live;
-    for (size_t i = 0; out->limit.of != MPR_LIMIT_LINE && i < heap->rows; i++) {
+    for (size_t i = 0; out->limit.kind != MPR_LIMIT_LINE && i < heap->rows; i++) {
         const struct mpr_path path = heap->row[i].path;
         if (path.depth)
-            mpr_nearest_try(&nearest, out->limit.of == MPR_LIMIT_RANGE
+            mpr_nearest_try(&nearest, out->limit.kind == MPR_LIMIT_RANGE
                                           ? mpr_frame_path_text(&check->arena, path)
                                           : path.frame[0]->name);
     }
-    if (!nearest.word && out->limit.of != MPR_LIMIT_THREAD && best) {
+    if (!nearest.word && out->limit.kind != MPR_LIMIT_THREAD && best) {
         const struct mpr_line *line = lines_of(check, &check->arena, best, true, &lines, &live);
         for (size_t i = 0; i < lines; i++) {
             const char *text = path_text(&check->arena, line[i].row.path, log->choice.by);
             mpr_nearest_try(&nearest, text);
             if (*line[i].caller)
-                mpr_nearest_try(&nearest, with_caller(&check->arena, text, line[i].caller));
+                mpr_nearest_try(&nearest,
+                                mpr_frame_with_caller(&check->arena, text, line[i].caller));
         }
         out->nearest_is_line = nearest.word != NULL;
     }
@@ -180,29 +178,29 @@ static void find_near_row(struct mpr_check *check, struct mpr_check_row *out,
 
 static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
 {
-    const enum mpr_limit_of of = out->limit.of;
-    const struct mpr_log_peaks *log = newest(of == MPR_LIMIT_RANGE    ? &check->ranges
-                                             : of == MPR_LIMIT_THREAD ? &check->threads
-                                                                      : &check->best);
+    const enum mpr_limit_kind kind = out->limit.kind;
+    const struct mpr_log_peaks *log = newest(kind == MPR_LIMIT_RANGE    ? &check->ranges
+                                             : kind == MPR_LIMIT_THREAD ? &check->threads
+                                                                        : &check->best);
     const struct mpr_heap_peak *heap = mpr_peaks_heap(log, out->limit.heap);
     out->log = log->summary.path;
     out->by = log->choice.by;
-    if (of == MPR_LIMIT_RSS || of == MPR_LIMIT_CGROUP) {
-        out->reached = of == MPR_LIMIT_RSS ? log->rss_peak : log->cgroup_peak;
+    if (kind == MPR_LIMIT_RSS || kind == MPR_LIMIT_CGROUP) {
+        out->reached = kind == MPR_LIMIT_RSS ? log->rss_peak : log->cgroup_peak;
         out->absent = out->reached.bytes == MPF_UNKNOWN;
-        if (!out->absent) out->is = out->reached.bytes;
+        if (!out->absent) out->bytes = out->reached.bytes;
         return;
     }
     out->absent = !heap;
     if (!heap) find_near_heap(check, out, log);
-    else if (of == MPR_LIMIT_HEAP) {
-        out->is = heap->peak_bytes;
+    else if (kind == MPR_LIMIT_HEAP) {
+        out->bytes = heap->peak_bytes;
         out->is_approximate = heap->is_approximate || heap->inside;
         out->row = heap->row;
         out->rows = heap->rows;
     } else {
-        if (of == MPR_LIMIT_LINE) pick_lines(check, out, heap);
-        else pick_rows(check, out, heap, of == MPR_LIMIT_RANGE ? is_within : is_thread);
+        if (kind == MPR_LIMIT_LINE) pick_lines(check, out, heap);
+        else pick_rows(check, out, heap, kind == MPR_LIMIT_RANGE ? is_within : is_thread);
         if (out->unmatched) find_near_row(check, out, heap);
     }
 }
@@ -217,7 +215,7 @@ static void fill_from_roles(const struct mpr_check *check, struct mpr_check_row 
         if (b->heap[i].heap != out->limit.heap) continue;
         const struct mpr_role_share *share = &b->heap[i].role[out->limit.role];
         out->absent = false;
-        out->is = share->bytes;
+        out->bytes = share->bytes;
         out->unmatched = !share->blocks;
         out->row = share->row;
         out->rows = share->rows;
@@ -241,9 +239,9 @@ int mpr_check_add(struct mpr_check *check, const char *path, const struct mpr_pr
     const struct mpr_budget *budget = check->budget;
     bool ranges = false, threads = false, roles = false;
     for (size_t i = 0; i < budget->limits; i++) {
-        ranges |= budget->limit[i].of == MPR_LIMIT_RANGE;
-        threads |= budget->limit[i].of == MPR_LIMIT_THREAD;
-        roles |= budget->limit[i].of == MPR_LIMIT_ROLE;
+        ranges |= budget->limit[i].kind == MPR_LIMIT_RANGE;
+        threads |= budget->limit[i].kind == MPR_LIMIT_THREAD;
+        roles |= budget->limit[i].kind == MPR_LIMIT_ROLE;
     }
     if (mpr_peaks_add(&check->best, path, progress, error) != 0 ||
         (ranges && mpr_peaks_add(&check->ranges, path, progress, error) != 0) ||
@@ -254,29 +252,29 @@ int mpr_check_add(struct mpr_check *check, const char *path, const struct mpr_pr
         struct mpr_check_row row = {
             .log_index = check->best.logs - 1, .limit = budget->limit[i], .nearest = "", .grown = ""
         };
-        if (row.limit.of == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
+        if (row.limit.kind == MPR_LIMIT_ROLE) fill_from_roles(check, &row);
         else fill_from_peaks(check, &row);
         add(check, row);
     }
     return 0;
 }
 
-/* Returns true if the limit of row @a says more about the process than that of row @b. */
+/* Returns true if row @a should be kept instead of row @b, which is for the same limit. */
 static bool precedes(const struct mpr_check_row *a, const struct mpr_check_row *b)
 {
     if (a->absent != b->absent) return b->absent;
     if (a->unmatched != b->unmatched) return b->unmatched;
-    return a->is > b->is;
+    return a->bytes > b->bytes;
 }
 
-/* The programs that a process executed one after the other have a log each.  They count once: each
- * limit by the program that holds most of it. */
+/* Each program that a process executed has its own log. The process counts once: for each limit
+ * the program that holds most of it. */
 static void merge_programs(struct mpr_check *check)
 {
     const size_t logs = check->best.logs, limits = check->budget->limits;
     if (logs < 2 || !limits) return;
-    size_t *first = mpr_alloc(logs + 1, sizeof *first); /* by process: its first row + 1, or 0
-                                                           before it is seen */
+    size_t *first = mpr_alloc(logs + 1, sizeof *first); /* by process: its first row + 1, or 0 if
+                                                           not seen yet */
     size_t rows = 0;
     mpr_peaks_find_processes(&check->best);
     check->broken = 0;
@@ -325,10 +323,10 @@ static uint64_t with_part(uint64_t bytes, double part)
 static const char *line_text(struct mpr_arena *arena, const struct mpr_diff_row *row,
                              enum mpr_group by)
 {
-    return with_caller(arena, path_text(arena, row->path, by), row->caller);
+    return mpr_frame_with_caller(arena, path_text(arena, row->path, by), row->caller);
 }
 
-/* Returns the positive rows of a run. */
+/* Returns the rows of a run that have more than 0 bytes. */
 static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_diff_run *run,
                                size_t *rows)
 {
@@ -340,26 +338,26 @@ static struct mpr_row *rows_of(struct mpr_arena *arena, const struct mpr_diff_ru
     return row;
 }
 
-/* Adds a row for the account, and one for each of its lines that grew by more than it may. */
+/* Adds a row for the account, and one for each of its lines that exceeds its limit. */
 static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
                           const struct mpr_diff_account *a, double part)
 {
-    static const enum mpr_limit_of of[] = { [MPR_DIFF_DEVICE] = MPR_LIMIT_DEVICE,
-                                            [MPR_DIFF_HEAP] = MPR_LIMIT_HEAP,
-                                            [MPR_DIFF_COMMS] = MPR_LIMIT_COMMS,
-                                            [MPR_DIFF_GRAPHS] = MPR_LIMIT_GRAPHS };
+    static const enum mpr_limit_kind kind[] = { [MPR_DIFF_DEVICE] = MPR_LIMIT_DEVICE,
+                                                [MPR_DIFF_HEAP] = MPR_LIMIT_HEAP,
+                                                [MPR_DIFF_COMMS] = MPR_LIMIT_COMMS,
+                                                [MPR_DIFF_GRAPHS] = MPR_LIMIT_GRAPHS };
     size_t rows;
     const struct mpr_diff_run *run = &a->run[a->now_run];
-    const uint64_t base = bytes_of(a->total.base.is), more = with_part(base, part) - base;
+    const uint64_t base = bytes_of(a->total.base.bytes), more = with_part(base, part) - base;
     struct mpr_check_row out = { .log = diff->peaks.log[a->now_run].summary.path,
-                                 .limit = { .of = of[a->of],
+                                 .limit = { .kind = kind[a->subject],
                                             .name = "",
-                                            .heap =
-                                                a->of == MPR_DIFF_HEAP ? a->which : MPF_HEAP_NONE,
+                                            .heap = a->subject == MPR_DIFF_HEAP ? a->number
+                                                                                : MPF_HEAP_NONE,
                                             .account = a->name,
                                             .from = diff->peaks.log[a->base_run].summary.path,
                                             .bytes = base + more },
-                                 .is = bytes_of(a->total.now.is),
+                                 .bytes = bytes_of(a->total.now.bytes),
                                  .absent = !run->entries,
                                  .by = a->by,
                                  .nearest = "",
@@ -376,33 +374,34 @@ static void check_account(struct mpr_check *check, const struct mpr_diff *diff,
         out.grown_estimated = largest->estimated;
     }
     add(check, out);
-    out.limit.of = MPR_LIMIT_LINE;
+    out.limit.kind = MPR_LIMIT_LINE;
     out.grown = "";
     out.rows = 0;
     for (size_t i = 0; i < rows; i++) {
         if (row[i].kind != MPR_DIFF_GREW || bytes_of(row[i].change) <= more) continue;
         out.limit.name = line_text(&check->arena, &row[i], a->by);
-        out.limit.bytes = bytes_of(row[i].base.is) + more;
-        out.is = bytes_of(row[i].now.is);
+        out.limit.bytes = bytes_of(row[i].base.bytes) + more;
+        out.bytes = bytes_of(row[i].now.bytes);
         add(check, out);
     }
 }
 
-/* Leaves out heaps inside of others, which are estimates of bytes that are compared anyway. */
+/* Leaves out heaps inside of others, because these are estimates of bytes that are already
+ * compared. */
 void mpr_check_against(struct mpr_check *check, const struct mpr_diff *diff, double part)
 {
     for (size_t i = 0; i < diff->accounts; i++)
         if (!diff->account[i].inside) check_account(check, diff, &diff->account[i], part);
 }
 
-/* ---- suggestions: limits on everything with a hundredth of its heap */
+/* ---- suggestions: limits on everything that has at least a hundredth of its heap */
 
 enum { HUNDREDTH = 100 };
 
-static void suggest(struct mpr_budget *budget, enum mpr_limit_of of, const char *name, uint8_t heap,
-                    uint64_t bytes)
+static void suggest(struct mpr_budget *budget, enum mpr_limit_kind kind, const char *name,
+                    uint8_t heap, uint64_t bytes)
 {
-    mpr_budget_add(budget, &(struct mpr_limit){ .of = of,
+    mpr_budget_add(budget, &(struct mpr_limit){ .kind = kind,
                                                 .name = name,
                                                 .role = mpr_role_named(name),
                                                 .heap = heap,
@@ -410,7 +409,7 @@ static void suggest(struct mpr_budget *budget, enum mpr_limit_of of, const char 
                                                 .bytes = bytes });
 }
 
-/* Returns the pattern with * for characters that a line of a budget cannot have. */
+/* Replaces characters that a line of a budget cannot have by *. */
 static const char *writable(struct mpr_arena *arena, const char *pattern)
 {
     char *text = mpr_arena_alloc(arena, strlen(pattern) + 1);
@@ -429,7 +428,7 @@ static const char *writable(struct mpr_arena *arena, const char *pattern)
     return text;
 }
 
-/* Returns the frame with * for each number that counts similar things ("layers.*"). */
+/* Replaces each number that counts similar things by *: "layers.*". */
 static const struct mpr_frame *starred(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
     enum { PLACES = 8 };
@@ -439,8 +438,8 @@ static const struct mpr_frame *starred(struct mpr_arena *arena, const struct mpr
     return places ? mpr_numbers_replace(arena, frame, place, star, places) : frame;
 }
 
-/* Returns the line's text with * for numbers, also for source lines ("file.py:12)") and addresses
- * ("lib.so+0x1f"); NULL for a line without a call, such as "(no call stack)". */
+/* Returns the line's text with * instead of numbers, source lines ("file.py:*)") and addresses
+ * ("lib.so+0x*"); NULL for a line without a call, such as "(no call stack)". */
 static const char *line_pattern(struct mpr_arena *arena, struct mpr_path path)
 {
     const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
@@ -463,7 +462,7 @@ static const char *line_pattern(struct mpr_arena *arena, struct mpr_path path)
     return text;
 }
 
-/* A pattern with the bytes of the rows that it is made of. */
+/* A pattern, and the bytes of the rows from which it was made. */
 struct subject {
     const char *pattern;
     uint64_t bytes;
@@ -471,10 +470,10 @@ struct subject {
 
 MPR_COMPARE(by_pattern, struct subject, strcmp(a->pattern, b->pattern))
 
-/* Suggests limits on what the patterns match, which may be more than they are made of.  Equal
- * patterns are one, and those without a hundredth of the heap are left out. */
+/* Suggests limits for the patterns, which may match more rows than they were made from. Equal
+ * patterns are merged, and those with less than a hundredth of the heap are left out. */
 static void suggest_patterns(struct mpr_check *check, struct mpr_budget *budget,
-                             enum mpr_limit_of of, struct subject *subject, size_t subjects,
+                             enum mpr_limit_kind kind, struct subject *subject, size_t subjects,
                              const struct mpr_heap_peak *heap, double part)
 {
     if (subjects) qsort(subject, subjects, sizeof *subject, by_pattern);
@@ -484,9 +483,9 @@ static void suggest_patterns(struct mpr_check *check, struct mpr_budget *budget,
         for (end = i; end < subjects && by_pattern(&subject[i], &subject[end]) == 0; end++)
             bytes += subject[end].bytes;
         if (bytes < heap->peak_bytes / HUNDREDTH) continue;
-        if (of == MPR_LIMIT_RANGE) pick_rows(check, &row, heap, is_within);
+        if (kind == MPR_LIMIT_RANGE) pick_rows(check, &row, heap, is_within);
         else pick_lines(check, &row, heap);
-        suggest(budget, of, subject[i].pattern, heap->heap, with_part(row.is, part));
+        suggest(budget, kind, subject[i].pattern, heap->heap, with_part(row.bytes, part));
     }
 }
 
@@ -508,8 +507,7 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
 
 MPR_COMPARE(by_text, char *, strcmp(*a, *b))
 
-/* Suggests limits on lines that are in no range, because each range has a limit.
- * @ranges: the same heap by ranges. */
+/* Suggests limits on lines that are outside of all ranges, because each range has a limit. */
 static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
                           const struct mpr_heap_peak *heap, const struct mpr_heap_peak *ranges,
                           double part)
@@ -533,7 +531,7 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
     suggest_patterns(check, budget, MPR_LIMIT_LINE, subject, subjects, heap, part);
 }
 
-/* A heap without bytes gets no limit, because its first byte would break it. */
+/* A heap without bytes gets no limit, because its first byte would exceed it. */
 int mpr_check_suggest(struct mpr_check *check, struct mpr_budget *budget, double part,
                       const char *path, const struct mpr_progress *progress,
                       struct mpr_error *error)

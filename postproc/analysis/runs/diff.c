@@ -36,7 +36,7 @@ static void watch_retained(void *arg, struct mpr_reader *reader)
     mpr_retained_watch(&diff->retained[diff->peaks.logs], &reader->replay);
 }
 
-/* Without a heap that was asked for, a diff also has the graphs of each run. */
+/* Unless the user chose a heap, a diff also has the graphs of each run. */
 static void fill_graphs(void *arg, const struct mpr_reader *reader,
                         const struct mpr_projection *projection)
 {
@@ -47,7 +47,7 @@ static void fill_graphs(void *arg, const struct mpr_reader *reader,
     if (!diff->peaks.options.heap) mpr_graphs_fill(&diff->graphs[run], reader);
 }
 
-/* The grouping that AUTO chooses for the first run is that of all runs. */
+/* The grouping that AUTO chooses for the first run is used for all runs. */
 int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_instant at,
                  const struct mpr_progress *progress, struct mpr_error *error)
 {
@@ -66,15 +66,15 @@ int mpr_diff_add(struct mpr_diff *diff, bool base, const char *path, struct mpr_
     return 0;
 }
 
-/* ---- devices: those of one UUID are one, else those of one name, else those of one number */
+/* ---- devices: matched by UUID, otherwise by name, otherwise by number */
 
-/* The numbers of a run's devices in the diff, by their own number. */
+/* The numbers of a run's devices in the diff, by the run's own number. */
 struct mpr_diff_devices {
     unsigned number[MPF_GPUS];
 };
 
-/* Returns how alike two devices are: 4 for one UUID, 3 for one name and number, 2 for one name, 1
- * for one number. */
+/* Returns how similar two devices are: 4 for the same UUID, 3 for the same name and number, 2
+ * for the same name, 1 for the same number, 0 otherwise. */
 static int likeness(const struct mpr_device *a, const struct mpr_device *b)
 {
     const bool number = a->index == b->index;
@@ -106,9 +106,9 @@ static void note_match(struct mpr_diff *diff, const struct mpr_log_peaks *log,
                            a->name, diff->peaks.log[0].summary.path, b->name, log->summary.path));
 }
 
-/* Numbers the run's devices, each differently, the most alike first.  One that the first run does
- * not have gets a free number, its own if possible.  If the first run has a device of each number,
- * that is one whose device the run does not have. */
+/* Gives each of the run's devices a different number: that of the most similar device of the
+ * first run, or its own number, or an unused one. If all numbers are used in the first run, it
+ * takes one whose device the run does not have. */
 static void match_devices(struct mpr_diff *diff, size_t run)
 {
     const struct mpr_log_peaks *base = &diff->peaks.log[0], *log = &diff->peaks.log[run];
@@ -158,22 +158,25 @@ uint8_t mpr_diff_own_heap(const struct mpr_diff *diff, size_t run, uint8_t heap)
 
 /* ---- accounts */
 
-/* Returns the account, with room for @max rows of the run. */
-static struct mpr_diff_account *account_of(struct mpr_diff *diff, enum mpr_diff_of of,
-                                           uint8_t which, enum mpr_group by, size_t run, size_t max)
+/* Returns the account with room for @max rows of the run. */
+static struct mpr_diff_account *account_of(struct mpr_diff *diff, enum mpr_diff_subject subject,
+                                           uint8_t number, enum mpr_group by, size_t run,
+                                           size_t max)
 {
     struct mpr_arena *arena = &diff->peaks.arena;
     struct mpr_diff_account *a = diff->account;
-    while (a < diff->account + diff->accounts && (a->of != of || a->which != which)) a++;
+    while (a < diff->account + diff->accounts && (a->subject != subject || a->number != number))
+        a++;
     if (a == diff->account + diff->accounts) {
         MPR_GROW(diff->account, diff->accounts, diff->cap);
         a = &diff->account[diff->accounts++];
-        *a = (struct mpr_diff_account){ .of = of, .which = which, .by = by };
+        *a = (struct mpr_diff_account){ .subject = subject, .number = number, .by = by };
         a->run = mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a->run);
-        a->name = of == MPR_DIFF_HEAP     ? mpr_heap_name(which)
-                  : of == MPR_DIFF_GRAPHS ? "CUDA graphs"
-                                          : mpr_arena_format(arena, "gpu%u%s", which,
-                                                             of == MPR_DIFF_COMMS ? " NCCL" : "");
+        a->name = subject == MPR_DIFF_HEAP ? mpr_heap_name(number)
+                  : subject == MPR_DIFF_GRAPHS
+                      ? "CUDA graphs"
+                      : mpr_arena_format(arena, "gpu%u%s", number,
+                                         subject == MPR_DIFF_COMMS ? " NCCL" : "");
     }
     a->run[run].entry = mpr_arena_alloc(arena, max * sizeof *a->run[run].entry);
     return a;
@@ -203,8 +206,8 @@ static void add_heap(struct mpr_diff *diff, size_t run, const struct mpr_heap_pe
     }
 }
 
-/* Adds the device's account, and its communicators.  A communicator has another number in each run:
- * it is known by its size and first use. */
+/* Adds the device's account and its communicators. A communicator's id differs between runs, so
+ * its name is its size and its first use. */
 static void add_device(struct mpr_diff *diff, size_t run, const struct mpr_device *d)
 {
     const struct mpr_device_state *s = &d->peak;
@@ -246,7 +249,7 @@ static size_t median_run(const struct mpr_diff_account *a, size_t from, size_t t
 {
     const size_t runs = to - from;
     for (size_t i = from; i < to; i++) {
-        size_t before = 0; /* runs with smaller totals, or earlier ones with the same */
+        size_t before = 0; /* runs with smaller totals, and earlier runs with equal totals */
         for (size_t k = from; k < to; k++)
             before +=
                 a->run[k].total < a->run[i].total || (k < i && a->run[k].total == a->run[i].total);
@@ -259,13 +262,13 @@ static struct mpr_spread spread(const int64_t *bytes, size_t runs, int64_t is)
 {
     struct mpr_spread s = { is, is, is };
     for (size_t i = 0; i < runs; i++) {
-        if (bytes[i] < s.least) s.least = bytes[i];
-        if (bytes[i] > s.most) s.most = bytes[i];
+        if (bytes[i] < s.min) s.min = bytes[i];
+        if (bytes[i] > s.max) s.max = bytes[i];
     }
     return s;
 }
 
-/* Returns a row with the bytes of both sides.  @bytes: by run. */
+/* Returns a row with the bytes of both sides. @bytes: by run. */
 static struct mpr_diff_row row_of(const struct mpr_diff *diff, const struct mpr_diff_account *a,
                                   const int64_t *bytes)
 {
@@ -277,22 +280,22 @@ static struct mpr_diff_row row_of(const struct mpr_diff *diff, const struct mpr_
     };
 }
 
-/* A change is noise if the sides' spreads overlap, or the samples differ by at most twice the
- * standard error of the change.  An exact change is not noise. */
+/* A change is noise if the spreads of the sides overlap, or if it is at most twice its standard
+ * error. The change of two single runs without samples is never noise. */
 static enum mpr_diff_kind kind_of(const struct mpr_diff *diff, const struct mpr_diff_row *r,
                                   double variance)
 {
     const double errors = 2, change = (double)r->change;
-    if ((diff->peaks.logs > 2 && r->base.least <= r->now.most && r->now.least <= r->base.most) ||
+    if ((diff->peaks.logs > 2 && r->base.min <= r->now.max && r->now.min <= r->base.max) ||
         (variance > 0 && change * change <= errors * errors * variance))
         return MPR_DIFF_NOISE;
     return r->change > 0 ? MPR_DIFF_GREW : MPR_DIFF_SHRANK;
 }
 
-/* ---- rows: pairs of calls as lines, by what became of them */
+/* ---- rows: pairs of calls as lines, by kind of change */
 
-/* Pairs the account's rows of all runs.  The caller distinguishes lines, so it is the last frame of
- * a pair's path. */
+/* Pairs the account's rows of all runs. Lines with different callers are different, so the
+ * caller is the last frame of a pair's path. */
 static void pair_runs(struct mpr_arena *arena, const struct mpr_diff *diff,
                       struct mpr_diff_account *a, const struct mpr_naming *naming)
 {
@@ -334,7 +337,8 @@ static struct mpr_line line_of(struct mpr_arena *arena, const struct mpr_call_pa
     return line;
 }
 
-/* In another build an address is another call. */
+/* Returns true if the line has a call without a name. In another build the same address is
+ * another call. */
 static bool has_address(const struct mpr_line *line)
 {
     for (size_t i = 0; i < line->row.path.depth; i++)
@@ -344,12 +348,12 @@ static bool has_address(const struct mpr_line *line)
 
 static bool is_one_sided(const struct mpr_diff_row *r)
 {
-    return (!r->base.least && !r->base.most) != (!r->now.least && !r->now.most);
+    return (!r->base.min && !r->base.max) != (!r->now.min && !r->now.max);
 }
 
-/* Returns the lines that changed.  Lines of one side come first, because they may fold with those
- * of the other side: step 8 with step 9.  The bytes of a line are those of its change, by which
- * lines sort and fold. */
+/* Returns the lines that changed. First those that one side has, which may be grouped with those
+ * of the other side: step 8 with step 9. A line's bytes are its change, by which lines are
+ * sorted and grouped. */
 static size_t lines_of(struct mpr_arena *arena, const struct mpr_diff *diff,
                        const struct mpr_diff_account *a, const struct mpr_naming *naming,
                        struct mpr_line *line)
@@ -374,15 +378,15 @@ static size_t lines_of(struct mpr_arena *arena, const struct mpr_diff *diff,
     return changed;
 }
 
-/* Returns the variance of a line that a run of samples does not have: one sample more would have
+/* Returns the variance of a line that a sampled run does not have: one more sample would have
  * counted for the mean. */
-static double unseen(const struct mpr_diff *diff, const struct mpr_diff_account *a,
-                     const struct mpr_line *line, size_t run)
+static double variance_of_missing(const struct mpr_diff *diff, const struct mpr_diff_account *a,
+                                  const struct mpr_line *line, size_t run)
 {
     const struct mpr_recording *r = &diff->peaks.log[run].summary.recording;
     const double mean = (double)r->blocks_mean;
-    const bool sampled =
-        r->blocks == MPR_RECORDED_SAMPLE && a->of == MPR_DIFF_HEAP && a->which == MPF_HEAP_HOST;
+    const bool sampled = r->blocks == MPR_RECORDED_SAMPLE && a->subject == MPR_DIFF_HEAP &&
+                         a->number == MPF_HEAP_HOST;
     return sampled && !line->of_run[run] ? mean * mean : 0;
 }
 
@@ -393,11 +397,12 @@ static enum mpr_diff_kind kind_of_line(const struct mpr_diff *diff,
     const struct mpr_diff_row row = row_of(diff, a, line->of_run);
     if (is_one_sided(&row) && has_address(line)) return MPR_DIFF_UNMATCHED;
     return kind_of(diff, &row,
-                   mpr_variance_value(&line->row.variance) + unseen(diff, a, line, a->base_run) +
-                       unseen(diff, a, line, a->now_run));
+                   mpr_variance_value(&line->row.variance) +
+                       variance_of_missing(diff, a, line, a->base_run) +
+                       variance_of_missing(diff, a, line, a->now_run));
 }
 
-/* Fills the rows of one kind.  Addresses of the two sides cannot be paired, so they are one row. */
+/* Fills the rows of one kind. Calls without names cannot be paired, so they are one row. */
 static size_t rows_of(struct mpr_arena *arena, const struct mpr_diff *diff,
                       const struct mpr_diff_account *a, const struct mpr_naming *naming,
                       const struct mpr_line *all, size_t count, enum mpr_diff_kind kind,
@@ -449,7 +454,7 @@ struct mpr_diff_row *mpr_diff_role_rows(struct mpr_arena *arena, const struct mp
                                         const struct mpr_role_share *const *share, size_t *rows)
 {
     const struct mpr_naming whole = { .user_frames = naming->user_frames, .unfold = true };
-    struct mpr_diff_account a = { .of = MPR_DIFF_HEAP,
+    struct mpr_diff_account a = { .subject = MPR_DIFF_HEAP,
                                   .by = MPR_GROUP_AUTO,
                                   .now_run = diff->base };
     a.run = mpr_arena_alloc(arena, diff->peaks.logs * sizeof *a.run);
@@ -489,11 +494,12 @@ static int by_size(const void *left, const void *right)
 {
     const struct mpr_diff_account *a = left, *b = right;
     const struct mpr_diff_row *s = &a->total, *t = &b->total;
-    const int64_t x = s->base.is > s->now.is ? s->base.is : s->now.is,
-                  y = t->base.is > t->now.is ? t->base.is : t->now.is;
-    const int order = mpr_compare(a->of, b->of) ?: mpr_compare_signed(y, x);
+    const int64_t x = s->base.bytes > s->now.bytes ? s->base.bytes : s->now.bytes,
+                  y = t->base.bytes > t->now.bytes ? t->base.bytes : t->now.bytes;
+    const int order = mpr_compare(a->subject, b->subject) ?: mpr_compare_signed(y, x);
     if (order) return order;
-    return a->of == MPR_DIFF_HEAP ? mpr_heap_by_name(a->which, b->which) : a->which - b->which;
+    return a->subject == MPR_DIFF_HEAP ? mpr_heap_by_name(a->number, b->number)
+                                       : a->number - b->number;
 }
 
 void mpr_diff_finish(struct mpr_diff *diff, struct mpr_user_frames *user_frames)

@@ -31,7 +31,7 @@ static void fill_sizes(struct mpr_digest_process *p, const char *log)
     p->journal_bytes = size_of(log, ".journal");
 }
 
-/* A journal can get more events without a change of its size. */
+/* A journal of a process that may still run can get events without a change of its size. */
 bool mpr_digest_is_fresh(const struct mpr_digest *d, const char *log)
 {
     const struct mpr_digest_process *p = d->process;
@@ -55,7 +55,7 @@ static const char *path_of(struct mpr_digest *d, enum mpr_group by, struct mpr_p
     return path.depth ? text_of(d, mpr_frame_path_text(&d->arena, path)) : mpr_group_empty_path(by);
 }
 
-/* Returns the share of @all rows that each heap gets, from @min to @max. */
+/* Returns the number of rows for each heap: an equal share of @all rows, from @min to @max. */
 static size_t rows_each(size_t all, size_t heaps, size_t min, size_t max)
 {
     const size_t share = heaps ? all / heaps : 0;
@@ -137,7 +137,7 @@ static struct mpr_digest_line *add_line(struct mpr_digest *d, uint8_t heap, enum
     return &d->line[d->lines++];
 }
 
-/* Lines without bytes are in the remainder, because they have allocations. */
+/* The remainder includes lines without bytes, because they have allocations. */
 static void fill_lines(struct mpr_digest *d, const struct mpr_log_peaks *log,
                        const struct mpr_naming *naming)
 {
@@ -245,7 +245,7 @@ static void fill_instances(struct mpr_digest *d, const struct mpr_instances *all
     for (size_t h = 0; h < heaps; h++)
         for (size_t k = 0; k < all->instances; k++) {
             const struct mpr_instance *i = &all->instance[k];
-            const struct mpr_instance_heap *held = &all->heap[h].of[k];
+            const struct mpr_instance_heap *held = &all->heap[h].entry[k];
             if (k % joined == 0)
                 d->instance[d->instances++] =
                     (struct mpr_digest_instance){ .heap = all->heap[h].heap,
@@ -352,7 +352,8 @@ static int read_ooms(struct mpr_digest *d, const struct mpr_insights *in, const 
 
 /* ---- a log */
 
-/* The files are looked at first: changes during the reading make the digest stale. */
+/* The sizes of the files are taken first, so that the digest is outdated if the files change
+ * while they are read. */
 int mpr_digest_make(struct mpr_digest *d, const char *path, const struct mpr_digest_words *words,
                     const struct mpr_progress *progress, struct mpr_error *error)
 {

@@ -1,10 +1,10 @@
-/* A digest of a log: the facts of its reports, bounded for any length. `memprof-report log digest`
- * writes it, and `ranks` merges digests.
+/* A digest of a log: the figures of its reports in bounded size. `memprof-report log digest`
+ * writes it, and `memprof-report ranks` merges digests.
  *
- * The reports' analyses make it, so its numbers are those that the reports print. A list that would
- * be too long has the largest rows, and a last row with the rest if rows have a sum, so that sums
- * stay exact. Rows hold plain values, so one description of their columns serves the writer and the
- * reader.
+ * It is made by the analyses of the reports, so its numbers are those that reports print. A list
+ * that would be too long has its largest rows. If its rows have a sum, a last row has the sum of
+ * the others, so that sums are exact. Rows hold plain values, so one description of their
+ * columns serves the writer and the reader.
  *
  * Bytes are requested bytes; times are ns since the process's start; texts are never NULL.
  * Everything lives until mpr_digest_free. */
@@ -52,8 +52,8 @@ struct mpr_digest {
 };
 // clang-format on
 
-/* Limits of rows: of lines and spans for all heaps together, with a minimum for each heap; of
- * instances for each heap. */
+/* Limits of the numbers of rows. LINES and SPANS apply to all heaps together, with a minimum and
+ * a maximum for each heap; INSTANCES applies to each heap. */
 enum {
     MPR_DIGEST_LINES = 512,
     MPR_DIGEST_LINES_LEAST = 8,
@@ -69,7 +69,8 @@ enum {
     MPR_DIGEST_TEXT = 400 /* bytes of a path or a sentence */
 };
 
-/* Texts of the report layer, which is above this one, in the arena. */
+/* Callbacks for texts of the report layer, which this layer cannot call. Texts are allocated in
+ * the arena. */
 struct mpr_digest_words {
     const struct mpr_naming *naming;
     /* Returns how the process ended, in a word or two. */
@@ -77,13 +78,13 @@ struct mpr_digest_words {
     struct mpr_finding_text (*finding)(struct mpr_arena *arena, const struct mpr_finding *finding);
 };
 
-/* Reads one log, several times. Returns 0, or -1 with *error filled and nothing to free. */
+/* Reads one log several times. Returns 0, or -1 with *error filled and nothing to free. */
 int mpr_digest_make(struct mpr_digest *digest, const char *path,
                     const struct mpr_digest_words *words, const struct mpr_progress *progress,
                     struct mpr_error *error);
 void mpr_digest_free(struct mpr_digest *digest);
 
-/* Returns true if the digest was made from the log as it is now. */
+/* Returns true if the log has not changed since the digest was made. */
 bool mpr_digest_is_fresh(const struct mpr_digest *digest, const char *log);
 
 #endif

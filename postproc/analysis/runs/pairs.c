@@ -6,9 +6,9 @@
 #include "alloc.h"
 #include "amount.h"
 
-/* The parts of a frame that stay the same from run to run, computed once for each frame. */
+/* The parts of a frame that are the same in each run, computed once for each frame. */
 struct mpr_pairs_name {
-    const struct mpr_frame *same;
+    const struct mpr_frame *stable;
     const char *function;
     uint64_t hash;
 };
@@ -36,10 +36,11 @@ static struct mpr_pairs_name name_of(struct mpr_pairs *p, const struct mpr_frame
 {
     const uint32_t number = mpr_index_get(&p->by_name, frame->id);
     if (number) return p->name[number - 1];
-    const struct mpr_frame *same = mpr_frame_stable(p->arena, p->program, frame);
+    const struct mpr_frame *stable = mpr_frame_stable(p->arena, p->program, frame);
     MPR_GROW(p->name, p->names, p->name_cap);
-    p->name[p->names++] = (struct mpr_pairs_name){ same, mpr_frame_stable_function(p->arena, same),
-                                                   mpr_hash_text(same->text) };
+    p->name[p->names++] =
+        (struct mpr_pairs_name){ stable, mpr_frame_stable_function(p->arena, stable),
+                                 mpr_hash_text(stable->text) };
     mpr_index_set(&p->by_name, frame->id, p->names);
     return p->name[p->names - 1];
 }
@@ -58,7 +59,7 @@ static struct mpr_call_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
     uint64_t hash = 0;
     for (size_t i = 0; i < path.depth; i++) {
         const struct mpr_pairs_name name = name_of(p, path.frame[i]);
-        key[i] = name.same->text;
+        key[i] = name.stable->text;
         function[i] = name.function;
         hash = mpr_hash(hash + name.hash);
     }
@@ -76,14 +77,14 @@ static struct mpr_call_pair *pair_of(struct mpr_pairs *p, struct mpr_path path)
     return &p->pair[p->pairs - 1];
 }
 
-/* Returns true if frame i of the pair's path is that frame, or the part that stays the same. */
+/* Returns true if frame i of the pair's path is that frame, or only its stable part. */
 static bool shows(const struct mpr_call_pair *pair, size_t i, const struct mpr_frame *frame)
 {
     const struct mpr_frame *shown = pair->path.frame[i];
     return strcmp(shown->text, pair->key[i]) == 0 || mpr_frame_compare(shown, frame) == 0;
 }
 
-/* Sets the pair's path: the newer side's, or the common part of several. */
+/* Sets the pair's path: that of the newer side; if its runs differ, the stable part. */
 static void show(struct mpr_pairs *p, struct mpr_call_pair *pair, struct mpr_path path, bool newer)
 {
     size_t same = 0;
@@ -97,7 +98,7 @@ static void show(struct mpr_pairs *p, struct mpr_call_pair *pair, struct mpr_pat
     const struct mpr_frame **common = mpr_arena_alloc(p->arena, path.depth * sizeof *common);
     for (size_t i = 0; i < path.depth; i++)
         common[i] =
-            shows(pair, i, path.frame[i]) ? pair->path.frame[i] : name_of(p, path.frame[i]).same;
+            shows(pair, i, path.frame[i]) ? pair->path.frame[i] : name_of(p, path.frame[i]).stable;
     pair->path.frame = common;
 }
 
@@ -114,13 +115,13 @@ void mpr_pairs_add(struct mpr_pairs *p, struct mpr_path path, int64_t bytes, boo
 
 /* ---- pairs that only one side has */
 
-/* Pairs of the same functions, and their number on each side. */
-struct alike {
+/* Pairs with the same functions: one of each side, and the number on each side. */
+struct candidate {
     struct mpr_call_pair *first, *older, *newer;
     uint32_t olders, newers;
 };
 
-/* Adds the older pair's bytes to the newer one, and drops the older one. */
+/* Adds the older pair's bytes to the newer pair. The older pair is left without a side. */
 static void join(const struct mpr_pairs *p, struct mpr_call_pair *older,
                  struct mpr_call_pair *newer)
 {
@@ -132,25 +133,25 @@ static void join(const struct mpr_pairs *p, struct mpr_call_pair *older,
     older->older = false;
 }
 
-/* @callers: the callers must be the same. */
-static void join_alike(struct mpr_pairs *p, bool callers)
+/* Joins pairs that only one side has. @callers: their callers must also be the same. */
+static void join_one_sided(struct mpr_pairs *p, bool callers)
 {
     struct mpr_index by_functions = { 0 };
-    struct alike *alike = mpr_alloc(p->pairs, sizeof *alike);
+    struct candidate *candidate = mpr_alloc(p->pairs, sizeof *candidate);
     uint32_t count = 0, kept = 0;
     for (struct mpr_call_pair *pair = p->pair; pair < p->pair + p->pairs; pair++) {
         const size_t depth = pair->path.depth - !callers;
-        struct alike *a = NULL;
+        struct candidate *a = NULL;
         uint64_t hash = 0;
         for (size_t i = 0; i < depth; i++) hash = mpr_hash(hash + mpr_hash_text(pair->function[i]));
         MPR_INDEX_EACH(number, &by_functions, hash) {
-            struct alike *known = &alike[number - 1];
+            struct candidate *known = &candidate[number - 1];
             if (known->first->path.depth == pair->path.depth &&
                 is_same(known->first->function, pair->function, depth))
                 a = known;
         }
         if (!a) {
-            a = &alike[count++];
+            a = &candidate[count++];
             a->first = pair;
             mpr_index_add(&by_functions, hash, count);
         }
@@ -159,17 +160,17 @@ static void join_alike(struct mpr_pairs *p, bool callers)
         a->olders += pair->older;
         a->newers += pair->newer;
     }
-    for (const struct alike *a = alike; a < alike + count; a++)
+    for (const struct candidate *a = candidate; a < candidate + count; a++)
         if (a->olders == 1 && a->newers == 1 && a->older != a->newer) join(p, a->older, a->newer);
     for (uint32_t i = 0; i < p->pairs; i++)
         if (p->pair[i].older || p->pair[i].newer) p->pair[kept++] = p->pair[i];
     p->pairs = kept;
     mpr_index_free(&by_functions);
-    free(alike);
+    free(candidate);
 }
 
 void mpr_pairs_join(struct mpr_pairs *p)
 {
-    join_alike(p, false);
-    join_alike(p, true);
+    join_one_sided(p, false);
+    join_one_sided(p, true);
 }

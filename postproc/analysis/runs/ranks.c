@@ -1,4 +1,4 @@
-/* The process of each rank, the clock of its node, its failure, and its bytes over time. */
+/* The process of each rank, the clocks of nodes, failures, and bytes over time. */
 #include "ranks.h"
 
 #include <inttypes.h>
@@ -14,11 +14,11 @@ void mpr_ranks_free(struct mpr_ranks *r) { mpr_arena_free(&r->arena); }
 
 /* ---- claims */
 
-/* A process with the rank that it claims. */
+/* A process with the rank that it has by its log. */
 struct claim {
     const struct mpr_digest *digest;
     uint64_t number;          /* UINT64_MAX if its rank is not a number */
-    uint64_t device, largest; /* peak bytes: on a device, and of any heap */
+    uint64_t device, largest; /* peak bytes: the largest on a device, and of any heap */
 };
 
 static struct claim claim_of(const struct mpr_digest *d)
@@ -36,19 +36,28 @@ static struct claim claim_of(const struct mpr_digest *d)
     return c;
 }
 
-/* Sorts by rank; the claims of one rank by their peaks, others by their start. */
+/* Sorts by rank. The claims of one rank are sorted by their peaks, those without a rank by their
+ * start. */
 static int by_claim(const void *left, const void *right)
 {
     const struct claim *a = left, *b = right;
     const struct mpr_digest_process *x = a->digest->process, *y = b->digest->process;
-    int order = mpr_compare(a->number, b->number) ?: strcmp(x->rank, y->rank);
+    int order = mpr_compare(a->number, b->number);
+    if (!order && a->number == UINT64_MAX) order = strcmp(x->rank, y->rank);
     if (!order && *x->rank)
         order = mpr_compare(b->device, a->device) ?: mpr_compare(b->largest, a->largest);
     if (!order) order = mpr_compare(x->start_ns, y->start_ns) ?: strcmp(x->host, y->host);
     return order ?: mpr_compare(x->pid, y->pid) ?: strcmp(x->file, y->file);
 }
 
-/* Returns the pid of the oldest ancestor among the claims, or the process's own. */
+/* "7" and "007" are the same rank. */
+static bool is_same_rank(const struct claim *a, const struct claim *b)
+{
+    if (a->number != UINT64_MAX) return a->number == b->number;
+    return strcmp(a->digest->process->rank, b->digest->process->rank) == 0;
+}
+
+/* Returns the pid of the process's oldest ancestor among the claims, or its own pid. */
 static uint64_t root_of(const struct claim *of, size_t count, const struct mpr_digest_process *p)
 {
     enum { GENERATIONS = 16 };
@@ -64,9 +73,10 @@ static uint64_t root_of(const struct claim *of, size_t count, const struct mpr_d
     return p->pid;
 }
 
-/* Returns true if the second process is part of the first one's job.  The parent of a worker may
- * have left no log; two jobs in one directory ran one after the other. */
-static bool belongs(const struct claim *of, size_t count, size_t which)
+/* Returns true if two claims of a rank are of one job: they have a common ancestor, or ran at
+ * the same time. A worker's parent may have left no log. Two jobs in one directory ran one after
+ * the other. */
+static bool is_same_job(const struct claim *of, size_t count, size_t which)
 {
     const struct mpr_digest_process *a = of[0].digest->process, *b = of[which].digest->process;
     const bool overlap = a->start_ns && b->start_ns && a->start_ns < b->start_ns + b->duration_ns &&
@@ -75,7 +85,7 @@ static bool belongs(const struct claim *of, size_t count, size_t which)
            (root_of(of, count, a) == root_of(of, count, b) || overlap);
 }
 
-/* Returns true if it is the same process before and after it executed another program. */
+/* Returns true if both logs are of one process that executed another program. */
 static bool same_process(const struct mpr_digest_process *a, const struct mpr_digest_process *b)
 {
     return a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
@@ -87,39 +97,40 @@ static bool same_process(const struct mpr_digest_process *a, const struct mpr_di
 static void add_rank(struct mpr_ranks *r, const struct claim *c)
 {
     const struct mpr_digest_process *p = c->digest->process;
-    const char *name = *p->rank ? mpr_arena_format(&r->arena, "rank %.20s", p->rank)
-                                : mpr_arena_format(&r->arena, "pid %" PRIu64, p->pid);
+    const char *name = c->number != UINT64_MAX
+                           ? mpr_arena_format(&r->arena, "rank %" PRIu64, c->number)
+                       : *p->rank ? mpr_arena_format(&r->arena, "rank %.20s", p->rank)
+                                  : mpr_arena_format(&r->arena, "pid %" PRIu64, p->pid);
     r->rank[r->ranks++] = (struct mpr_rank){
         .digest = c->digest, .name = name, .host = p->host, .number = c->number, .peak = c->largest
     };
     r->incomplete |= p->incomplete;
 }
 
-/* Adds the first claim of each rank.  Processes without a rank only count. */
+/* Adds the first claim of each rank, and counts the other processes. */
 static void add_numbered(struct mpr_ranks *r, const struct claim *claim, size_t claims)
 {
     for (size_t first = 0, end; first < claims; first = end) {
         const struct claim *of = &claim[first];
-        const char *rank = of->digest->process->rank;
-        for (end = first + 1; end < claims && strcmp(claim[end].digest->process->rank, rank) == 0;)
-            end++;
-        if (!*rank) {
+        for (end = first + 1; end < claims && is_same_rank(&claim[end], of);) end++;
+        if (!*of->digest->process->rank) {
             r->unranked += end - first;
             continue;
         }
         add_rank(r, of);
         for (size_t i = 1; i < end - first; i++) {
             if (same_process(of->digest->process, of[i].digest->process)) r->executed++;
-            else if (belongs(of, end - first, i)) r->belonging++;
+            else if (is_same_job(of, end - first, i)) r->belonging++;
             else
-                r->doubled[r->doubles++] = (struct mpr_ranks_doubled){ r->rank[r->ranks - 1].name,
-                                                                       of->digest, of[i].digest };
+                r->duplicate[r->duplicates++] =
+                    (struct mpr_ranks_duplicate){ r->rank[r->ranks - 1].name, of->digest,
+                                                  of[i].digest };
         }
     }
 }
 
-/* Adds each process without a rank, by the program that held most of those that it executed.  The
- * claims are sorted by start; those that are taken lose their digest. */
+/* Adds each process, with the program that held most if it executed several. The claims are
+ * sorted by start; those of later programs lose their digest. */
 static void add_unnumbered(struct mpr_ranks *r, struct claim *claim, size_t claims)
 {
     for (size_t first = 0; first < claims; first++) {
@@ -140,7 +151,8 @@ static void add_unnumbered(struct mpr_ranks *r, struct claim *claim, size_t clai
     }
 }
 
-/* The job has as many ranks as the largest communicator, or as the largest rank requires. */
+/* Lists the ranks without a log. The job has as many ranks as its largest communicator, or as
+ * the largest rank requires. */
 static void find_missing(struct mpr_ranks *r)
 {
     enum { MAX_SIZE = 1 << 20 };
@@ -163,8 +175,8 @@ static void find_missing(struct mpr_ranks *r)
     free(missing);
 }
 
-/* Finds the process of each rank, missing ranks, and ranks that two processes claim. */
-static void choose(struct mpr_ranks *r, const struct mpr_digest *digest, size_t digests)
+/* Finds the process of each rank, missing ranks, and ranks with two processes. */
+static void choose_processes(struct mpr_ranks *r, const struct mpr_digest *digest, size_t digests)
 {
     struct claim *claim = mpr_alloc(digests, sizeof *claim);
     for (size_t i = 0; i < digests; i++) {
@@ -173,12 +185,12 @@ static void choose(struct mpr_ranks *r, const struct mpr_digest *digest, size_t 
     }
     if (digests) qsort(claim, digests, sizeof *claim, by_claim);
     r->rank = mpr_arena_alloc(&r->arena, digests * sizeof *r->rank);
-    r->doubled = mpr_arena_alloc(&r->arena, digests * sizeof *r->doubled);
+    r->duplicate = mpr_arena_alloc(&r->arena, digests * sizeof *r->duplicate);
     if (r->numbered) {
         add_numbered(r, claim, digests);
         find_missing(r);
     } else add_unnumbered(r, claim, digests);
-    r->incomplete |= r->missings || r->doubles;
+    r->incomplete |= r->missings || r->duplicates;
     free(claim);
 }
 
@@ -196,9 +208,9 @@ const char *mpr_ranks_set(const struct mpr_ranks *r, struct mpr_arena *arena, co
 
 /* ---- clocks of nodes
  *
- * All ranks of a communicator make it together, so its nodes see it at one time, within the time of
- * its making.  Without a known communicator, the first instance of the repeated range counts. Ranks
- * begin it when they are ready, so it shows only clocks that are far apart. */
+ * All ranks of a communicator create it together, so its nodes record it at about the same time.
+ * Nodes without a common communicator are compared by the first instance of the repeated range.
+ * Ranks begin that when they are ready, so it only shows clocks that are far apart. */
 
 static size_t clock_of(struct mpr_ranks *r, const char *host)
 {
@@ -208,23 +220,23 @@ static size_t clock_of(struct mpr_ranks *r, const char *host)
     return i;
 }
 
-/* When a node saw an event, by its clock. */
-struct sight {
-    const char *event; /* the communicator's hash, the range's name */
+/* The time of an event by the clock of a node. */
+struct sighting {
+    const char *event; /* a communicator's hash, or a range's name */
     size_t clock;      /* of the node */
     uint64_t time;
 };
 
-MPR_COMPARE(by_event, struct sight,
+MPR_COMPARE(by_event, struct sighting,
             strcmp(a->event, b->event) ?: mpr_compare(a->clock, b->clock)
                                        ?: mpr_compare(a->time, b->time))
 
-/* Returns the events of all ranks, which the caller frees: one of each node, the median of its
- * ranks; sorted by event. */
-static struct sight *sights_of(struct mpr_ranks *r, enum mpr_clock_source by, size_t *count)
+/* Returns the events of all ranks, sorted by event: for each node one, with the median time of
+ * its ranks. The caller frees them. */
+static struct sighting *sightings_of(struct mpr_ranks *r, enum mpr_clock_source by, size_t *count)
 {
-    struct sight *s = NULL;
-    size_t sights = 0, cap = 0;
+    struct sighting *s = NULL;
+    size_t sightings = 0, cap = 0;
     *count = 0;
     for (size_t i = 0; i < r->ranks; i++) {
         const struct mpr_digest *d = r->rank[i].digest;
@@ -232,33 +244,33 @@ static struct sight *sights_of(struct mpr_ranks *r, enum mpr_clock_source by, si
         const uint64_t start = d->process->start_ns;
         if (!start) continue;
         if (by == MPR_CLOCK_BY_RANGE && d->instances) {
-            MPR_GROW(s, sights, cap);
-            s[sights++] =
-                (struct sight){ d->instance[0].range, clock, start + d->instance[0].begin_ns };
+            MPR_GROW(s, sightings, cap);
+            s[sightings++] =
+                (struct sighting){ d->instance[0].range, clock, start + d->instance[0].begin_ns };
         }
         for (size_t k = 0; by == MPR_CLOCK_BY_COMM && k < d->comms; k++) {
             const struct mpr_digest_comm *c = &d->comm[k];
             if (!*c->communicator || c->first_ns == UINT64_MAX) continue;
-            MPR_GROW(s, sights, cap);
-            s[sights++] = (struct sight){ c->communicator, clock, start + c->first_ns };
+            MPR_GROW(s, sightings, cap);
+            s[sightings++] = (struct sighting){ c->communicator, clock, start + c->first_ns };
         }
     }
-    if (sights) qsort(s, sights, sizeof *s, by_event);
-    for (size_t i = 0, end; i < sights; i = end) {
-        for (end = i;
-             end < sights && strcmp(s[end].event, s[i].event) == 0 && s[end].clock == s[i].clock;)
+    if (sightings) qsort(s, sightings, sizeof *s, by_event);
+    for (size_t i = 0, end; i < sightings; i = end) {
+        for (end = i; end < sightings && strcmp(s[end].event, s[i].event) == 0 &&
+                      s[end].clock == s[i].clock;)
             end++;
         s[(*count)++] = s[(i + end) / 2];
     }
     return s;
 }
 
-/* Derives the clocks of nodes that saw the event with a node whose clock is known.  Returns true if
- * a clock became known. */
-static bool learn(struct mpr_ranks *r, const struct sight *s, size_t count,
-                  enum mpr_clock_source by)
+/* Derives the clocks of nodes from an event that a node with a known clock also recorded.
+ * Returns true if a clock became known. */
+static bool derive_clocks(struct mpr_ranks *r, const struct sighting *s, size_t count,
+                          enum mpr_clock_source by)
 {
-    const struct sight *known = NULL;
+    const struct sighting *known = NULL;
     bool any = false;
     for (size_t i = 0; !known && i < count; i++)
         if (r->clock[s[i].clock].known) known = &s[i];
@@ -273,16 +285,16 @@ static bool learn(struct mpr_ranks *r, const struct sight *s, size_t count,
     return any;
 }
 
-/* Follows the events from node to node. */
-static void follow(struct mpr_ranks *r, enum mpr_clock_source by)
+/* Derives clocks from node to node, until no more become known. */
+static void follow_events(struct mpr_ranks *r, enum mpr_clock_source by)
 {
-    size_t sights;
-    struct sight *s = sights_of(r, by, &sights);
+    size_t sightings;
+    struct sighting *s = sightings_of(r, by, &sightings);
     for (bool any = true; any;) {
         any = false;
-        for (size_t i = 0, end; i < sights; i = end) {
-            for (end = i; end < sights && strcmp(s[end].event, s[i].event) == 0;) end++;
-            any |= learn(r, &s[i], end - i, by);
+        for (size_t i = 0, end; i < sightings; i = end) {
+            for (end = i; end < sightings && strcmp(s[end].event, s[i].event) == 0;) end++;
+            any |= derive_clocks(r, &s[i], end - i, by);
         }
     }
     free(s);
@@ -297,8 +309,8 @@ static void correct_clocks(struct mpr_ranks *r)
     size_t known = 0;
     r->clock = mpr_arena_alloc(&r->arena, r->ranks * sizeof *r->clock);
     if (r->ranks) r->clock[clock_of(r, r->rank[0].host)].known = true;
-    follow(r, MPR_CLOCK_BY_COMM);
-    follow(r, MPR_CLOCK_BY_RANGE);
+    follow_events(r, MPR_CLOCK_BY_COMM);
+    follow_events(r, MPR_CLOCK_BY_RANGE);
     for (size_t i = 0; i < r->clocks; i++)
         r->clock[i].shifted = llabs(r->clock[i].ahead_ns) > apart_ns[r->clock[i].by];
     for (size_t i = 0; i < r->ranks; i++) {
@@ -310,7 +322,7 @@ static void correct_clocks(struct mpr_ranks *r)
         rank->start_ns = p->start_ns && start > 0 ? (uint64_t)start : 0;
         rank->failed_ns = p->failed_ns == UINT64_MAX ? UINT64_MAX : rank->start_ns + p->failed_ns;
     }
-    for (size_t i = 1; i < r->clocks; i++) /* the first one is the reference */
+    for (size_t i = 1; i < r->clocks; i++) /* the first clock is the reference */
         if (r->clock[i].known) r->clock[known++] = r->clock[i];
     r->clocks = known;
 }
@@ -345,12 +357,12 @@ static void raise_columns(struct mpr_ranks *r, uint64_t *row, size_t from, size_
 {
     for (size_t i = from; i <= to; i++)
         if (bytes > row[i]) row[i] = bytes;
-    if (bytes > r->heat_most) r->heat_most = bytes;
+    if (bytes > r->heat_max) r->heat_max = bytes;
 }
 
-/* The maximum of a span is in the column of its time; the last bytes of a span last until the next
- * span. */
-static void draw(struct mpr_ranks *r, size_t rank, uint8_t heap)
+/* Fills the row of a rank. The maximum of a span is in the column of its time; the minimum
+ * covers the time until the next span. */
+static void fill_heat(struct mpr_ranks *r, size_t rank, uint8_t heap)
 {
     const struct mpr_digest *d = r->rank[rank].digest;
     const uint64_t start = r->rank[rank].start_ns;
@@ -368,8 +380,8 @@ static void draw(struct mpr_ranks *r, size_t rank, uint8_t heap)
     }
 }
 
-/* Draws nothing if no rank's start is known. */
-static void draw_all(struct mpr_ranks *r)
+/* Fills the heat map, unless no rank's start is known. */
+static void fill_heat_map(struct mpr_ranks *r)
 {
     uint64_t from = UINT64_MAX, to = 0;
     for (size_t i = 0; i < r->ranks; i++) {
@@ -386,18 +398,18 @@ static void draw_all(struct mpr_ranks *r)
     for (size_t i = 0; i < r->ranks; i++) {
         const struct mpr_digest_heap *h =
             mpr_ranks_heap(r->rank[i].digest, r->measure[r->shown].kind);
-        if (h && r->rank[i].start_ns) draw(r, i, h->heap);
+        if (h && r->rank[i].start_ns) fill_heat(r, i, h->heap);
     }
 }
 
 void mpr_ranks_make(struct mpr_ranks *r, const struct mpr_digest *digest, size_t digests)
 {
     *r = (struct mpr_ranks){ .missing = "" };
-    choose(r, digest, digests);
+    choose_processes(r, digest, digests);
     correct_clocks(r);
     mpr_ranks_share(r);
     mpr_ranks_measure(r);
     mpr_ranks_gather(r);
     find_failures(r);
-    draw_all(r);
+    fill_heat_map(r);
 }

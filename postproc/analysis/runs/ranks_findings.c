@@ -8,14 +8,8 @@
 #include "evidence.h"
 #include "ranks.h"
 
-/* Returns the place of a line: "load (a.py:3) <- main". */
-static const char *place_of(struct mpr_insights *in, const char *path, const char *caller)
-{
-    return mpr_arena_format(&in->arena, "%s%s%s", path, *caller ? " <- " : "", caller);
-}
-
-/* Moves the newest finding before those about one log that save at most a quarter more, because it
- * explains them. */
+/* Moves the newest finding before findings about one log that save at most a quarter more,
+ * because it explains them. */
 static void move_up(struct mpr_insights *in)
 {
     const struct mpr_finding newest = in->finding[in->findings - 1];
@@ -33,12 +27,12 @@ static void move_up(struct mpr_insights *in)
 
 /* ---- GPUs where a rank does not work */
 
-/* The memory of a GPU that a rank holds at its peaks. */
+/* The memory that a rank holds on a GPU at its peaks. */
 struct use {
     size_t rank;
     const struct mpr_digest_device *device;
     uint64_t blocks, contexts; /* bytes */
-    bool works;                /* it holds more there than on its other GPUs */
+    bool works;                /* the rank works there: it holds more than on its other GPUs */
 };
 
 static uint64_t contexts_of(const struct mpr_digest *d, uint64_t device)
@@ -83,15 +77,15 @@ static size_t find_uses(const struct mpr_ranks *r, struct use *use)
 MPR_COMPARE(by_gpu, struct use,
             strcmp(a->device->uuid, b->device->uuid) ?: mpr_compare(a->rank, b->rank))
 
-/* Ranks that hold memory of one GPU, on which none of them works. */
+/* The ranks that hold memory on a GPU where they do not work. */
 struct foreign {
     size_t *rank, ranks;
     uint64_t blocks, contexts;
     const struct use *largest; /* by blocks */
-    bool used_by_others;       /* another rank works there, or several ranks hold memory of it */
+    bool used_by_others;       /* another rank works there, or several ranks hold memory there */
 };
 
-/* @use: those of one GPU. */
+/* @use: of one GPU. */
 static struct foreign foreign_of(struct mpr_arena *arena, const struct use *use, size_t uses)
 {
     struct foreign f = { .rank = mpr_arena_alloc(arena, uses * sizeof *f.rank) };
@@ -110,7 +104,7 @@ static struct foreign foreign_of(struct mpr_arena *arena, const struct use *use,
     return f;
 }
 
-/* Returns the line that holds most of the GPU in the digest, or NULL. */
+/* Returns the line of the digest that holds most on the GPU, or NULL. */
 static const struct mpr_digest_line *largest_line(const struct mpr_digest *d, uint64_t device)
 {
     static const unsigned kind[] = { MPF_HEAP_TORCH, MPF_HEAP_DEVICE };
@@ -121,7 +115,7 @@ static const struct mpr_digest_line *largest_line(const struct mpr_digest *d, ui
     return NULL;
 }
 
-/* Returns the place of the line that holds most, or NULL. */
+/* Adds the finding. Returns the line that holds most, with its caller, or NULL. */
 static const char *add_foreign(struct mpr_insights *in, const struct mpr_ranks *r,
                                const struct foreign *f, size_t gpus)
 {
@@ -142,14 +136,15 @@ static const char *add_foreign(struct mpr_insights *in, const struct mpr_ranks *
                             mpr_arena_format(&in->arena, "%s%s", f->ranks > 1 ? "ranks " : "",
                                              mpr_ranks_set(r, &in->arena, f->rank, f->ranks)));
     mpr_finding_detail_text(out, "gpu", mpr_arena_format(&in->arena, "gpu%u", device));
-    const char *place = blocks ? place_of(in, line->path, line->caller) : NULL;
+    const char *place = blocks ? mpr_frame_with_caller(&in->arena, line->path, line->caller) : NULL;
     if (place) mpr_finding_detail_text(out, "place", place);
     move_up(in);
     return place;
 }
 
-/* Reports the GPU that has most of such memory.  A GPU that only one rank uses belongs to it, as in
- * a model over several GPUs.  Returns the place of its largest line, or NULL. */
+/* Reports the GPU with most memory of ranks that do not work there. A GPU that only one rank
+ * uses belongs to it, for example if a model is split among GPUs. Returns the place of its
+ * largest line, or NULL. */
 static const char *foreign_gpus(struct mpr_insights *in, const struct mpr_ranks *r)
 {
     size_t devices = 0, gpus = 0;
@@ -172,7 +167,7 @@ static const char *foreign_gpus(struct mpr_insights *in, const struct mpr_ranks 
 
 /* ---- ranks that hold more */
 
-/* Growth explains the difference already. */
+/* Returns true if a finding about growth already explains the difference. */
 static bool grows(const struct mpr_digest *d, uint64_t bytes)
 {
     for (size_t i = 0; i < d->findings; i++)
@@ -182,28 +177,29 @@ static bool grows(const struct mpr_digest *d, uint64_t bytes)
     return false;
 }
 
-/* Reports the difference that explains the job: of two ranks theirs, else the largest outlier that
- * holds more than the usual rank.  @foreign: the place of a foreign GPU's memory, or NULL: a rank
- * that holds the same on its own GPU differs only because the others hold it elsewhere. */
+/* Reports one difference: between two ranks, or of the largest outlier that holds more than its
+ * reference. @foreign: place of memory on a GPU where a rank does not work, or NULL. A rank with
+ * the same place differs only because it holds that memory on its own GPU. */
 static void uneven_ranks(struct mpr_insights *in, const struct mpr_ranks *r, const char *foreign)
 {
     const struct mpr_ranks_outlier *o = r->pair;
     for (size_t i = 0; !o && i < r->outliers; i++)
         if (r->outlier[i].change > 0) o = &r->outlier[i];
     if (!o) return;
-    const struct mpr_rank *a = &r->rank[o->rank], *b = &r->rank[o->usual];
+    const struct mpr_rank *a = &r->rank[o->rank], *b = &r->rank[o->reference];
     if (!a->start_ns || !b->start_ns ||
         a->start_ns >= b->start_ns + b->digest->process->duration_ns ||
         b->start_ns >= a->start_ns + a->digest->process->duration_ns)
-        return; /* ranks of one job run at the same time */
-    const struct mpr_ranks_measure *m = &r->measure[o->lines_of];
+        return; /* not two jobs that ran one after the other */
+    const struct mpr_ranks_measure *m = &r->measure[o->cause_measure];
     const struct mpr_digest *d = a->digest;
     const struct mpr_digest_heap *heap = mpr_ranks_heap(d, m->kind);
-    const uint64_t peak = m->value[o->rank], usual = m->value[o->usual],
+    const uint64_t peak = m->value[o->rank], usual = m->value[o->reference],
                    more = mpr_saturating_sub(peak, usual);
-    const char *place = o->causes && o->cause[0].change > 0
-                            ? place_of(in, o->cause[0].path, o->cause[0].caller)
-                            : NULL;
+    const char *place =
+        o->causes && o->cause[0].change > 0
+            ? mpr_frame_with_caller(&in->arena, o->cause[0].path, o->cause[0].caller)
+            : NULL;
     if (!heap || !mpr_worth(more, peak) || grows(d, more) ||
         (place && foreign && strcmp(place, foreign) == 0))
         return;

@@ -1,5 +1,5 @@
-/* The ranks that share communicators, the partitions of the ranks by these, and the values of nodes
- * and groups. */
+/* The ranks that share communicators, partitions of the ranks by communicators, and the values
+ * of nodes and groups. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,14 +72,14 @@ static void find_groups(struct mpr_ranks *r)
 
 /* ---- axes
  *
- * Groups are of one axis if they have the same number of ranks, at the same distances from each
- * other, and no rank is in two of them: {0,1} and {2,3}, or {0,8,16} and {1,9,17}.  If ranks of a
- * group left no digest, the known distances must agree. */
+ * Groups are of one axis if they have the same number of ranks at the same distances from each
+ * other, and no rank is in two of them: {0,1} and {2,3}, or {0,8,16} and {1,9,17}. If some ranks
+ * of a group left no digest, the known distances must be equal. */
 
 enum { AXES_MAX = 8, PATTERNS_MAX = 64 };
 static const size_t none = SIZE_MAX;
 
-/* Returns true if all ranks of the group are there, and each has its own place. */
+/* Returns true if all ranks of the group have digests, and each has a different place. */
 static bool is_whole(const struct mpr_ranks_group *g)
 {
     if (g->present < 2 || g->present != g->size) return false;
@@ -99,8 +99,8 @@ struct pattern {
     uint64_t *number; /* numbers of the ranks, by place in the group */
 };
 
-/* Returns true if the group's numbers have the pattern's distances.  Numbers may be smaller than
- * the pattern's, because all differences wrap around alike. */
+/* Returns true if the group's numbers have the distances of the pattern. The unsigned
+ * differences may wrap around, which does not change the result. */
 static bool fits(const struct mpr_ranks *r, const struct mpr_ranks_group *g,
                  const struct pattern *p)
 {
@@ -112,8 +112,9 @@ static bool fits(const struct mpr_ranks *r, const struct mpr_ranks_group *g,
     return true;
 }
 
-/* Adds a group to the axis, unless its ranks are in groups already.  Returns false if they are in
- * several groups, or only some of them are; one group with another communicator is the same. */
+/* Adds a group to the axis, unless its ranks are in one group already, which then is the same
+ * with another communicator. Returns false if its ranks are in several groups, or only some are
+ * in one. */
 static bool add_group(struct mpr_ranks_axis *axis, const struct mpr_ranks_group *g)
 {
     bool free = true, same = true;
@@ -131,7 +132,7 @@ static bool add_group(struct mpr_ranks_axis *axis, const struct mpr_ranks_group 
     return true;
 }
 
-/* Adds whole groups first, which leave ranks for the others.  Returns false if whole groups
+/* Adds the groups that fit the pattern, whole groups first. Returns false if whole groups
  * overlap, a rank has no group, or there is only one group. */
 static bool fill_axis(const struct mpr_ranks *r, struct mpr_ranks_axis *axis,
                       const struct pattern *pattern)
@@ -174,11 +175,11 @@ static void find_axes(struct mpr_ranks *r)
 
 /* ---- partitions of the ranks */
 
-/* Adds the partition by @class (by rank, a number less than that of the ranks), unless it is known.
- * Classes have at least two ranks on average, because nothing can be compared in smaller ones. */
+/* Adds a partition, unless an equal one is known or its classes have fewer than two ranks on
+ * average, too few to compare. @class: by rank, a number less than the number of ranks. */
 static void add_split(struct mpr_ranks *r, struct mpr_ranks_split s, const size_t *class)
 {
-    size_t *number = mpr_alloc(r->ranks, sizeof *number), ranks = 0; /* of a class + 1 */
+    size_t *number = mpr_alloc(r->ranks, sizeof *number), ranks = 0; /* number: of a class + 1 */
     for (size_t i = 0; i < r->ranks; i++)
         if (!number[class[i]]) number[class[i]] = ++s.classes;
     const bool good = s.classes >= 2 && s.classes <= r->ranks / 2;
@@ -204,7 +205,7 @@ static size_t root_of(const size_t *parent, size_t at)
     return at;
 }
 
-/* Joins groups of one axis that share a group of the other axis.  Fills the class of each rank. */
+/* Joins groups of axis @a that share a group of axis @b. Sets the class of each rank. */
 static void join(size_t *class, const struct mpr_ranks_axis *a, const struct mpr_ranks_axis *b,
                  size_t ranks)
 {
@@ -278,14 +279,14 @@ static void find_nodes(struct mpr_ranks *r)
             if (n->rss_sum != UINT64_MAX) n->rss_sum = rss == UINT64_MAX ? rss : n->rss_sum + rss;
         }
         if (r->measures)
-            n->of = mpr_ranks_class_of(r->measure[r->shown].value, rank + first, end - first);
+            n->values = mpr_ranks_class_of(r->measure[r->shown].value, rank + first, end - first);
     }
 }
 
 static struct mpr_ranks_kind kind_of(struct mpr_ranks *r, size_t first, size_t groups)
 {
     uint64_t *median = mpr_alloc(groups, sizeof *median), *bytes = mpr_alloc(groups, sizeof *bytes);
-    size_t *apart = mpr_arena_alloc(&r->arena, groups * sizeof *apart);
+    size_t *outlier = mpr_arena_alloc(&r->arena, groups * sizeof *outlier);
     for (size_t i = 0; i < groups; i++) {
         median[i] = r->group[first + i].median;
         bytes[i] = r->group[first + i].bytes;
@@ -296,9 +297,9 @@ static struct mpr_ranks_kind kind_of(struct mpr_ranks *r, size_t first, size_t g
                                          .groups = groups,
                                          .median = mpr_outliers_median(median, groups),
                                          .bytes = mpr_outliers_median(bytes, groups),
-                                         .apart = apart,
-                                         .aparts = mpr_outliers_find(median, groups, apart) };
-    for (size_t i = 0; i < kind.aparts; i++) apart[i] += first;
+                                         .outlier = outlier,
+                                         .outliers = mpr_outliers_find(median, groups, outlier) };
+    for (size_t i = 0; i < kind.outliers; i++) outlier[i] += first;
     free(median);
     free(bytes);
     return kind;
@@ -312,7 +313,7 @@ void mpr_ranks_gather(struct mpr_ranks *r)
         const struct mpr_ranks_class c =
             mpr_ranks_class_of(r->measure[r->shown].value, g->rank, g->present);
         g->median = c.median;
-        g->most = c.most;
+        g->max = c.max;
     }
     for (size_t i = 0, end; i < r->groups; i = end) {
         for (end = i; end < r->groups && r->group[end].size == r->group[i].size &&

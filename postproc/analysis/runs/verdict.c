@@ -79,7 +79,7 @@ bool mpr_comparison_has_torch(const struct mpr_comparison *c, uint8_t heap)
 {
     for (size_t i = 0; i < c->diff->accounts; i++) {
         const struct mpr_diff_account *a = &c->diff->account[i];
-        if (a->of == MPR_DIFF_HEAP && a->which == mpr_heap_torch_of(heap)) return true;
+        if (a->subject == MPR_DIFF_HEAP && a->number == mpr_heap_torch_of(heap)) return true;
     }
     return false;
 }
@@ -90,14 +90,15 @@ bool mpr_comparison_has_torch(const struct mpr_comparison *c, uint8_t heap)
 struct mpr_sides mpr_compare_growth(struct mpr_comparison *c, const struct mpr_diff_account *a,
                                     struct mpr_sides peak)
 {
-    const struct mpr_finding *f[2] = { mpr_comparison_finding(c, 0, MPR_FINDING_GROWTH, a->which),
-                                       mpr_comparison_finding(c, 1, MPR_FINDING_GROWTH, a->which) };
+    const struct mpr_finding *f[2] = { mpr_comparison_finding(c, 0, MPR_FINDING_GROWTH, a->number),
+                                       mpr_comparison_finding(c, 1, MPR_FINDING_GROWTH,
+                                                              a->number) };
     const struct mpr_sides bytes = { f[0] ? f[0]->bytes : 0, f[1] ? f[1]->bytes : 0 };
     if (!mpr_change_counts(c, bytes, peak) || !mpr_sides_agree(bytes, peak))
         return (struct mpr_sides){ 0, 0 };
     const struct mpr_finding *more = f[bytes.now > bytes.base];
     struct mpr_change *change =
-        mpr_change_add(c, MPR_CHANGE_GROWTH, "growth", a->which, bytes, peak);
+        mpr_change_add(c, MPR_CHANGE_GROWTH, "growth", a->number, bytes, peak);
     const struct mpr_path path = change->path = more->path;
     change->estimated = more->estimated;
     for (size_t i = 0; path.depth && i < a->rows; i++) {
@@ -117,10 +118,10 @@ struct mpr_sides mpr_compare_growth(struct mpr_comparison *c, const struct mpr_d
  * blocks. */
 static bool is_compared(const struct mpr_comparison *c, const struct mpr_diff_account *a)
 {
-    if (a->of != MPR_DIFF_HEAP || a->inside) return false;
-    if (mpr_heap_is_device(a->which)) return !mpr_comparison_has_torch(c, a->which);
+    if (a->subject != MPR_DIFF_HEAP || a->inside) return false;
+    if (mpr_heap_is_device(a->number)) return !mpr_comparison_has_torch(c, a->number);
     for (size_t i = 0; i < 2; i++) {
-        const uint8_t own = mpr_diff_own_heap(c->diff, c->run[i], a->which);
+        const uint8_t own = mpr_diff_own_heap(c->diff, c->run[i], a->number);
         const struct mpr_heap_peak *h = mpr_peaks_heap(c->log[i], own);
         if (h && h->nested) return false;
     }
@@ -137,18 +138,18 @@ static void compare_heap(struct mpr_comparison *c, const struct mpr_diff_account
 {
     const struct mpr_sides peak = mpr_sides_of(&a->total);
     const size_t before = c->out->changes;
-    const struct mpr_breakdown_heap *h[2] = { mpr_comparison_roles(c, 0, a->which),
-                                              mpr_comparison_roles(c, 1, a->which) };
+    const struct mpr_breakdown_heap *h[2] = { mpr_comparison_roles(c, 0, a->number),
+                                              mpr_comparison_roles(c, 1, a->number) };
     const bool by_role =
         (h[0] || h[1]) && (has_roles(h[0]) || !peak.base) && (has_roles(h[1]) || !peak.now);
     bool noise = a->total.kind == MPR_DIFF_NOISE;
     if (!noise && by_role) noise = mpr_compare_roles(c, a, peak, h);
     else if (!noise) mpr_compare_growth(c, a, peak);
-    c->heap[a->which].is_noise = noise && mpr_change_counts(c, peak, peak);
-    c->is_noise |= c->heap[a->which].is_noise;
+    c->heap[a->number].is_noise = noise && mpr_change_counts(c, peak, peak);
+    c->is_noise |= c->heap[a->number].is_noise;
     if (c->out->changes > before || noise || !mpr_change_counts(c, peak, peak)) return;
     struct mpr_change *change =
-        mpr_change_add(c, MPR_CHANGE_BLOCKS, "blocks", a->which, peak, peak);
+        mpr_change_add(c, MPR_CHANGE_BLOCKS, "blocks", a->number, peak, peak);
     change->estimated = a->total.variance > 0 || a->total.estimated;
     mpr_change_name_by_account(c, change, a);
 }
@@ -243,8 +244,8 @@ static const struct mpr_diff_account *account_of(const struct mpr_diff *diff,
                         change->kind == MPR_CHANGE_GRAPH_POOLS;
     if (change->kind == MPR_CHANGE_RETENTION || change->kind == MPR_CHANGE_KEPT) return NULL;
     for (const struct mpr_diff_account *a = diff->account; a < diff->account + diff->accounts; a++)
-        if (device ? a->of == MPR_DIFF_DEVICE && a->which == mpf_heap_device(change->heap)
-                   : a->of == MPR_DIFF_HEAP && a->which == change->heap)
+        if (device ? a->subject == MPR_DIFF_DEVICE && a->number == mpf_heap_device(change->heap)
+                   : a->subject == MPR_DIFF_HEAP && a->number == change->heap)
             return a;
     return NULL;
 }
@@ -256,7 +257,7 @@ static const struct mpr_diff_account *foremost(const struct mpr_comparison *c)
     const struct mpr_diff_account *found = NULL;
     for (size_t i = 0; i < c->diff->accounts; i++) {
         const struct mpr_diff_account *a = &c->diff->account[i];
-        if (c->is_noise && !(a->of == MPR_DIFF_HEAP && c->heap[a->which].is_noise)) continue;
+        if (c->is_noise && !(a->subject == MPR_DIFF_HEAP && c->heap[a->number].is_noise)) continue;
         if (is_compared(c, a) && (!found || llabs(a->total.change) > llabs(found->total.change)))
             found = a;
     }
@@ -269,7 +270,7 @@ static struct mpr_comparison begin(struct mpr_verdict *out, const struct mpr_dif
     struct mpr_comparison c = { .out = out, .diff = diff, .naming = naming };
     const struct mpr_diff_account *a = NULL;
     for (size_t i = 0; i < diff->accounts && !a; i++)
-        if (diff->account[i].of == MPR_DIFF_HEAP) a = &diff->account[i];
+        if (diff->account[i].subject == MPR_DIFF_HEAP) a = &diff->account[i];
     c.run[0] = a ? a->base_run : 0;
     c.run[1] = a ? a->now_run : diff->base;
     for (size_t i = 0; i < 2; i++) {
@@ -278,7 +279,8 @@ static struct mpr_comparison begin(struct mpr_verdict *out, const struct mpr_dif
     }
     for (size_t i = 0; i < diff->accounts; i++) {
         const uint64_t peak = mpr_sides_larger(mpr_sides_of(&diff->account[i].total));
-        if (diff->account[i].of <= MPR_DIFF_HEAP && peak > c.largest_peak) c.largest_peak = peak;
+        if (diff->account[i].subject <= MPR_DIFF_HEAP && peak > c.largest_peak)
+            c.largest_peak = peak;
     }
     return c;
 }
@@ -291,7 +293,7 @@ static void find(struct mpr_comparison *c)
     for (size_t i = 0; i < diff->accounts; i++)
         if (is_compared(c, &diff->account[i])) compare_heap(c, &diff->account[i]);
     for (size_t i = 0; i < diff->accounts; i++)
-        if (diff->account[i].of == MPR_DIFF_DEVICE) mpr_compare_device(c, &diff->account[i]);
+        if (diff->account[i].subject == MPR_DIFF_DEVICE) mpr_compare_device(c, &diff->account[i]);
     compare_retention(c);
     if (out->changes) qsort(out->change, out->changes, sizeof *out->change, by_importance);
     out->outcome = out->changes  ? MPR_OUTCOME_CHANGED
@@ -308,11 +310,10 @@ static void find(struct mpr_comparison *c)
     const struct mpr_spread *base = &a->total.base, *now = &a->total.now;
     out->of = a->name;
     out->peak = mpr_sides_of(&a->total);
-    if (a->of == MPR_DIFF_HEAP) out->step_spread = c->heap[a->which].step_spread;
+    if (a->subject == MPR_DIFF_HEAP) out->step_spread = c->heap[a->number].step_spread;
     out->has_run_spread = diff->peaks.logs > 2;
-    out->run_spread =
-        (struct mpr_sides){ mpr_sides_positive(mpr_signed_sub(base->most, base->least)),
-                            mpr_sides_positive(mpr_signed_sub(now->most, now->least)) };
+    out->run_spread = (struct mpr_sides){ mpr_sides_positive(mpr_signed_sub(base->max, base->min)),
+                                          mpr_sides_positive(mpr_signed_sub(now->max, now->min)) };
     if (out->changes && out->change[0].kind == MPR_CHANGE_BLOCKS) {
         out->run[0] = a->base_run;
         out->run[1] = a->now_run;
@@ -338,7 +339,7 @@ void mpr_verdict_read(struct mpr_verdict *out, const struct mpr_diff *diff,
     struct mpr_error none;
     bool any = false; /* a difference of a heap or a device counts */
     for (const struct mpr_diff_account *a = diff->account; a < diff->account + diff->accounts; a++)
-        any |= a->of <= MPR_DIFF_HEAP && a->total.kind != MPR_DIFF_NOISE &&
+        any |= a->subject <= MPR_DIFF_HEAP && a->total.kind != MPR_DIFF_NOISE &&
                mpr_change_counts(&c, mpr_sides_of(&a->total), mpr_sides_of(&a->total));
     for (size_t i = 0; any && i < 2; i++) {
         if (!mpr_instant_is_peak(c.log[i]->at)) break;

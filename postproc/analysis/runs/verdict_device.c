@@ -61,7 +61,7 @@ static void compare_cache(struct mpr_comparison *c, unsigned number,
 static void compare_parts(struct mpr_comparison *c, const struct mpr_diff_account *a,
                           const struct mpr_device *const *d, struct mpr_sides peak)
 {
-    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_DEVICE, a->which);
+    const uint8_t heap = mpf_heap_gpu(MPF_HEAP_DEVICE, a->number);
     const bool with_torch = mpr_comparison_has_torch(c, heap);
     for (int use = MPR_USE_NCCL; use < MPR_USES; use++) {
         const struct mpr_sides bytes = { use_of(d[0], (enum mpr_use)use),
@@ -79,12 +79,12 @@ static void compare_parts(struct mpr_comparison *c, const struct mpr_diff_accoun
 
 void mpr_compare_device(struct mpr_comparison *c, const struct mpr_diff_account *a)
 {
-    const struct mpr_device *d[2] = { device_of(c, 0, a->which), device_of(c, 1, a->which) };
+    const struct mpr_device *d[2] = { device_of(c, 0, a->number), device_of(c, 1, a->number) };
     const struct mpr_sides peak = mpr_sides_of(&a->total);
     if (!d[0] || !d[1] || !d[0]->peak.valid || !d[1]->peak.valid || a->total.kind == MPR_DIFF_NOISE)
         return;
-    compare_pools(c, a->which, d, peak);
-    if (!c->heap[mpf_heap_gpu(MPF_HEAP_TORCH, a->which)].is_noise)
-        compare_cache(c, a->which, d, peak);
+    compare_pools(c, a->number, d, peak);
+    if (!c->heap[mpf_heap_gpu(MPF_HEAP_TORCH, a->number)].is_noise)
+        compare_cache(c, a->number, d, peak);
     compare_parts(c, a, d, peak);
 }

@@ -28,7 +28,8 @@ static inline uint64_t mpr_sides_positive(int64_t bytes) { return bytes > 0 ? (u
 
 static inline struct mpr_sides mpr_sides_of(const struct mpr_diff_row *r)
 {
-    return (struct mpr_sides){ mpr_sides_positive(r->base.is), mpr_sides_positive(r->now.is) };
+    return (struct mpr_sides){ mpr_sides_positive(r->base.bytes),
+                               mpr_sides_positive(r->now.bytes) };
 }
 
 /* Returns true if both change in the same direction. */

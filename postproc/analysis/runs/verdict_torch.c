@@ -64,7 +64,7 @@ static bool is_step_noise(struct mpr_comparison *c, const struct mpr_diff_accoun
     const struct mpr_sides spreads = { spread[0], spread[1] };
     const bool overlap = of[0].peak[0] <= of[1].peak[of[1].count - 1] &&
                          of[1].peak[0] <= of[0].peak[of[0].count - 1];
-    c->heap[a->which].step_spread = spreads;
+    c->heap[a->number].step_spread = spreads;
     return overlap && mpr_sides_distance(mpr_sides_of(&a->total)) <= mpr_sides_smaller(spreads) &&
            !is_shifted(&of[0], &of[1]);
 }
@@ -130,7 +130,7 @@ static struct mpr_change *add_element_size(struct mpr_comparison *c,
                                            struct mpr_sides bytes, struct mpr_sides peak)
 {
     struct mpr_change *change =
-        mpr_change_add(c, MPR_CHANGE_ELEMENT_SIZE, "element_size", a->which, bytes, peak);
+        mpr_change_add(c, MPR_CHANGE_ELEMENT_SIZE, "element_size", a->number, bytes, peak);
     change->role = role;
     return change;
 }
@@ -304,7 +304,7 @@ bool mpr_compare_roles(struct mpr_comparison *c, const struct mpr_diff_account *
             (other_size && mpr_sides_agree(bytes, peak)))
             continue;
         if (!compare_element_size(c, a, peak, role, &share, &parameters))
-            add_role(c, a->which, role, peak, h, &share);
+            add_role(c, a->number, role, peak, h, &share);
     }
     return noise;
 }

@@ -10,7 +10,7 @@
 
 /* ---- values */
 
-/* host/python has nothing but samples. */
+/* All blocks of host/python are samples. */
 static bool has_estimates(const struct mpr_replay *r, uint8_t heap)
 {
     return heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap);
@@ -27,24 +27,27 @@ static uint64_t plus(uint64_t value, double more)
 /* @sign: 1, or -1 to subtract. */
 static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s, int sign)
 {
-    to->more.bytes = mpr_signed_add(to->more.bytes, sign * s->more.bytes);
-    to->more.blocks += sign * s->more.blocks;
-    to->came += sign * s->came;
-    to->went += sign * s->went;
+    to->represented.bytes = mpr_signed_add(to->represented.bytes, sign * s->represented.bytes);
+    to->represented.blocks += sign * s->represented.blocks;
+    to->variance_added += sign * s->variance_added;
+    to->variance_removed += sign * s->variance_removed;
     to->samples += (uint64_t)sign * s->samples;
     to->live += (uint64_t)sign * s->live;
 }
 
-/* The accounts have the bytes that the samples of host/python represent, but not the blocks. */
+/* The heap's bytes in the accounts include those that the samples of host/python represent.  Its
+ * blocks do not. */
 static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t code)
 {
     const struct mpr_heap *heap = &h->replay->accounts.heap[code];
-    const struct mpr_sampled *all = &h->python;
-    if (code != MPF_HEAP_PYTHON)
-        return (struct mpr_history_value){ .bytes = heap->bytes, .blocks = heap->blocks };
-    return (struct mpr_history_value){ heap->bytes,  plus(heap->blocks, all->more.blocks),
-                                       all->came,    all->went,
-                                       all->samples, all->live };
+    struct mpr_history_value value = { .bytes = heap->bytes, .blocks = heap->blocks };
+    if (code != MPF_HEAP_PYTHON) return value;
+    value.blocks = plus(heap->blocks, h->python.represented.blocks);
+    value.variance_added = h->python.variance_added;
+    value.variance_removed = h->python.variance_removed;
+    value.samples = h->python.samples;
+    value.live = h->python.live;
+    return value;
 }
 
 static void add_point(struct mpr_history *h, uint32_t index)
@@ -74,7 +77,7 @@ static void add_point(struct mpr_history *h, uint32_t index)
 static void thin(struct mpr_history *h)
 {
     h->count /= 2;
-    h->each *= 2;
+    h->keep_each *= 2;
     for (size_t i = 0; i < h->count; i++) h->at[i] = h->at[2 * i + 1];
     for (uint32_t c = 0; c < h->cells; c++) {
         struct mpr_history_past *past = &h->past[c];
@@ -93,9 +96,9 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
 {
     struct mpr_touched_cells *t = &h->touches;
     if (h->from && time < *h->from) return;
-    h->taken++;
+    h->instants++;
     if (h->count == MPR_HISTORY_MAX) thin(h);
-    if (h->taken % h->each) return;
+    if (h->instants % h->keep_each) return;
     if (h->replay->accounts.cells) MPR_REACH(h->past, h->replay->accounts.cells - 1, h->cells);
     for (uint32_t i = 0; i < t->count; i++) {
         add_point(h, t->cell[i]);
@@ -103,17 +106,17 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
     }
     t->count = 0;
     for (int i = 0; i < MPR_HEAPS; i++) h->at[h->count].heap[i] = heap_value(h, (uint8_t)i);
-    mpr_lifetime_histogram_mark(&h->lasting);
+    mpr_lifetime_histogram_mark(&h->lifetimes);
     h->at[h->count].time = time;
-    h->at[h->count++].number = h->taken;
+    h->at[h->count++].number = h->instants;
 }
 
 /* ---- by the clock */
 
-/* Takes the instants up to now.  If nothing happened for longer than an interval, each tick of that
- * time is also an instant, so that a program that loads and then waits does not seem to load only.
- * Consecutive instants that are not kept are counted in one step, because a short interval has any
- * number of them. */
+/* Adds the instants up to now.  If nothing happened for several intervals, each of their ends is
+ * also an instant, so that a program that loads and then waits does not seem to load all the time.
+ * Consecutive instants that are not kept are counted in one step, because with short intervals
+ * there may be very many. */
 static void tick(void *arg)
 {
     struct mpr_history *h = arg;
@@ -124,9 +127,9 @@ static void tick(void *arg)
     if (t->next <= last && from <= last) {
         uint64_t time = from > t->next ? last - (last - from) / h->every * h->every : t->next;
         for (uint64_t ticks = (last - time) / h->every + 1; ticks;) {
-            uint64_t passed = h->each - 1 - h->taken % h->each;
+            uint64_t passed = h->keep_each - 1 - h->instants % h->keep_each;
             if (passed >= ticks) passed = ticks - 1;
-            h->taken += passed;
+            h->instants += passed;
             ticks -= passed + 1;
             time += passed * h->every;
             mpr_history_take(h, time);
@@ -143,12 +146,12 @@ void mpr_history_end(struct mpr_history *h)
 
 void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t every, uint64_t until)
 {
-    *h = (struct mpr_history){ .replay = r, .each = 1, .every = every, .until = until };
+    *h = (struct mpr_history){ .replay = r, .keep_each = 1, .every = every, .until = until };
     h->touches = (struct mpr_touched_cells){
         .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
     };
     r->accounts.touches = &h->touches;
-    r->lifetimes = &h->lasting;
+    r->lifetimes = &h->lifetimes;
 }
 
 void mpr_history_free(struct mpr_history *h)
@@ -157,7 +160,7 @@ void mpr_history_free(struct mpr_history *h)
     free(h->past);
     free(h->touches.cell);
     free(h->touches.is_touched);
-    mpr_lifetime_histogram_free(&h->lasting);
+    mpr_lifetime_histogram_free(&h->lifetimes);
     *h = (struct mpr_history){ .count = 0 };
 }
 
@@ -199,48 +202,50 @@ static void add_cell(const struct mpr_history_view *v, uint32_t cell, struct mpr
     }
 }
 
-/* Adds the cell's samples to those of its heap. */
+/* Adds the cell's samples to the sum of its heap. */
 static void add_to_heap(struct mpr_history_view *v, uint32_t cell, uint8_t heap)
 {
     struct mpr_history_point point[MPR_HISTORY_MAX] = { { .bytes = 0 } };
-    if (!v->all[heap]) {
-        v->all[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->all[heap]);
-        /* the samples of host/python represent blocks of no cell */
+    if (!v->samples[heap]) {
+        v->samples[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->samples[heap]);
+        /* the blocks that samples of host/python represent are in no cell */
         if (heap != MPF_HEAP_PYTHON)
-            v->within[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->within[heap]);
+            v->scaling[heap] = mpr_alloc(MPR_HISTORY_MAX, sizeof *v->scaling[heap]);
     }
     add_cell(v, cell, point);
     for (size_t i = 0; i < v->history->count; i++) {
         const struct mpr_sampled *s = &point[i].sampled;
-        add_sampled(&v->all[heap][i], s, 1);
-        if (v->within[heap])
-            mpr_estimates_add_blocks(&v->within[heap][i].blocks, s->more.blocks, s->live);
+        add_sampled(&v->samples[heap][i], s, 1);
+        if (v->scaling[heap])
+            mpr_estimates_add_blocks(&v->scaling[heap][i].blocks, s->represented.blocks, s->live);
     }
 }
 
-/* Sums up the samples of each heap that has estimates.  They represent blocks in one of its
- * cells. */
+/* Sums up the samples of each heap that has estimates, and finds the cell with the blocks that they
+ * represent. */
 static void fill_heaps(struct mpr_history_view *v)
 {
     const struct mpr_replay *r = v->history->replay;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (!has_estimates(r, cell->heap)) continue;
-        if (mpr_replay_is_represented(r, cell)) v->rest[cell->heap] = i + 1;
+        if (mpr_replay_is_represented(r, cell)) v->remainder[cell->heap] = i + 1;
         add_to_heap(v, i, cell->heap);
     }
     for (int heap = 0; heap < MPR_HEAPS; heap++) {
-        struct mpr_history_point rest[MPR_HISTORY_MAX] = { { .bytes = 0 } };
-        const struct mpr_sampled *all = v->all[heap];
+        struct mpr_history_point remainder[MPR_HISTORY_MAX] = { { .bytes = 0 } };
+        const struct mpr_sampled *all = v->samples[heap];
         if (!all) continue;
         v->sampled[heap] = v->history->count && all[v->history->count - 1].samples;
-        if (v->within[heap] && v->rest[heap]) add_cell(v, v->rest[heap] - 1, rest);
-        for (size_t i = 0; v->within[heap] && i < v->history->count; i++) {
-            struct mpr_within *w = &v->within[heap][i];
-            w->sum = (struct mpr_represented_sum){ (double)rest[i].bytes, (double)all[i].more.bytes,
-                                                   all[i].came - all[i].went };
-            w->blocks.known = (double)rest[i].blocks;
-            w->blocks.factor = mpr_estimates_factor(&w->sum);
+        if (v->scaling[heap] && v->remainder[heap]) add_cell(v, v->remainder[heap] - 1, remainder);
+        for (size_t i = 0; v->scaling[heap] && i < v->history->count; i++) {
+            struct mpr_history_scaling *scaling = &v->scaling[heap][i];
+            scaling->sum =
+                (struct mpr_represented_sum){ (double)remainder[i].bytes,
+                                              (double)all[i].represented.bytes,
+                                              all[i].variance_added - all[i].variance_removed };
+            scaling->blocks.known = (double)remainder[i].blocks;
+            scaling->blocks.factor = mpr_estimates_factor(&scaling->sum);
         }
     }
 }
@@ -258,8 +263,8 @@ void mpr_history_view_free(struct mpr_history_view *v)
     free(v->source);
     free(v->first);
     for (int i = 0; i < MPR_HEAPS; i++) {
-        free(v->all[i]);
-        free(v->within[i]);
+        free(v->samples[i]);
+        free(v->scaling[i]);
     }
 }
 
@@ -267,36 +272,39 @@ bool mpr_history_is_estimate(const struct mpr_history_view *v, uint32_t cell)
 {
     const struct mpr_replay *r = v->history->replay;
     const uint8_t heap = r->accounts.cell[cell].heap;
-    if (v->rest[heap] == cell + 1) return v->sampled[heap];
+    if (v->remainder[heap] == cell + 1) return v->sampled[heap];
     return has_estimates(r, heap) && mpr_estimates_is_sampled(&r->estimates, cell);
 }
 
-/* Replaces the variances of some blocks by those of their estimate, which is scaled to a known sum
- * (mpr_estimates_scaled_variance). Their part of that sum is the one at the instant when the sum
- * was largest. The variance of the sample that is added to the sum grows evenly from the first
- * instant to the last. @cell: a cell with some of the blocks. */
+/* Replaces the variances of some blocks by those of their estimate, which is scaled to the heap's
+ * known sum (mpr_estimates_scaled_variance).  Their share of the sum is taken at the instant when
+ * the sum is largest.  The extra sample of the sum has a variance that grows evenly from the first
+ * instant to the last.  @cell: one of the cells with these blocks. */
 static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
                             const struct mpr_history_point *sum, struct mpr_history_value *value)
 {
     const struct mpr_replay *r = v->history->replay;
     const uint8_t heap = r->accounts.cell[cell].heap;
-    const struct mpr_sampled *all = v->all[heap];
+    const struct mpr_sampled *all = v->samples[heap];
     const size_t count = v->history->count;
     size_t largest = 0;
     if (!all) return;
     for (size_t i = 1; i < count; i++)
-        if (all[i].more.bytes > all[largest].more.bytes) largest = i;
-    const struct mpr_within *within = v->within[heap];
-    if (!within || !mpr_estimates_are_by_chance(&within[largest].sum)) return;
+        if (all[i].represented.bytes > all[largest].represented.bytes) largest = i;
+    const struct mpr_history_scaling *scaling = v->scaling[heap];
+    if (!scaling || !mpr_estimates_are_by_chance(&scaling[largest].sum)) return;
     const double mean = mpr_estimates_sampling(&r->estimates, heap)->mean,
-                 part = (double)sum[largest].sampled.more.bytes / (double)all[largest].more.bytes,
-                 factor = within[largest].blocks.factor;
+                 part = (double)sum[largest].sampled.represented.bytes /
+                        (double)all[largest].represented.bytes,
+                 factor = scaling[largest].blocks.factor;
     for (size_t i = 0; i < count; i++) {
         const double lacking = mean * mean * (double)i / (double)count;
-        const struct mpr_variance came = { value[i].came, part, all[i].came + lacking },
-                                  went = { value[i].went, part, all[i].went };
-        value[i].came = mpr_variance_value(&came) * factor * factor;
-        value[i].went = mpr_variance_value(&went) * factor * factor;
+        const struct mpr_variance added = { value[i].variance_added, part,
+                                            all[i].variance_added + lacking },
+                                  removed = { value[i].variance_removed, part,
+                                              all[i].variance_removed };
+        value[i].variance_added = mpr_variance_value(&added) * factor * factor;
+        value[i].variance_removed = mpr_variance_value(&removed) * factor * factor;
     }
 }
 
@@ -305,32 +313,35 @@ void mpr_history_values(const struct mpr_history_view *v, const uint32_t *cell, 
 {
     struct mpr_history_point sum[MPR_HISTORY_MAX] = { { .bytes = 0 } };
     const uint8_t heap = v->history->replay->accounts.cell[*cell].heap;
-    const bool rest = cells == 1 && v->rest[heap] == *cell + 1;
-    bool alone = true; /* all blocks are samples */
+    const bool remainder = cells == 1 && v->remainder[heap] == *cell + 1;
+    bool all_sampled = true;
     for (size_t i = 0; i < cells; i++) add_cell(v, cell[i], sum);
     for (size_t i = 0; i < v->history->count; i++) {
         struct mpr_sampled *s = &sum[i].sampled;
-        const struct mpr_within *within = v->within[heap] ? &v->within[heap][i] : NULL;
-        double blocks = s->more.blocks;
-        if (within) blocks = mpr_estimates_blocks(&within->blocks, blocks, s->live);
-        if (within && rest)
-            blocks -= fmin(within->blocks.sum * within->blocks.factor, within->blocks.known);
-        if (rest) {
-            /* it is as uncertain as all other cells of its heap together */
-            const struct mpr_sampled *all = &v->all[heap][i];
-            *s = (struct mpr_sampled){ .more = { mpr_signed_sub(s->more.bytes, all->more.bytes) },
-                                       .came = all->came - s->came,
-                                       .went = all->went - s->went };
+        const struct mpr_history_scaling *scaling = v->scaling[heap] ? &v->scaling[heap][i] : NULL;
+        double blocks = s->represented.blocks;
+        if (scaling) blocks = mpr_estimates_blocks(&scaling->blocks, blocks, s->live);
+        if (scaling && remainder)
+            blocks -= fmin(scaling->blocks.sum * scaling->blocks.factor, scaling->blocks.known);
+        if (remainder) {
+            /* it is as uncertain as the heap's other cells together */
+            const struct mpr_sampled *all = &v->samples[heap][i];
+            *s = (struct mpr_sampled){
+                .represented = { mpr_signed_sub(s->represented.bytes, all->represented.bytes) },
+                .variance_added = all->variance_added - s->variance_added,
+                .variance_removed = all->variance_removed - s->variance_removed
+            };
         }
-        const double bytes = (double)s->more.bytes * (within ? within->blocks.factor : 1);
+        const double bytes = (double)s->represented.bytes * (scaling ? scaling->blocks.factor : 1);
         value[i] = (struct mpr_history_value){ plus(sum[i].bytes, bytes),
                                                plus(sum[i].blocks, blocks),
-                                               s->came,
-                                               s->went,
+                                               s->variance_added,
+                                               s->variance_removed,
                                                s->samples,
                                                s->live };
-        alone &= sum[i].blocks == s->live;
+        all_sampled &= sum[i].blocks == s->live;
     }
-    if (!rest) scale_variances(v, *cell, sum, value);
-    for (size_t i = 0; !alone && i < v->history->count; i++) value[i].samples = value[i].live = 0;
+    if (!remainder) scale_variances(v, *cell, sum, value);
+    for (size_t i = 0; !all_sampled && i < v->history->count; i++)
+        value[i].samples = value[i].live = 0;
 }

@@ -1,7 +1,7 @@
-/* Measures the instances of ranges in one replay. If no range was asked for, the ranges that may
- * turn out to be the outermost one that repeats are all measured; if it is another one after all,
- * the log is read again. Memory is bounded by MPR_INSTANCES_MAX entries a range: when they are
- * full, each two become one. */
+/* Measures the instances of ranges in one replay. If the user named no range, all ranges are
+ * measured that may become the outermost one that repeats. If that is another range in the end,
+ * the log is read again. Memory is bounded: if a range has more than MPR_INSTANCES_MAX entries,
+ * each two become one. */
 #include "instances.h"
 
 #include <inttypes.h>
@@ -15,9 +15,11 @@
 #include "reader.h"
 #include "repeats.h"
 
-/* Limits of the ranges that are measured if none was asked for: of the application, and others. */
+/* Limits of the number of ranges that are measured if the user named none: of the application,
+ * of others, and of their depth. */
 enum { OWN_RANGES = 8, OTHER_RANGES = 8, RANGES = OWN_RANGES + OTHER_RANGES, DEPTH = 4 };
-enum { MANY = 256 }; /* entries of a range that is only kept if it is the outermost one so far */
+/* A range with this number of entries is dropped unless it is the outermost one until now. */
+enum { ENTRIES_OF_INNER = 256 };
 
 struct entry {
     uint64_t number, count, begin_ns, end_ns;
@@ -27,30 +29,29 @@ struct entry {
 
 /* A range with its instances. */
 struct measured {
-    struct mpr_range_heaps taken; /* by entry */
+    struct mpr_range_heaps heaps; /* by entry */
     struct entry *entry;
     size_t entries, cap;
-    uint64_t count, each;
-    uint32_t repeat; /* its number, if no range was asked for */
-    bool dropped;    /* another range repeats around it */
+    uint64_t count, each; /* number of instances until now, and in each entry */
+    uint32_t repeat;      /* the range's number in repeats, if the user named none */
+    bool dropped;         /* it is not measured any more, because an outer range repeats */
 };
 
 struct mpr_instances_reading {
-    struct mpr_follow follow; /* its `what` is 1 + the place of the range in `range` */
+    struct mpr_follow follow; /* a range has the number 1 + its place in `range` */
     struct mpr_heap_rises rises;
     struct mpr_repeats *repeats;
-    const char *name;              /* the range that was asked for, or NULL */
-    struct mpr_named_ranges named; /* if it was */
+    const char *name;              /* the range that the user named, or NULL */
+    struct mpr_named_ranges named; /* if the user named one */
     struct measured range[RANGES];
-    uint32_t ranges, others; /* others: not of the application */
-    uint8_t *of_repeat; /* by repeat, if no range was asked for: 0 unknown, 1 not measured, else 2 +
-                           the place of the range */
+    uint32_t ranges, others; /* others: those that are not the application's */
+    uint8_t *of_repeat;      /* by number in repeats, if the user named none: 0 not seen, 1 not
+                                measured, otherwise 2 + the place in `range` */
     uint32_t of_repeats;
 };
 
 /* ---- entries */
 
-/* Joins each two entries. */
 static void halve(struct measured *m)
 {
     m->entries /= 2;
@@ -63,7 +64,7 @@ static void halve(struct measured *m)
         both.unended |= later->unended;
         if (later->end_ns > both.end_ns) both.end_ns = later->end_ns;
         m->entry[i] = both;
-        mpr_range_heaps_join(&m->taken, i, 2 * i, 2 * i + 1);
+        mpr_range_heaps_join(&m->heaps, i, 2 * i, 2 * i + 1);
     }
 }
 
@@ -77,32 +78,32 @@ static size_t entry_of(const struct measured *m, uint64_t number)
 static uint32_t add_range(struct mpr_instances_reading *b, uint32_t repeat)
 {
     b->range[b->ranges] =
-        (struct measured){ .taken = { .rises = &b->rises }, .each = 1, .repeat = repeat };
+        (struct measured){ .heaps = { .rises = &b->rises }, .each = 1, .repeat = repeat };
     return ++b->ranges;
 }
 
 static void free_range(struct measured *m)
 {
-    mpr_range_heaps_free(&m->taken);
+    mpr_range_heaps_free(&m->heaps);
     free(m->entry);
 }
 
-/* Stops measuring a range with many instances that is not the outermost one that repeats, so far.
- * If it is at the end of the log, the log is read again. */
+/* Stops measuring a range that has many instances, but is inside another range that repeats. If
+ * the outer range is not chosen in the end, the log is read again. */
 static void drop_inner(struct mpr_instances_reading *b, struct measured *m)
 {
-    enum { FEW = 4 }; /* ranges with fewer instances may give way to it */
-    if (b->name || m->entries != MANY || mpr_repeats_outermost(b->repeats) == m->repeat ||
+    enum { FEW = 4 }; /* an outer range with fewer instances may turn out not to repeat */
+    if (b->name || m->entries != ENTRIES_OF_INNER ||
+        mpr_repeats_outermost(b->repeats) == m->repeat ||
         mpr_repeats_outermost_with(b->repeats, FEW) == m->repeat)
         return;
     free_range(m);
     m->dropped = true;
 }
 
-/* Returns 1 + the place of the repeated range, or 0 if it is not measured.  When it begins for the
- * first time, it is if it may be the outermost one that repeats: those of the application are
- * preferred, and the outer ones. */
-static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
+/* Returns 1 + the index of the range in b->range, or 0 if it is not measured. This is decided at
+ * its first instance: ranges of the application come first, then outer ranges. */
+static uint32_t place_of_range(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
     enum { UNKNOWN, NOT_MEASURED };
     struct mpr_instances_reading *b = ranges;
@@ -121,22 +122,22 @@ static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
     return *of - NOT_MEASURED;
 }
 
-static void before(void *arg, const struct mpr_replay *r)
+static void before_event(void *arg, const struct mpr_replay *r)
 {
     struct mpr_instances_reading *b = arg;
     mpr_heap_rises_take(&b->rises, r);
     for (size_t i = 0; b->rises.count && i < b->follow.count; i++) {
         const struct mpr_followed *f = &b->follow.open[i];
-        struct measured *m = &b->range[f->what - 1];
+        struct measured *m = &b->range[f->range - 1];
         if (m->dropped) continue;
-        mpr_range_heaps_rise(&m->taken, entry_of(m, f->number), f->number);
+        mpr_range_heaps_rise(&m->heaps, entry_of(m, f->number), f->number);
     }
 }
 
-static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+static void on_begin(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct mpr_instances_reading *b = arg;
-    struct measured *m = &b->range[f->what - 1];
+    struct measured *m = &b->range[f->range - 1];
     f->number = ++m->count;
     if (!m->dropped) drop_inner(b, m);
     if (m->dropped) return;
@@ -151,25 +152,24 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     struct entry *entry = &m->entry[at];
     entry->count++;
     entry->last_node = f->node;
-    mpr_range_heaps_begin(&m->taken, r, at, f->number, entry->count == 1);
-    if (mpr_follow_is_full(&b->follow)) mpr_range_heaps_end(&m->taken, r, at);
+    mpr_range_heaps_begin(&m->heaps, r, at, f->number, entry->count == 1);
+    if (mpr_follow_is_full(&b->follow)) mpr_range_heaps_end(&m->heaps, r, at);
 }
 
-static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+static void on_end(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct mpr_instances_reading *b = arg;
-    struct measured *m = &b->range[f->what - 1];
+    struct measured *m = &b->range[f->range - 1];
     if (m->dropped) return;
     const size_t at = entry_of(m, f->number);
     m->entry[at].end_ns = r->now;
     m->entry[at].unended |= !ended;
-    mpr_range_heaps_end(&m->taken, r, at);
+    mpr_range_heaps_end(&m->heaps, r, at);
 }
 
 /* ---- the result */
 
-/* The sources of a result. */
-struct making {
+struct result {
     struct mpr_instances_reading *reading;
     struct measured *range;
     const char *name;
@@ -179,21 +179,22 @@ struct making {
 
 MPR_COMPARE(by_name, struct mpr_instance *, strcmp((*a)->name, (*b)->name))
 
-static bool some_are_alike(const struct mpr_instances *out)
+static bool have_equal_names(const struct mpr_instances *out)
 {
-    const struct mpr_instance **by = mpr_alloc(out->instances, sizeof *by);
-    bool alike = false;
-    for (size_t i = 0; i < out->instances; i++) by[i] = &out->instance[i];
-    qsort(by, out->instances, sizeof *by, by_name);
-    for (size_t i = 1; i < out->instances && !alike; i++) alike = by_name(&by[i - 1], &by[i]) == 0;
-    free(by);
-    return alike;
+    const struct mpr_instance **sorted = mpr_alloc(out->instances, sizeof *sorted);
+    bool equal = false;
+    for (size_t i = 0; i < out->instances; i++) sorted[i] = &out->instance[i];
+    qsort(sorted, out->instances, sizeof *sorted, by_name);
+    for (size_t i = 1; i < out->instances && !equal; i++)
+        equal = by_name(&sorted[i - 1], &sorted[i]) == 0;
+    free(sorted);
+    return equal;
 }
 
-/* Returns the name of an instance.  @longer: 1: if the program numbers it, with its path, as it
- * numbers the instances in each of several ranges: "epoch 0 > step 3"; 2: also with its own number,
- * as the program does not number these ranges: "epoch > step 3 (no. 15)". */
-static const char *name_of(const struct making *m, uint32_t node, uint64_t number, int longer)
+/* Returns the name of an instance. @longer: 0: "step 3". 1: with its path if the program numbers
+ * it, because the numbers may start again in each outer range: "epoch 0 > step 3". 2: also with
+ * memprof's number, because outer ranges may have no numbers: "epoch > step 3 (no. 15)". */
+static const char *name_of(const struct result *m, uint32_t node, uint64_t number, int longer)
 {
     const struct mpr_replay *r = &m->reader->replay;
     struct mpr_arena *arena = &m->out->arena;
@@ -204,7 +205,7 @@ static const char *name_of(const struct making *m, uint32_t node, uint64_t numbe
     return longer < 2 ? name : mpr_arena_format(arena, "%s (no. %" PRIu64 ")", name, number);
 }
 
-static void fill_entries(const struct making *m)
+static void fill_entries(const struct result *m)
 {
     struct mpr_instances *out = m->out;
     out->instances = m->range->entries;
@@ -220,7 +221,7 @@ static void fill_entries(const struct making *m)
             .unended = e->unended || !e->end_ns,
         };
     }
-    for (int longer = 0; longer == 0 || (longer < 3 && some_are_alike(out)); longer++)
+    for (int longer = 0; longer == 0 || (longer < 3 && have_equal_names(out)); longer++)
         for (size_t i = 0; i < out->instances; i++) {
             const struct entry *e = &m->range->entry[i];
             out->instance[i].name = name_of(m, e->node, e->number, longer);
@@ -231,8 +232,8 @@ static void fill_entries(const struct making *m)
 MPR_COMPARE(by_peak, struct mpr_instances_heap,
             mpr_compare(b->peak_bytes, a->peak_bytes) ?: mpr_heap_by_name(a->heap, b->heap))
 
-/* @only: the one heap of the result, or MPF_HEAP_NONE for all. */
-static void fill_heaps(const struct making *m, uint8_t only)
+/* @only: a heap, or MPF_HEAP_NONE for all. */
+static void fill_heaps(const struct result *m, uint8_t only)
 {
     struct mpr_instances *out = m->out;
     const struct mpr_used_heaps *heaps = &m->reading->rises.heaps;
@@ -241,18 +242,18 @@ static void fill_heaps(const struct making *m, uint8_t only)
         const uint8_t code = heaps->code[i];
         if (only && code != only) continue;
         struct mpr_instances_heap *to = &out->heap[out->heaps++];
-        *to = (struct mpr_instances_heap){ .heap = code,
-                                           .inside = mpr_heap_around(code),
-                                           .of = mpr_range_heaps_copy(&m->range->taken, &out->arena,
-                                                                      code, out->instances) };
+        *to = (struct mpr_instances_heap){
+            .heap = code,
+            .inside = mpr_heap_around(code),
+            .entry = mpr_range_heaps_copy(&m->range->heaps, &out->arena, code, out->instances)
+        };
         for (size_t k = 0; k < out->instances; k++)
-            if (to->of[k].peak_bytes > to->peak_bytes) to->peak_bytes = to->of[k].peak_bytes;
+            if (to->entry[k].peak_bytes > to->peak_bytes) to->peak_bytes = to->entry[k].peak_bytes;
     }
     qsort(out->heap, out->heaps, sizeof *out->heap, by_peak);
 }
 
-/* The path is that of the first instance, if there are several. */
-static void fill(const struct making *m, uint8_t only)
+static void fill(const struct result *m, uint8_t only)
 {
     struct mpr_instances *out = m->out;
     struct measured *range = m->range;
@@ -268,7 +269,7 @@ static void fill(const struct making *m, uint8_t only)
     fill_heaps(m, only);
 }
 
-/* Returns true if most of the time from the first to the last instance is in none of them. */
+/* Returns true if the instances cover too little of the time to be the program's steps. */
 static bool have_gaps(const struct mpr_instances *in)
 {
     uint64_t covered = 0, longest = 0, end = 0;
@@ -296,11 +297,11 @@ struct mpr_instances_reading *mpr_instances_watch(struct mpr_reader *reader, con
         b->repeats = b->named.repeats;
         add_range(b, 0);
     }
-    b->follow = (struct mpr_follow){ .what = range ? mpr_named_ranges_which : what,
+    b->follow = (struct mpr_follow){ .number_of = range ? mpr_named_ranges_which : place_of_range,
                                      .ranges = range ? (void *)&b->named : b,
-                                     .before = before,
-                                     .begins = begins,
-                                     .ends = ends,
+                                     .before_event = before_event,
+                                     .on_begin = on_begin,
+                                     .on_end = on_end,
                                      .arg = b };
     mpr_follow_begin(&b->follow, &reader->replay);
     mpr_heap_rises_watch(&b->rises, &reader->replay);
@@ -319,7 +320,7 @@ bool mpr_instances_take_repeat(struct mpr_instances *out, struct mpr_instances_r
         return false;
     const char *name = mpr_repeats_name(b->repeats, &out->arena, repeat);
     mpr_reader_summary(reader, path, &out->arena, &out->summary);
-    fill(&(struct making){ b, range, name, reader, out }, heap);
+    fill(&(struct result){ b, range, name, reader, out }, heap);
     return true;
 }
 
@@ -333,8 +334,8 @@ void mpr_instances_end(struct mpr_instances_reading *b)
     free(b);
 }
 
-/* Reads the log and measures the range with that name, or if it is NULL the outermost one that
- * repeats. Sets *again to the name of that if it was not measured. */
+/* Reads the log and measures the range with that name; NULL: the outermost one that repeats. If
+ * that was not measured, sets *again to its name. */
 static int measure(const char *range, const char *path, uint8_t heap, struct mpr_choice *choice,
                    const char **again, const struct mpr_progress *progress,
                    struct mpr_instances *out, struct mpr_error *error)
@@ -351,7 +352,7 @@ static int measure(const char *range, const char *path, uint8_t heap, struct mpr
             *again = mpr_repeats_name(reader.repeats, &out->arena, repeat);
         if (!repeat) mpr_reader_summary(&reader, path, &out->arena, &out->summary);
         if (range && b->range[0].count)
-            fill(&(struct making){ b, &b->range[0], range, &reader, out }, heap);
+            fill(&(struct result){ b, &b->range[0], range, &reader, out }, heap);
         else if (range)
             status = mpr_fail(error, "%s: no range %s%s", path, range,
                               mpr_named_ranges_hint(&b->named, &out->arena));
@@ -381,6 +382,6 @@ const char *mpr_instances_at_peak(struct mpr_arena *arena, const struct mpr_inst
                                   const struct mpr_instances_heap *heap, size_t entry)
 {
     return in->instance[entry].count > 1
-               ? mpr_arena_format(arena, "%s:%" PRIu64, in->range, heap->of[entry].peak_number)
+               ? mpr_arena_format(arena, "%s:%" PRIu64, in->range, heap->entry[entry].peak_number)
                : in->instance[entry].name;
 }

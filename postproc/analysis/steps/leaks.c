@@ -1,9 +1,9 @@
-/* Sites that grow or levelled off, tested at the instants of a history.
+/* Tests which call sites grow and which levelled off, at the instants of a history.
  *
- * If each instance of a range has a number, as in "request 7", none of its sites grows by itself.
- * So sites that differ only in numbers are also tested as one site.  A function that is reached on
- * many ways has a site for each of them, with few samples each.  So sampled sites are tested as one
- * if reports show them as one line. */
+ * If the program numbers the instances of a range, as in "request 7", each site is in one instance
+ * and none grows by itself.  So sites that differ only in numbers are also tested together.  A
+ * function that is called on many paths has a site for each path, with few samples each.  So
+ * sampled sites that reports show as one line are tested together. */
 #include "leaks.h"
 
 #include <stdlib.h>
@@ -25,20 +25,20 @@
 #include "units.h"
 #include "user_frame.h"
 
-/* The values of some cells together. */
+/* The result for one or more cells together. */
 struct tested {
     struct mpr_trend trend;
     struct mpr_history_value live; /* at the last instant */
-    bool came_to_stay;             /* it has more live samples than at the end of the warm-up */
+    bool has_more_samples;         /* more live samples than at the end of the warm-up */
 };
 
 struct site {
     struct tested tested;
     struct mpr_path path;
-    size_t first, cells; /* its part of the list of cells */
+    size_t first, cells; /* its cells are reading.cell[first] and following */
 };
 
-/* The observers of one replay, and the sites by the grouping that it is projected to. */
+/* The observers of one replay, and the sites by the grouping to which it is projected. */
 struct reading {
     struct mpr_leaks *out;
     struct mpr_reader reader;
@@ -58,7 +58,8 @@ struct reading {
 
 /* ---- instants */
 
-static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+/* Called when an instance ends, and at the end of the log for those that did not. */
+static void on_end(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct reading *g = arg;
     (void)f;
@@ -73,27 +74,27 @@ static void watch_instants(struct reading *g)
     struct mpr_replay *r = &g->reader.replay;
     mpr_named_ranges_begin(&g->named, g->out->range, NULL);
     mpr_history_begin(&g->history, r, g->out->every, g->out->until);
-    /* blocks are missing from the thinned part of a log */
+    /* the thinned part of a log has only some of the blocks */
     g->history.from = &mpr_log_status(g->reader.log)->fold.until_ns;
     if (g->out->every) return;
     g->follow = (struct mpr_follow){
-        .what = mpr_named_ranges_which, .ranges = &g->named, .ends = ends, .arg = g
+        .number_of = mpr_named_ranges_which, .ranges = &g->named, .on_end = on_end, .arg = g
     };
     mpr_follow_begin(&g->follow, r);
 }
 
-/* Returns true if no range and no --every says when growth is measured. */
+/* Returns true if growth is measured by the clock in intervals that the user did not choose. */
 static bool is_default_clock(const struct mpr_leaks *out)
 {
     return !*out->range && !out->options.every;
 }
 
-/* Fills the instants, and the ends of instances up to the last one. */
+/* Fills the instants, and the ends of the instances up to the last instant. */
 static void fill_instants(struct mpr_leaks *out, const struct reading *g)
 {
     const struct mpr_history *h = &g->history;
     const size_t warm = mpr_trend_warm(h->count);
-    out->instants = h->taken;
+    out->instants = h->instants;
     out->kept = h->count;
     if (h->count < MPR_LEAKS_LEAST) return;
     out->warm_number = h->at[warm].number;
@@ -108,25 +109,21 @@ static void fill_instants(struct mpr_leaks *out, const struct reading *g)
     out->endings = out->last_number;
 }
 
-/* ---- sites that only load */
+/* ---- sites that only load code */
 
-static bool starts_with(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Python's import runs the bodies of modules below its own frames. */
+/* Python's import calls the bodies of modules: frames "<module>" below the importer's frames. */
 bool mpr_startup_loads(const struct mpr_row *row)
 {
     static const char *const loader[] = { "dlopen",        "dl_open_worker",      "cuModuleLoad",
                                           "cuLibraryLoad", "cuModuleGetFunction", "cuLibraryGet" };
+    static const char importer[] = "<frozen importlib";
     bool imports = false;
     for (size_t i = 0; i < row->path.depth; i++) {
         const struct mpr_frame *frame = row->path.frame[i];
-        const bool importer = starts_with(frame->file, "<frozen importlib");
         for (size_t k = 0; k < sizeof loader / sizeof *loader; k++)
-            if (starts_with(frame->name, loader[k])) return true;
-        imports = importer || (imports && strcmp(frame->name, "<module>") == 0);
+            if (strncmp(frame->name, loader[k], strlen(loader[k])) == 0) return true;
+        imports = strncmp(frame->file, importer, strlen(importer)) == 0 ||
+                  (imports && strcmp(frame->name, "<module>") == 0);
     }
     return imports;
 }
@@ -141,7 +138,7 @@ void mpr_startup_leave_out(struct mpr_leaks_heap *h)
 
 /* ---- ages */
 
-/* Returns the instances that ended at that time or later, up to the last instant. */
+/* Returns how many instances ended at that time or later, up to the last instant. */
 static uint64_t steps_since(const struct mpr_leaks *l, uint64_t time)
 {
     const size_t earlier = MPR_COUNT_FIRST(i, l->endings, l->ended[i] < time);
@@ -188,9 +185,9 @@ static void add_site(struct reading *g, const struct tested *tested, struct mpr_
     g->sites++;
 }
 
-/* Returns the path of cells that differ in numbers: "request {0..39}".  The report merges such
- * paths in the same way, except for outliers.  If the paths do not become one, the result is the
- * path without numbers. */
+/* Returns one path for cells that differ in numbers: "request {0..39}".  Reports group such paths
+ * in the same way.  If an outlier keeps the paths from becoming one, returns the path without
+ * numbers. */
 static struct mpr_path numbered_path(struct reading *g, const uint32_t *cell, size_t cells)
 {
     const struct mpr_replay *r = &g->reader.replay;
@@ -209,32 +206,34 @@ static struct mpr_path numbered_path(struct reading *g, const uint32_t *cell, si
     return mpr_repeats_path(arena, repeats, mpr_repeats_of(repeats, r, node));
 }
 
-/* Adds cells that differ only in numbers as one site if they grow together, and none by itself. */
-static void test_together(struct reading *g, const uint32_t *cell, size_t cells, bool *taken)
+/* Adds cells that differ only in numbers as one site if they grow together and none grows by
+ * itself.  Marks them in @added. */
+static void test_together(struct reading *g, const uint32_t *cell, size_t cells, bool *added)
 {
-    enum { TOGETHER = 3 };
-    if (cells < TOGETHER) return;
+    enum { CELLS_MIN = 3 };
+    if (cells < CELLS_MIN) return;
     for (size_t i = 0; i < cells; i++)
-        if (test(g, &cell[i], 1).trend.as == MPR_TREND_GROWS) return;
+        if (test(g, &cell[i], 1).trend.kind == MPR_TREND_GROWS) return;
     const struct tested t = test(g, cell, cells);
-    if (t.trend.as != MPR_TREND_GROWS) return;
+    if (t.trend.kind != MPR_TREND_GROWS) return;
     add_site(g, &t, numbered_path(g, cell, cells), cell, cells);
-    for (size_t i = 0; i < cells; i++) taken[cell[i]] = true;
+    for (size_t i = 0; i < cells; i++) added[cell[i]] = true;
 }
 
-/* A cell of a range, with a key that cells have in common if they differ only in numbers. */
-struct alike {
+/* A cell of a range.  Cells that differ only in numbers have the same key. */
+struct numbered_cell {
     uint64_t key;
     uint32_t cell;
 };
 
-MPR_COMPARE(by_key, struct alike, mpr_compare(a->key, b->key) ?: mpr_compare(a->cell, b->cell))
+MPR_COMPARE(by_key, struct numbered_cell,
+            mpr_compare(a->key, b->key) ?: mpr_compare(a->cell, b->cell))
 
-static void find_alike(struct reading *g, struct mpr_leaks_heap *const *heap_of, bool *taken)
+static void test_numbered(struct reading *g, struct mpr_leaks_heap *const *heap_of, bool *added)
 {
     const struct mpr_replay *r = &g->reader.replay;
     const enum mpr_group by = r->options.by;
-    struct alike *alike = mpr_alloc(r->accounts.cells, sizeof *alike);
+    struct numbered_cell *numbered = mpr_alloc(r->accounts.cells, sizeof *numbered);
     uint32_t *number = mpr_alloc(r->accounts.cells, sizeof *number);
     size_t count = 0;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
@@ -243,19 +242,19 @@ static void find_alike(struct reading *g, struct mpr_leaks_heap *const *heap_of,
                               (by == MPR_GROUP_AUTO && !(cell->key & MPR_KEY_LIBRARY));
         if (!heap_of[cell->heap] || !cell->key || !has_node) continue;
         const uint32_t repeat = mpr_repeats_of(g->named.repeats, r, (uint32_t)cell->key);
-        alike[count++] = (struct alike){ (uint64_t)cell->heap << 32 | repeat, i };
+        numbered[count++] = (struct numbered_cell){ (uint64_t)cell->heap << 32 | repeat, i };
     }
-    if (count) qsort(alike, count, sizeof *alike, by_key);
-    for (size_t i = 0; i < count; i++) number[i] = alike[i].cell;
+    if (count) qsort(numbered, count, sizeof *numbered, by_key);
+    for (size_t i = 0; i < count; i++) number[i] = numbered[i].cell;
     for (size_t i = 0, to; i < count; i = to) {
-        for (to = i + 1; to < count && alike[to].key == alike[i].key;) to++;
-        test_together(g, &number[i], to - i, taken);
+        for (to = i + 1; to < count && numbered[to].key == numbered[i].key;) to++;
+        test_together(g, &number[i], to - i, added);
     }
-    free(alike);
+    free(numbered);
     free(number);
 }
 
-/* A cell with samples, and the line that reports show for it without options. */
+/* A cell with samples, and the line that reports show for it by default. */
 struct sampled {
     struct tested tested;
     struct mpr_path path;
@@ -269,28 +268,28 @@ MPR_COMPARE(by_line, struct sampled,
                 ?: mpr_frame_compare_paths(a->line.path, b->line.path)
                 ?: strcmp(a->line.caller, b->line.caller))
 
-/* Adds all cells of a line as one site, or each as one if only some of them grow.  Cells that
- * shrink count, too: without them every line of many cells would grow. */
+/* Adds the cells of a line as one site, or each as a site if only some of them grow.  Cells that
+ * shrink also count.  Without them every line of many cells would grow. */
 static void test_line(struct reading *g, const struct sampled *cell, size_t cells)
 {
-    struct tested together = { .came_to_stay = false };
+    struct tested together = { .has_more_samples = false };
     uint32_t *number = mpr_alloc(cells, sizeof *number);
     bool may_grow = false, grows = false;
     const struct sampled *largest = cell;
     for (size_t i = 0; i < cells; i++) {
-        const enum mpr_trend_as as = cell[i].tested.trend.as;
+        const enum mpr_trend_kind kind = cell[i].tested.trend.kind;
         number[i] = cell[i].cell;
-        may_grow |= as != MPR_TREND_OTHER || cell[i].tested.came_to_stay;
-        grows |= as == MPR_TREND_GROWS;
+        may_grow |= kind != MPR_TREND_OTHER || cell[i].tested.has_more_samples;
+        grows |= kind == MPR_TREND_GROWS;
         if (cell[i].tested.live.bytes > largest->tested.live.bytes) largest = &cell[i];
     }
     if (cells > 1 && may_grow) together = test(g, number, cells);
-    const enum mpr_trend_as as = together.trend.as;
-    if (as == MPR_TREND_GROWS || (as != MPR_TREND_OTHER && !grows))
+    const enum mpr_trend_kind kind = together.trend.kind;
+    if (kind == MPR_TREND_GROWS || (kind != MPR_TREND_OTHER && !grows))
         add_site(g, &together, largest->path, number, cells);
     else
         for (size_t i = 0; i < cells; i++)
-            if (cell[i].tested.trend.as != MPR_TREND_OTHER)
+            if (cell[i].tested.trend.kind != MPR_TREND_OTHER)
                 add_site(g, &cell[i].tested, cell[i].path, &number[i], 1);
     free(number);
 }
@@ -299,25 +298,25 @@ static void test_line(struct reading *g, const struct sampled *cell, size_t cell
 static void find_sites(struct reading *g, struct mpr_leaks_heap *const *heap_of)
 {
     const struct mpr_replay *r = &g->reader.replay;
-    bool *taken = mpr_alloc(r->accounts.cells, sizeof *taken);
+    bool *added = mpr_alloc(r->accounts.cells, sizeof *added);
     struct sampled *sampled = mpr_alloc(r->accounts.cells, sizeof *sampled);
     struct mpr_user_frames *user_frames = mpr_user_frames_new();
     size_t count = 0;
     g->sites = g->cells = 0;
-    find_alike(g, heap_of, taken);
+    test_numbered(g, heap_of, added);
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
         const struct mpr_cell *cell = &r->accounts.cell[i];
-        if (taken[i] || !heap_of[cell->heap]) continue;
+        if (added[i] || !heap_of[cell->heap]) continue;
         const struct tested t = test(g, &i, 1);
-        const bool rest = mpr_replay_is_represented(r, cell);
-        if (!rest && mpr_history_is_estimate(&g->view, i)) {
+        const bool is_remainder = mpr_replay_is_represented(r, cell);
+        if (!is_remainder && mpr_history_is_estimate(&g->view, i)) {
             struct sampled *s = &sampled[count++];
             *s = (struct sampled){ t, path_of(g, i), .cell = i, .heap = cell->heap };
             s->line = mpr_user_frames_summary(user_frames, &g->out->arena, s->path, false);
             continue;
         }
-        /* a longer recording would not name the blocks without a sample */
-        if (t.trend.as != MPR_TREND_OTHER && (t.trend.as != MPR_TREND_FEW || !rest))
+        /* "too few samples" does not apply to the remainder: more samples would not name it */
+        if (t.trend.kind != MPR_TREND_OTHER && (t.trend.kind != MPR_TREND_FEW || !is_remainder))
             add_site(g, &t, path_of(g, i), &i, 1);
     }
     if (count) qsort(sampled, count, sizeof *sampled, by_line);
@@ -327,7 +326,7 @@ static void find_sites(struct reading *g, struct mpr_leaks_heap *const *heap_of)
     }
     mpr_user_frames_free(user_frames);
     free(sampled);
-    free(taken);
+    free(added);
 }
 
 /* ---- rows */
@@ -337,27 +336,17 @@ MPR_COMPARE(by_growth, struct mpr_leaks_row,
                 ?: mpr_compare(b->row.live_bytes, a->row.live_bytes)
                 ?: mpr_row_by_path(&a->row, &b->row))
 
-/* Returns the list for the rows of a site, which depends on its trend. */
-static struct mpr_leaks_rows *list_of(struct mpr_leaks_heap *heap, const struct mpr_trend *t)
-{
-    switch (t->as) {
-    case MPR_TREND_GROWS: return &heap->growing;
-    case MPR_TREND_LEVELLED: return &heap->levelled;
-    default: return &heap->few;
-    }
-}
-
 static struct mpr_leaks_row row_of(const struct reading *g, const struct site *s,
                                    const struct mpr_ages *made)
 {
     const struct mpr_replay *r = &g->reader.replay;
     struct mpr_leaks_row row = { .row = { .path = s->path,
-                                          .bytes = s->tested.trend.by.bytes,
-                                          .blocks = s->tested.trend.by.blocks,
+                                          .bytes = s->tested.trend.growth.bytes,
+                                          .blocks = s->tested.trend.growth.blocks,
                                           .live_bytes = s->tested.live.bytes,
                                           .live_blocks = s->tested.live.blocks },
                                  .error = (uint64_t)s->tested.trend.error,
-                                 .samples = s->tested.trend.by.live,
+                                 .samples = s->tested.trend.growth.live,
                                  .made = *made,
                                  .age = mpr_leaks_age(g->out, made) };
     for (size_t i = 0; i < s->cells; i++) {
@@ -368,8 +357,8 @@ static struct mpr_leaks_row row_of(const struct reading *g, const struct site *s
     return row;
 }
 
-/* Fills the rows of heaps by a grouping, which the finished replay is projected to.  @heap: as
- * out->heap. */
+/* Fills the rows of heaps by the grouping to which the finished replay is projected.  @heap: one
+ * for each element of out->heap. */
 static void fill_rows(struct reading *g, struct mpr_leaks_heap *heap)
 {
     struct mpr_leaks *out = g->out;
@@ -380,11 +369,14 @@ static void fill_rows(struct reading *g, struct mpr_leaks_heap *heap)
     find_sites(g, heap_of);
     struct mpr_ages *made = mpr_arena_alloc(&out->arena, g->sites * sizeof *made);
     struct mpr_leaks_rows **list = mpr_alloc(g->sites, sizeof *list);
-    mpr_ages_of(&out->arena, &g->history.lasting, &g->projection, g->cell, g->cells, made,
+    mpr_ages_of(&out->arena, &g->history.lifetimes, &g->projection, g->cell, g->cells, made,
                 g->sites);
     for (size_t i = 0; i < g->sites; i++) {
         const struct site *s = &g->site[i];
-        list[i] = list_of(heap_of[accounts->cell[g->cell[s->first].cell].heap], &s->tested.trend);
+        struct mpr_leaks_heap *h = heap_of[accounts->cell[g->cell[s->first].cell].heap];
+        list[i] = s->tested.trend.kind == MPR_TREND_GROWS      ? &h->growing
+                  : s->tested.trend.kind == MPR_TREND_LEVELLED ? &h->levelled
+                                                               : &h->few;
         list[i]->rows++;
     }
     for (size_t i = 0; i < g->sites; i++) {
@@ -405,8 +397,8 @@ static void fill_rows(struct reading *g, struct mpr_leaks_heap *heap)
     }
 }
 
-/* Fills the growth of a whole heap.  If blocks are only counted from time to time, a count shows
- * most of the changes since the previous one.  So the tested instants have a count between them. */
+/* Fills the growth of a whole heap.  Blocks that are only counted from time to time change at each
+ * count.  So there must be a count between two tested instants. */
 static void fill_growth(struct mpr_leaks_heap *heap, const struct reading *g)
 {
     enum { COUNTED_NS = 200000000 }; /* there are ten a second */
@@ -425,7 +417,7 @@ static void fill_growth(struct mpr_leaks_heap *heap, const struct reading *g)
     }
     heap->grown_bytes = mpr_signed_difference(from->bytes, to->bytes);
     heap->grown_blocks = mpr_signed_difference(from->blocks, to->blocks);
-    heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).as == MPR_TREND_GROWS;
+    heap->grows = count >= MPR_LEAKS_LEAST && mpr_trend(value, count).kind == MPR_TREND_GROWS;
 }
 
 static void fill(struct reading *g, const char *path, const struct mpr_choice *choice)
@@ -447,10 +439,10 @@ static void fill(struct reading *g, const char *path, const struct mpr_choice *c
     mpr_projection_end(&g->projection, &g->reader.replay);
 }
 
-/* A range shows which step grows, and a line of code shows why. If each step has another range,
- * none of these grows by itself. So if the log has call stacks of blocks that ranges name, growing
- * sites are named by their call stacks, if those name the site that grew most. If no site grows by
- * any grouping, that is the site that levelled off. */
+/* Replaces the rows of heaps by rows by call stack.  A range shows which step grows, but only a
+ * line of code shows why; and if each step has another range, none of these grows by itself.  Rows
+ * stay by range if the largest growing row by call stack has no name.  If nothing grows, the
+ * largest row that levelled off decides. */
 static void fill_calls(struct reading *g, enum mpr_group calls)
 {
     struct mpr_leaks *out = g->out;
@@ -476,10 +468,10 @@ static void fill_calls(struct reading *g, enum mpr_group calls)
 /* ---- reading */
 
 /* Chooses the instants, by the clock or by a range, and the last one. */
-static void choose(struct mpr_leaks *out, const struct mpr_prescan *known, const char *path,
-                   const struct mpr_progress *progress)
+static void choose_instants(struct mpr_leaks *out, const struct mpr_prescan *known,
+                            const char *path, const struct mpr_progress *progress)
 {
-    enum { TICKS = 48 }; /* clock ticks in a log, if no range repeats */
+    enum { TICKS = 48 }; /* intervals in a log if no range repeats */
     const char *range = out->options.range ? out->options.range : known->range;
     out->every = out->options.every;
     if (!out->every && range) out->range = mpr_arena_text(&out->arena, range);
@@ -492,8 +484,8 @@ static void choose(struct mpr_leaks *out, const struct mpr_prescan *known, const
     if (!out->every) out->every = out->until / TICKS + 1;
 }
 
-static int no_instance(struct mpr_leaks *out, const struct reading *g, const char *path,
-                       struct mpr_error *error)
+static int fail_without_instance(struct mpr_leaks *out, const struct reading *g, const char *path,
+                                 struct mpr_error *error)
 {
     struct mpr_number time;
     const struct mpr_leaks_options *o = &out->options;
@@ -504,8 +496,8 @@ static int no_instance(struct mpr_leaks *out, const struct reading *g, const cha
                     mpr_units_time(&time, o->at.from));
 }
 
-/* Returns true if the log has blocks whose call sites may grow by their own clocks.  An analysis
- * that knows the log's peaks already has looked for them itself. */
+/* Returns true if the log has blocks whose call sites may grow by their own clocks, and no earlier
+ * reading (options.known) has looked for them. */
 static bool has_own_clocks(const struct mpr_leaks *out, const struct mpr_prescan *known)
 {
     if (out->options.by != MPR_GROUP_AUTO || !out->options.at_end || out->options.known)
@@ -540,7 +532,8 @@ static int read_log(struct mpr_leaks *out, const struct mpr_prescan *known, cons
         if (by_site)
             out->site_growth =
                 mpr_site_growth_find(&out->arena, &g.survivors, &g.reader, &out->site_growths);
-        if (out->options.range && !g.history.taken) status = no_instance(out, &g, path, error);
+        if (out->options.range && !g.history.instants)
+            status = fail_without_instance(out, &g, path, error);
         else fill(&g, path, choice);
         if (status == 0 && by_calls) fill_calls(&g, known->choice.calls);
         mpr_reader_close(&g.reader);
@@ -566,10 +559,10 @@ int mpr_leaks_read(struct mpr_leaks *out, const char *path, const struct mpr_lea
              !(options->every || options->range))
         status = mpr_prescan_read(&known, &out->arena, path, options->every, progress, error);
     if (status == 0) {
-        choose(out, &known, path, progress);
+        choose_instants(out, &known, path, progress);
         status = read_log(out, &known, path, progress, error);
     }
-    out->options.known = NULL; /* it ends with this function */
+    out->options.known = NULL; /* the caller's, which may not live as long as the result */
     if (status != 0) mpr_leaks_free(out);
     return status;
 }

@@ -13,7 +13,7 @@ void mpr_prescan_take(struct mpr_prescan *out, const struct mpr_reader *reader)
     }
 }
 
-/* A log that begins with ranges probably has one that repeats; then its blocks do not matter. */
+/* A log that begins with ranges probably has one that repeats.  Then its blocks are not needed. */
 static void leave_out_blocks(struct mpr_reader *reader, const struct mpf_event *events,
                              size_t count)
 {
@@ -41,16 +41,17 @@ int mpr_prescan_read(struct mpr_prescan *out, struct mpr_arena *arena, const cha
 /* ---- the end of growth */
 
 enum {
-    TEARDOWN_TICKS = 32,  /* from the peak to the end */
-    RISE_SHARE = 8,       /* a rise by this share of the lost bytes is work */
+    TEARDOWN_TICKS = 32,  /* instants from the peak to the end of the log */
+    RISE_SHARE = 8,       /* a rise by this share of the lost bytes shows that the program works */
     MOMENT_NS = 100000000 /* a process may end this long after its last free */
 };
 
+/* A heap between its peak and the end of the log. */
 struct course {
     unsigned heap;
     uint64_t half;      /* bytes halfway between the peak and the end */
     uint64_t min, rise; /* bytes so far: the minimum, and the largest rise above it */
-    uint64_t over_half; /* ns: the newest tick with more than half */
+    uint64_t over_half; /* ns: the newest instant with more than half */
 };
 
 static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
@@ -62,9 +63,9 @@ static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
     if (bytes > c->half) c->over_half = time;
 }
 
-/* Returns true if the heap only shrinks from its peak to the end of the log: then the program frees
- * its blocks because it ends.  A program that frees the blocks of a phase continues to work.  Reads
- * the log once more; returns false if that fails. */
+/* Returns true if the heap only shrinks from its peak to the end of the log, which shows that the
+ * program frees its blocks because it ends.  A program that only frees the blocks of a phase works
+ * on.  Reads the log once more; returns false if that fails. */
 static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned heap,
                                     const char *path, const struct mpr_progress *progress)
 {
@@ -98,10 +99,10 @@ uint64_t mpr_prescan_growth_end(const struct mpr_prescan *known, uint8_t heap, c
     if (largest->end_bytes >= largest->peak_bytes / 2) return known->end_ns;
     for (unsigned i = 0; i < MPR_HEAPS; i++) {
         const struct mpr_prescan_heap *h = &known->heap[i];
-        /* Python takes a quarter of a short run to free what it leaked */
-        const bool gives_back =
+        /* a third, because Python takes a quarter of a short run to free leaked objects */
+        const bool frees_late =
             h->end_bytes < h->peak_bytes / 2 && h->peak_ns >= known->end_ns - known->end_ns / 3;
-        if (!gives_back || h->peak_bytes < largest->peak_bytes / 2 || h->peak_ns <= until) continue;
+        if (!frees_late || h->peak_bytes < largest->peak_bytes / 2 || h->peak_ns <= until) continue;
         until = h->peak_ns;
         last = i;
     }

@@ -15,22 +15,22 @@
 
 enum {
     LEAST_POINTS = 6,
-    RISING_OF_FIVE = 4,     /* of five consecutive points this many are higher than before */
+    RISING_OF_FIVE = 4,     /* four fifths of the points must be higher than the one before */
     MOMENT_NS = 1000000000, /* a program may take this long to end ... */
     ENDING_SHARE = 8,       /* ... or this share of its run */
-    LARGE_OF_FIVE = 2,      /* one site names the growth if it has this many fifths of it; ... */
-    MOST_OF_FOUR = 3,       /* ... otherwise the path that has this many quarters */
-    FEW_USES = 3,           /* pulses of a site that is used again and again */
-    MANY_USES = 8,          /* pulses that show what a use usually needs */
-    TIMES_LARGER = 3,       /* a use that stands out has this many times the bytes of any other */
-    ALIKE_TIMES = 4         /* others are alike if their means before and after it differ by at most
-                               this, and the largest of them from their mean */
+    LARGE_OF_FIVE = 2,      /* one site with two fifths of the growth is its name; ... */
+    MOST_OF_FOUR = 3,       /* ... otherwise the path with three quarters of it is */
+    FEW_USES = 3,           /* from this number of pulses on a site is used repeatedly */
+    MANY_USES = 8,          /* from this number on the usual size of a use is known */
+    TIMES_LARGER = 3,       /* an outlier has this many times the bytes of any other use */
+    ALIKE_TIMES = 4 /* the other uses are similar if their means before and after the outlier
+                       differ by at most this factor, and their maximum from their mean */
 };
 
 /* ---- one site */
 
-/* Returns true if the live bytes rise from point to point until the last one, and not by a single
- * leap. */
+/* Returns true if the live bytes rise from point to point until the last one, and not in a single
+ * step. */
 static bool rises(const struct mpr_survivor *f)
 {
     const uint32_t last = f->points - 1;
@@ -47,12 +47,12 @@ static bool rises(const struct mpr_survivor *f)
     return up * 5 >= last * RISING_OF_FIVE && leap <= grown / 2 && lately >= grown / 8;
 }
 
-/* Returns true if the site was in use until the program ended, by the clock and by the allocations
- * of the program: the last call is no longer ago than half of the time of all calls, or than twice
- * the longest pause between them.  A site that loaded data at the start is not: loading may take
- * most of the time of a run, but then come many allocations without it.  If it has enough
- * allocations to measure that, the program may wait for a moment before it ends, for instance for
- * other ranks. */
+/* Returns true if the site was in use until the program ended.  Then the time since its last call
+ * is at most half of the time between its first and last call, or twice the longest pause between
+ * calls; and the same is true for the number of the program's allocations in these times.  So a
+ * site that loads data at the start is not in use at the end: loading may take most of the time,
+ * but the program allocates much after it.  If that number is known, the program may also wait for
+ * a moment before it ends, for example for other ranks. */
 static bool is_in_use(const struct mpr_survivor *f, struct mpr_survivor_time end)
 {
     enum { ENOUGH = 16 };
@@ -80,9 +80,9 @@ struct site {
     uint64_t kept; /* bytes */
 };
 
-/* Returns the bytes that the site's allocations left: the bytes that each leaves after the first
- * quarter of them, times their number.  The first ones also make workspaces, and the live bytes
- * after the last one may have its temporaries. */
+/* Returns an estimate of the bytes that the site allocated and never freed: the mean growth by
+ * allocation, times the number of allocations.  The first quarter is left out of the mean, because
+ * it may include workspaces.  The live bytes at the end may include temporaries. */
 static uint64_t kept_bytes(const struct mpr_survivor *f, uint64_t allocations)
 {
     const uint32_t last = f->points - 1, first = last / 4;
@@ -92,8 +92,8 @@ static uint64_t kept_bytes(const struct mpr_survivor *f, uint64_t allocations)
     return kept < (double)f->kept ? (uint64_t)kept : f->kept;
 }
 
-/* Returns the frame at that depth that has most bytes among the paths that begin with @prefix, if
- * it has most of them; otherwise NULL. */
+/* Returns the frame that follows @prefix in paths with at least three quarters of @all bytes, or
+ * NULL. */
 static const struct mpr_frame *shared_frame(const struct site *site, size_t sites,
                                             struct mpr_path prefix, uint64_t all)
 {
@@ -131,8 +131,8 @@ static struct mpr_path path_of(struct mpr_arena *arena, const struct mpr_reader 
                           mpr_sites_of(&reader->replay.sites, place->site));
 }
 
-/* Returns the site that kept most.  Of sites that kept about as much, one in the program's own code
- * comes first: it shows more than the library call that made a part of the same data. */
+/* Returns the site that kept most bytes, or one in the program's own code that kept nearly as many,
+ * because that tells more than a library call that allocated a part of the same data. */
 static const struct site *largest_of(struct mpr_arena *arena, const struct site *site, size_t sites)
 {
     struct mpr_user_frames *user_frames = mpr_user_frames_new();
@@ -147,8 +147,8 @@ static const struct site *largest_of(struct mpr_arena *arena, const struct site 
     return own ? own : largest;
 }
 
-static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
-                 const struct mpr_survivors *survivors, const struct site *site, size_t sites)
+static void sum_up(struct mpr_arena *arena, struct mpr_site_growth *out,
+                   const struct mpr_survivors *survivors, const struct site *site, size_t sites)
 {
     const struct site *largest = largest_of(arena, site, sites);
     out->sites = sites;
@@ -162,10 +162,10 @@ static void join(struct mpr_arena *arena, struct mpr_site_growth *out,
                     : shared_path(arena, site, sites, out->kept_bytes);
 }
 
-/* Returns the time at which the program began to end: its last activity, which is the begin of a
- * range or an allocation in device or pinned memory, if it ended soon after that; otherwise the end
- * of the log. */
-static uint64_t ending(const struct mpr_survivors *survivors, uint64_t end)
+/* Returns the time at which the program began to end: the last begin of a range, or the last
+ * allocation of device or pinned memory.  If the program did not end soon after that, returns the
+ * end of the log. */
+static uint64_t end_of_work(const struct mpr_survivors *survivors, uint64_t end)
 {
     uint64_t last = survivors->last_ns[MPF_HEAP_PINNED];
     if (survivors->pushed_ns > last) last = survivors->pushed_ns;
@@ -182,7 +182,8 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
 {
     const struct mpr_oom *oom = mpr_oom_newest(&reader->replay.gpu);
     /* after memory ran out, the number of allocations until then is not known */
-    const struct mpr_survivor_time end = { ending(survivors, oom ? oom->time : reader->replay.now),
+    const struct mpr_survivor_time end = { end_of_work(survivors,
+                                                       oom ? oom->time : reader->replay.now),
                                            oom ? 0 : survivors->device_allocs };
     const uint64_t until = oom ? oom->time : end.ns; /* blocks freed later do not count */
     struct site *site = mpr_arena_alloc(arena, (survivors->count + 1) * sizeof *site);
@@ -200,7 +201,7 @@ struct mpr_site_growth *mpr_site_growth_find(struct mpr_arena *arena,
         }
         if (!sites) continue;
         out[*count] = (struct mpr_site_growth){ .heap = (uint8_t)heap };
-        join(arena, &out[(*count)++], survivors, site, sites);
+        sum_up(arena, &out[(*count)++], survivors, site, sites);
     }
     return out;
 }
@@ -222,10 +223,10 @@ const struct mpr_site_growth *mpr_site_growth_of(const struct mpr_site_growth *g
 
 /* ---- temporaries */
 
-/* Returns the bytes that the site has between its uses: the most that its calls find since the
- * second one, or what remains after each pulse.  Pulses count if the site is used again and again;
- * a cache that fills has them only at its begin, and one of them has most of its allocations.
- * UINT64_MAX if there are too few calls and pulses. */
+/* Returns the bytes that the site holds between its uses: the maximum that its calls find, except
+ * the first one, or the bytes that remain after each pulse if they are fewer.  Pulses count only if
+ * the site is used repeatedly: in a cache that fills up, one pulse has most of the allocations.
+ * Returns UINT64_MAX if there are too few calls and pulses. */
 static uint64_t base_bytes(const struct mpr_survivor *f)
 {
     uint64_t found = f->points < 2 ? UINT64_MAX : 0;
@@ -236,7 +237,7 @@ static uint64_t base_bytes(const struct mpr_survivor *f)
 }
 
 /* Returns true if one use was much larger than all others. */
-static bool stands_out(const struct mpr_pulses *p)
+static bool has_outlier(const struct mpr_pulses *p)
 {
     return p->count >= MANY_USES && p->second <= p->largest / TIMES_LARGER;
 }
@@ -266,7 +267,7 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
         const struct mpr_survivor *f = &survivors->followed[i];
         const struct mpr_survivors_place *place = &survivors->place[f->place];
         const uint64_t bytes = mpr_saturating_sub(place->at_peak, base_bytes(f));
-        if (!bytes || stands_out(&f->use)) continue;
+        if (!bytes || has_outlier(&f->use)) continue;
         line[lines++] =
             (struct line){ .heap = place->heap,
                            .node = place->node,
@@ -302,13 +303,13 @@ static uint64_t typical(const struct mpr_pulses *p)
     return (p->sum - p->largest) / (p->count - 1);
 }
 
-/* Returns true if one use of the host's heap was much larger than all others, which are alike: the
- * program does the same again and again.  The uses of a script that loads its data once are
- * imports, of very different sizes, and other than those after it. */
-static bool host_stands_out(const struct mpr_survivors *s)
+/* Returns true if one use of the host's heap was much larger than all others, and the others are
+ * similar because the program repeats its work.  In a script that loads its data once, the uses
+ * before that are imports of very different sizes. */
+static bool host_has_outlier(const struct mpr_survivors *s)
 {
     const struct mpr_pulses *p = &s->host;
-    if (!stands_out(p) || p->top < s->replay->accounts.heap[MPF_HEAP_HOST].peak_bytes / 4 * 3)
+    if (!has_outlier(p) || p->top < s->replay->accounts.heap[MPF_HEAP_HOST].peak_bytes / 4 * 3)
         return false;
     const uint64_t after = p->count - p->before - 1;
     if (p->before < MANY_USES || after < MANY_USES) return false;
@@ -337,7 +338,7 @@ struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
         for (uint32_t i = 0; i < survivors->count; i++) {
             const struct mpr_survivor *f = &survivors->followed[i];
             const struct mpr_survivors_place *place = &survivors->place[f->place];
-            if (place->heap != heap || !stands_out(&f->use) ||
+            if (place->heap != heap || !has_outlier(&f->use) ||
                 place->at_peak < f->use.largest / 4 * 3)
                 continue;
             add_use(&use, &f->use);
@@ -349,7 +350,7 @@ struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
         use.estimated = mpr_replay_extrapolates(&reader->replay, (uint8_t)heap);
         out[(*count)++] = use;
     }
-    if (host_stands_out(survivors)) {
+    if (host_has_outlier(survivors)) {
         struct mpr_site_use *use = &out[(*count)++];
         *use = (struct mpr_site_use){ .heap = MPF_HEAP_HOST,
                                       .whole = true,

@@ -12,83 +12,84 @@
 
 /* ---- outliers */
 
-struct ranked {
+struct instance_value {
     int64_t value;
     size_t instance;
 };
 
-MPR_COMPARE(by_value, struct ranked,
+MPR_COMPARE(by_value, struct instance_value,
             mpr_compare_signed(a->value, b->value) ?: mpr_compare(a->instance, b->instance))
 
 /* Marks the instances whose value exceeds the median by @min, and by three times the distance from
- * the median to the third quartile.  Returns how many there are: the last ones. */
-static size_t mark(struct mpr_steps_heap *h, const struct ranked *ranked, size_t count, int64_t min,
-                   uint8_t mark)
+ * the median to the third quartile.  They are the last ones; returns their number. */
+static size_t mark(struct mpr_steps_heap *h, const struct instance_value *sorted, size_t count,
+                   int64_t min, uint8_t mark)
 {
-    const int64_t median = ranked[(count - 1) / 2].value,
-                  spread = mpr_signed_sub(ranked[3 * (count - 1) / 4].value, median),
+    const int64_t median = sorted[(count - 1) / 2].value,
+                  spread = mpr_signed_sub(sorted[3 * (count - 1) / 4].value, median),
                   far = mpr_signed_add(spread, mpr_signed_add(spread, spread)),
                   bound = mpr_signed_add(median, far > min ? far : min);
     size_t outliers = 0;
     if (count < MPR_STEPS_LEAST) return 0;
-    while (outliers < count && ranked[count - 1 - outliers].value > bound)
-        h->stands_out[ranked[count - ++outliers].instance] |= mark;
+    while (outliers < count && sorted[count - 1 - outliers].value > bound)
+        h->outlier[sorted[count - ++outliers].instance] |= mark;
     return outliers;
 }
 
-/* Returns the instance nearest to the median of which each block is known, so it is not in the
- * thinned part of the log. */
-static size_t whole_median(const struct mpr_instances *in, const struct ranked *ranked,
+/* Returns the instance nearest to the median that is not in the thinned part of the log, so that
+ * all its blocks are known. */
+static size_t whole_median(const struct mpr_instances *in, const struct instance_value *sorted,
                            size_t count)
 {
     const size_t middle = (count - 1) / 2;
     for (size_t away = 0; away < count; away++)
         for (int side = -1; side <= 1; side += 2) {
             const size_t i = side < 0 ? middle - away : middle + away;
-            if (i < count && in->instance[ranked[i].instance].begin_ns >= in->summary.fold.until_ns)
-                return ranked[i].instance;
+            if (i < count && in->instance[sorted[i].instance].begin_ns >= in->summary.fold.until_ns)
+                return sorted[i].instance;
         }
-    return ranked[middle].instance;
+    return sorted[middle].instance;
 }
 
 static void judge_heap(const struct mpr_instances *in, struct mpr_steps_heap *h,
-                       struct ranked *ranked)
+                       struct instance_value *sorted)
 {
-    const struct mpr_instance_heap *of = h->heap->of;
+    const struct mpr_instance_heap *of = h->heap->entry;
     size_t count = in->instances;
     for (size_t i = 0; i < count; i++)
-        ranked[i] = (struct ranked){ mpr_saturating_signed(of[i].peak_bytes), i };
-    qsort(ranked, count, sizeof *ranked, by_value);
-    const int64_t median = ranked[(count - 1) / 2].value;
+        sorted[i] = (struct instance_value){ mpr_saturating_signed(of[i].peak_bytes), i };
+    qsort(sorted, count, sizeof *sorted, by_value);
+    const int64_t median = sorted[(count - 1) / 2].value;
     h->median_peak = (uint64_t)median;
-    h->median = whole_median(in, ranked, count);
-    h->peaks_out = mark(h, ranked, count, median / 10, MPR_STEPS_PEAK);
-    h->least_peak = of[ranked[0].instance].peak_bytes;
-    h->most_peak = of[ranked[count - 1 - h->peaks_out].instance].peak_bytes;
+    h->median = whole_median(in, sorted, count);
+    h->peaks_out = mark(h, sorted, count, median / 10, MPR_STEPS_PEAK);
+    h->least_peak = of[sorted[0].instance].peak_bytes;
+    h->most_peak = of[sorted[count - 1 - h->peaks_out].instance].peak_bytes;
     for (size_t i = count - h->peaks_out; i < count; i++)
-        if (i == count - h->peaks_out || ranked[i].value > ranked[i - 1].value)
-            h->worst_peak = ranked[i].instance;
+        if (i == count - h->peaks_out || sorted[i].value > sorted[i - 1].value)
+            h->worst_peak = sorted[i].instance;
     count = 0;
     for (size_t i = 0; i < in->instances; i++)
         if (!in->instance[i].unended)
-            ranked[count++] =
-                (struct ranked){ mpr_signed_difference(of[i].begin_bytes, of[i].end_bytes), i };
+            sorted[count++] =
+                (struct instance_value){ mpr_signed_difference(of[i].begin_bytes, of[i].end_bytes),
+                                         i };
     if (!count) return;
-    qsort(ranked, count, sizeof *ranked, by_value);
-    h->median_kept = ranked[(count - 1) / 2].value;
-    h->kept_out = mark(h, ranked, count, median / 10, MPR_STEPS_KEPT);
-    if (h->kept_out) h->worst_kept = ranked[count - 1].instance;
+    qsort(sorted, count, sizeof *sorted, by_value);
+    h->median_kept = sorted[(count - 1) / 2].value;
+    h->kept_out = mark(h, sorted, count, median / 10, MPR_STEPS_KEPT);
+    if (h->kept_out) h->worst_kept = sorted[count - 1].instance;
 }
 
 static uint64_t excess(const struct mpr_steps_heap *h)
 {
-    return h->peaks_out ? h->heap->of[h->worst_peak].peak_bytes - h->median_peak : 0;
+    return h->peaks_out ? h->heap->entry[h->worst_peak].peak_bytes - h->median_peak : 0;
 }
 
 /* Returns the largest heap that is not part of another one, or PyTorch's blocks instead of the
- * segments that contain them, unless only another one has an outlier, whose excess is at least a
- * tenth of that heap's median peak. */
-static size_t shown(struct mpr_steps *s)
+ * segments that contain them.  If that heap has no outlier, returns the heap with the largest one
+ * if its excess is at least a tenth of the first heap's median peak. */
+static size_t heap_to_show(const struct mpr_steps *s)
 {
     const struct mpr_instances *in = &s->instances;
     size_t first = 0;
@@ -106,20 +107,20 @@ static size_t shown(struct mpr_steps *s)
 static void judge(struct mpr_steps *s)
 {
     struct mpr_instances *in = &s->instances;
-    struct ranked *ranked = mpr_alloc(in->instances, sizeof *ranked);
+    struct instance_value *sorted = mpr_alloc(in->instances, sizeof *sorted);
     s->heap = mpr_arena_alloc(&in->arena, in->heaps * sizeof *s->heap);
     for (size_t i = 0; i < in->heaps; i++) {
         s->heap[i].heap = &in->heap[i];
-        s->heap[i].stands_out = mpr_arena_alloc(&in->arena, in->instances);
-        judge_heap(in, &s->heap[i], ranked);
+        s->heap[i].outlier = mpr_arena_alloc(&in->arena, in->instances);
+        judge_heap(in, &s->heap[i], sorted);
     }
-    free(ranked);
-    s->shown = shown(s);
+    free(sorted);
+    s->shown = heap_to_show(s);
 }
 
 /* ---- two peaks */
 
-/* Returns the path with the repeated range without its number. */
+/* Returns a row's path, in which the repeated range has no number. */
 static struct mpr_path common_path(struct mpr_frame_copies *copies, const struct mpr_instances *in,
                                    const struct mpr_row *row)
 {
@@ -194,8 +195,8 @@ static int compare(struct mpr_steps *s, const char *path, enum mpr_group by,
                    struct mpr_error *error)
 {
     const struct mpr_steps_heap *h = &s->heap[s->shown];
-    const uint64_t here = h->heap->of[h->worst_peak].peak_time,
-                   median = h->heap->of[h->median].peak_time;
+    const uint64_t here = h->heap->entry[h->worst_peak].peak_time,
+                   median = h->heap->entry[h->median].peak_time;
     const bool is_auto = by == MPR_GROUP_AUTO;
     const struct mpr_choice asked = { .by = by, .source = "" }, *choice = is_auto ? best : &asked;
     const struct mpr_choice calls = { .by = choice->calls, .source = "" };

@@ -4,112 +4,114 @@
 
 #include "amount.h"
 
-/* At an instant. */
+/* A site at an instant. */
 struct mpr_level {
-    double held;       /* live samples; or bytes, of a site without samples */
-    double came, went; /* until then; of estimates without samples, as variances */
+    double held;           /* live samples; or bytes if the site has no samples */
+    double added, removed; /* samples so far; or their variances, for estimates without samples */
 };
 
-/* ---- samples that come steadily
+/* ---- samples at a steady rate
  *
- * A leak keeps samples at a steady rate; a cache that fills up, or a phase of loading, does not.
- * The test uses the *envelope* of some consecutive instants: the least that the site held at an
- * instant or at any later one, so the samples that came and stayed. If hardly any sample went, five
- * that came are not chance: a site that keeps as many as it loses has them in less than one of a
- * hundred runs (test_trend.c). Their times decide, because those of a leak are spread evenly.
+ * A leak keeps samples at a steady rate.  A cache that fills up, or a program that loads, does not.
+ * The tests use the *envelope* of consecutive instants: at each instant the minimum that the site
+ * held then or later, which counts only samples that stayed.
  *
- * - They are at four instants at least, span half of the time since the warm-up and reach into its
- *   last quarter, and the probability that none came after the last one is at least 5 %. So caches
- *   that are full after four fifths of the log do not count as growth. With the last third instead
- *   of the last quarter, one in ten of 5 samples would count, and more than one in four of 12, for
- *   six more of a hundred leaks of 5 to 7 samples and three of 9.
- * - Their mean is not earlier than that of even times is in 19 of 20 runs: Laplace's test of a
- *   trend (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, chapter 3.3). A cache
- *   that fills up ever more slowly fails it. Fewer than a dozen samples must also pass it with the
- *   warm-up included, in which a cache got most of its content.
+ * If hardly any sample was freed, five new ones are not chance: a site that frees as many as it
+ * allocates has five in less than 1 % of runs (test_trend.c).  Then the times of the samples
+ * decide, because a leak spreads them evenly:
+ *
+ * - They are at four or more instants, span half of the time since the warm-up, and the last one is
+ *   in its last quarter.  The probability that none followed the last one is at least 5 %.  So a
+ *   cache that is full after four fifths of the log is not growth.  A limit of the last third
+ *   instead of the last quarter would accept 10 % of caches with 5 samples and 25 % of those with
+ *   12, to find 6 % more leaks of 5 to 7 samples.
+ * - Their mean time is not unusually early (in 19 of 20 runs evenly spread times are later): this
+ * is Laplace's test for a trend (Cox and Lewis, The Statistical Analysis of Series of Events, 1966,
+ *   chapter 3.3).  A cache that fills up ever more slowly fails it.  Fewer than twelve samples must
+ *   also pass it with the warm-up included, in which a cache gets most of its content.
  *
  * Several samples between two instants count once in the tests of times, because they may be from
  * one request. */
 
-static const double RARE = 0.05;         /* a one-sided probability, and */
-static const double RARE_ERRORS = 1.645; /* the standard errors that it corresponds to */
+static const double RARE = 0.05;         /* a one-sided probability, and ... */
+static const double RARE_ERRORS = 1.645; /* ... the number of standard errors with it */
 enum {
     SAMPLES_MIN = 5,
     INSTANTS_MIN = 4,
-    SAMPLES_ALONE = 12, /* fewer samples must also be even if the warm-up is included */
+    SAMPLES_ALONE = 12, /* fewer samples are also tested with the warm-up */
     KEPT_OF = 8
 };
 
-/* The times at which the envelope rose, as shares of the time from the first instant to the last.
- */
-struct times {
+/* The rises of the envelope.  Times are shares of the time from the first instant to the last. */
+struct rises {
     size_t instants;
-    double first, last;
-    double grown, mean; /* the amount, and its average time */
+    double first, last; /* times */
+    double amount;
+    double mean; /* average time, weighted by amount */
 };
 
-static struct times times_of(const struct mpr_level *level, size_t first, size_t last)
+static struct rises rises_of(const struct mpr_level *level, size_t first, size_t last)
 {
-    struct times t = { .instants = 0 };
-    double least = level[last].held;
+    struct rises r = { .instants = 0 };
+    double envelope = level[last].held;
     const double all = (double)(last - first);
     for (size_t i = last; i > first; i--) {
-        const double before = fmin(least, level[i - 1].held), rose = least - before;
-        least = before;
-        if (rose == 0) continue;
-        if (!t.instants++) t.last = (double)(i - first) / all;
-        t.first = (double)(i - first - 1) / all;
-        t.grown += rose;
-        t.mean += rose * ((double)(i - first) - 0.5) / all;
+        const double before = fmin(envelope, level[i - 1].held), rise = envelope - before;
+        envelope = before;
+        if (rise == 0) continue;
+        if (!r.instants++) r.last = (double)(i - first) / all;
+        r.first = (double)(i - first - 1) / all;
+        r.amount += rise;
+        r.mean += rise * ((double)(i - first) - 0.5) / all;
     }
-    if (t.grown > 0) t.mean /= t.grown;
-    return t;
+    if (r.amount > 0) r.mean /= r.amount;
+    return r;
 }
 
 /* A uniformly distributed time has the mean 1/2 and the variance 1/12. */
-static bool is_early(const struct times *t)
+static bool are_early(const struct rises *r)
 {
-    return t->instants && t->mean < 0.5 - RARE_ERRORS / sqrt(12 * (double)t->instants);
+    return r->instants && r->mean < 0.5 - RARE_ERRORS / sqrt(12 * (double)r->instants);
 }
 
-/* Returns true if the time since the last one may be chance. */
-static bool may_go_on(const struct times *t)
+/* Returns true if the time without a rise at the end may be chance. */
+static bool may_continue(const struct rises *r)
 {
-    return !is_early(t) && pow(t->last, (double)t->instants) >= RARE;
+    return !are_early(r) && pow(r->last, (double)r->instants) >= RARE;
 }
 
-/* Returns true if a site that keeps its samples grows: if the times of those that stayed may be
- * even, also with the warm-up, in which the site got all that it held at the first instant. */
+/* Returns true if a site that frees hardly any samples grows at a steady rate.  The site got all
+ * that it held at the first instant during the warm-up. */
 static bool grows_steadily(const struct mpr_level *level, size_t warm, size_t last)
 {
-    struct mpr_level all[MPR_HISTORY_MAX + 1] = { { .held = 0 } };
-    const struct times t = times_of(level, warm, last);
-    if (t.grown < SAMPLES_MIN || t.instants < INSTANTS_MIN || !may_go_on(&t)) return false;
-    if (t.last - t.first < 1.0 / 2 || t.last <= 3.0 / 4) return false;
-    if (t.grown >= SAMPLES_ALONE) return true;
-    for (size_t i = 0; i <= last; i++) all[i + 1] = level[i];
-    const struct times with_warm_up = times_of(all, 0, last + 1);
-    return !is_early(&with_warm_up);
+    struct mpr_level with_start[MPR_HISTORY_MAX + 1] = { { .held = 0 } };
+    const struct rises r = rises_of(level, warm, last);
+    if (r.amount < SAMPLES_MIN || r.instants < INSTANTS_MIN || !may_continue(&r)) return false;
+    if (r.last - r.first < 1.0 / 2 || r.last <= 3.0 / 4) return false;
+    if (r.amount >= SAMPLES_ALONE) return true;
+    for (size_t i = 0; i <= last; i++) with_start[i + 1] = level[i];
+    const struct rises with_warm_up = rises_of(with_start, 0, last + 1);
+    return !are_early(&with_warm_up);
 }
 
 /* Returns true if at least seven of eight samples since the warm-up stayed. */
 static bool keeps(const struct mpr_level *level, size_t warm, size_t last)
 {
-    double fell = 0;
-    for (size_t i = warm + 1; i <= last; i++) fell += fmax(0, level[i - 1].held - level[i].held);
-    return KEPT_OF * fell <= level[last].held - level[warm].held;
+    double freed = 0;
+    for (size_t i = warm + 1; i <= last; i++) freed += fmax(0, level[i - 1].held - level[i].held);
+    return KEPT_OF * freed <= level[last].held - level[warm].held;
 }
 
 /* ---- growth */
 
 static const double ERRORS = 2.5; /* standard errors by which an estimate must have grown */
 enum {
-    ESTIMATED_MIN = 4, /* joined intervals of an estimate */
-    JOINED_MIN = 6,    /* joined intervals of an exact site */
-    ENOUGH_SAMPLES = 4,
-    FEW_MIN = 3,      /* samples by which a site that may grow has grown: many have one or two */
-    ENOUGH_RISES = 3, /* in an interval, so that an interval without growth is not chance */
-    ENOUGH_BLOCKS = 8 /* instants at which an exact site rose, so that its blocks can be tested */
+    ESTIMATED_MIN = 4,  /* joined intervals of an estimate */
+    JOINED_MIN = 6,     /* joined intervals of an exact site */
+    FEW_MIN = 3,        /* samples by which a site that may grow has grown: many have one or two */
+    ENOUGH_SAMPLES = 4, /* if an interval usually has this many samples, or ... */
+    ENOUGH_RISES = 3,   /* ... this many rises, one without growth is not chance */
+    ENOUGH_BLOCKS = 8   /* instants with rises from which the blocks of an exact site are tested */
 };
 
 /* The course of a site from the end of the warm-up to the last instant. */
@@ -117,28 +119,29 @@ struct course {
     const struct mpr_level *level;
     size_t warm, last;
     size_t rises;
-    bool fell, sank; /* below the previous level; below that of the warm-up, not by chance */
+    bool fell; /* it was below the previous level at some instant */
+    bool sank; /* it was below the level at the end of the warm-up, not by chance */
     double grown, variance;
-    double events;      /* number of rises, or of samples, that make up the growth */
-    bool counted;       /* levels are numbers of samples */
-    struct times times; /* of an estimate: when it rose to stay */
+    double events;          /* rises, or samples, that make up the growth */
+    bool counted;           /* levels are numbers of samples */
+    struct rises estimated; /* rises of the envelope, for an estimate */
 };
 
 /* ---- the error of a difference */
 
-/* The variance of all blocks that came or went. */
-static double moved(const struct mpr_level *from, const struct mpr_level *to)
+/* The variance of all blocks that were allocated or freed between the instants. */
+static double turnover(const struct mpr_level *from, const struct mpr_level *to)
 {
-    return to->came - from->came + to->went - from->went;
+    return to->added - from->added + to->removed - from->removed;
 }
 
-/* The variance of the difference. Blocks that lived at both instants must not count. One sum
- * includes blocks that came and went in between, the other one blocks that lived at both: the
- * smaller sum is closer. */
+/* The variance of the difference.  Only blocks that lived at one of the instants should count. Both
+ * sums are too large: one includes the blocks that were allocated and freed between the instants,
+ * the other one those that lived at both.  So the smaller one is closer. */
 static double variance(const struct mpr_level *from, const struct mpr_level *to)
 {
-    const double between = moved(from, to), both = from->came - from->went + to->came - to->went;
-    return fmax(0, fmin(between, both));
+    const double live = from->added - from->removed + to->added - to->removed;
+    return fmax(0, fmin(turnover(from, to), live));
 }
 
 static bool is_above_chance(double grown, double variance)
@@ -148,8 +151,8 @@ static bool is_above_chance(double grown, double variance)
 
 /* ---- levels */
 
-/* A site's levels are the numbers of its samples, which do not depend on their sizes or on the
- * limit of estimates (mpr_within), or else its bytes. */
+/* The levels are numbers of samples, which depend neither on their sizes nor on the limits of
+ * estimates.  Without samples they are bytes. */
 static struct course course_of(struct mpr_level *l, const struct mpr_history_value *v, size_t count)
 {
     struct course c = { .level = l,
@@ -159,7 +162,8 @@ static struct course course_of(struct mpr_level *l, const struct mpr_history_val
     for (size_t i = 0; i < count; i++)
         l[i] = c.counted ? (struct mpr_level){ (double)v[i].live, (double)v[i].samples,
                                                (double)(v[i].samples - v[i].live) }
-                         : (struct mpr_level){ (double)v[i].bytes, v[i].came, v[i].went };
+                         : (struct mpr_level){ (double)v[i].bytes, v[i].variance_added,
+                                               v[i].variance_removed };
     const struct mpr_level *warm = &l[c.warm], *last = &l[c.last];
     for (size_t i = c.warm + 1; i < count; i++) {
         c.rises += l[i].held > l[i - 1].held;
@@ -168,13 +172,12 @@ static struct course course_of(struct mpr_level *l, const struct mpr_history_val
     }
     c.grown = last->held - warm->held;
     c.variance = variance(warm, last);
-    c.events = c.variance > 0 ? c.grown * c.grown / moved(warm, last) : (double)c.rises;
-    if (c.variance > 0) c.times = times_of(l, c.warm, c.last);
+    c.events = c.variance > 0 ? c.grown * c.grown / turnover(warm, last) : (double)c.rises;
+    if (c.variance > 0) c.estimated = rises_of(l, c.warm, c.last);
     return c;
 }
 
-/* Returns true if the site grew in nine of ten of the newest intervals.  @width: of each, in
- * instants.
+/* Returns true if the site grew in nine of ten of the newest intervals.  @width: instants in each.
  */
 static bool grew_often(const struct course *c, size_t width, size_t intervals)
 {
@@ -185,8 +188,9 @@ static bool grew_often(const struct course *c, size_t width, size_t intervals)
     return 10 * grew >= 9 * intervals;
 }
 
-/* Joins intervals as long as that makes sense.  It does not for an exact site that fell sometimes,
- * because each of its changes is known. */
+/* Returns true if the site grew in most intervals.  Joins neighbouring intervals until they are so
+ * long that growth would show in each.  An exact site that fell is not tested with joined
+ * intervals, because all of its changes are known. */
 static bool grew_in_intervals(const struct course *c)
 {
     const bool estimated = c->variance > 0;
@@ -202,7 +206,7 @@ static bool grew_in_intervals(const struct course *c)
     return false;
 }
 
-/* Returns true if less than a quarter of the growth came in the second half.  A program that loads
+/* Returns true if less than a quarter of the growth is in the second half.  A program that loads
  * data at its start, and a little more later, does not grow steadily. */
 static bool is_loading(const struct course *c)
 {
@@ -211,37 +215,35 @@ static bool is_loading(const struct course *c)
     return c->variance == 0 && SHARE * (c->level[c->last].held - middle) < c->grown;
 }
 
-/* Tests the blocks of an exact site like samples, if there are enough. So a site that makes a block
- * now and then, such as an arena of Python, may free one, or pause. */
-static bool comes_steadily(const struct course *c, const struct mpr_history_value *v)
-{
-    struct mpr_level blocks[MPR_HISTORY_MAX] = { { .held = 0 } };
-    if (c->variance > 0 || c->rises < ENOUGH_BLOCKS) return false;
-    for (size_t i = 0; i <= c->last; i++) blocks[i].held = (double)v[i].blocks;
-    return keeps(blocks, c->warm, c->last) && grows_steadily(blocks, c->warm, c->last);
-}
-
 static bool is_growing(const struct course *c, const struct mpr_history_value *v)
 {
     if (c->sank || is_loading(c)) return false;
-    if (comes_steadily(c, v)) return true;
+    if (c->variance == 0 && c->rises >= ENOUGH_BLOCKS) {
+        /* The blocks of an exact site are tested like samples.  So a site that rarely allocates,
+         * for example Python's arenas, may free a block, or pause. */
+        struct mpr_level blocks[MPR_HISTORY_MAX] = { { .held = 0 } };
+        for (size_t i = 0; i <= c->last; i++) blocks[i].held = (double)v[i].blocks;
+        if (keeps(blocks, c->warm, c->last) && grows_steadily(blocks, c->warm, c->last))
+            return true;
+    }
     if (c->counted && keeps(c->level, c->warm, c->last))
         return grows_steadily(c->level, c->warm, c->last);
-    if (c->counted && !may_go_on(&c->times)) return false;
+    if (c->counted && !may_continue(&c->estimated)) return false;
     return is_above_chance(c->grown, c->variance) && grew_in_intervals(c);
 }
 
-/* Returns true if the samples are too few to exclude growth. */
-static bool has_few(const struct course *c)
+/* Returns true if the site may grow, but has too few samples to decide. */
+static bool has_few_samples(const struct course *c)
 {
     if (c->counted && c->grown < FEW_MIN) return false;
     const struct mpr_level *l = c->level;
     const size_t middle = (c->warm + c->last) / 2;
-    return c->variance > 0 && !c->sank && may_go_on(&c->times) &&
+    return c->variance > 0 && !c->sank && may_continue(&c->estimated) &&
            l[c->last].held > l[middle].held && l[middle].held >= l[c->warm].held &&
            c->events < (double)ESTIMATED_MIN * ENOUGH_SAMPLES;
 }
 
+/* Returns true if the site grew at first, and did not change in the second half. */
 static bool has_levelled(const struct mpr_level *l, size_t count)
 {
     const double grown = l[count - 1].held - l[0].held;
@@ -253,17 +255,15 @@ static bool has_levelled(const struct mpr_level *l, size_t count)
     return l[newest].held > l[newest - 1].held;
 }
 
-/* ---- the whole */
-
-static struct mpr_trend trend(enum mpr_trend_as as, const struct mpr_history_value *from,
+static struct mpr_trend trend(enum mpr_trend_kind kind, const struct mpr_history_value *from,
                               const struct mpr_history_value *to)
 {
-    const struct mpr_level a = { .came = from->came, .went = from->went },
-                           b = { .came = to->came, .went = to->went };
-    return (struct mpr_trend){ .as = as,
-                               .by = { .bytes = mpr_saturating_sub(to->bytes, from->bytes),
-                                       .blocks = mpr_saturating_sub(to->blocks, from->blocks),
-                                       .live = mpr_saturating_sub(to->live, from->live) },
+    const struct mpr_level a = { .added = from->variance_added, .removed = from->variance_removed },
+                           b = { .added = to->variance_added, .removed = to->variance_removed };
+    return (struct mpr_trend){ .kind = kind,
+                               .growth = { .bytes = mpr_saturating_sub(to->bytes, from->bytes),
+                                           .blocks = mpr_saturating_sub(to->blocks, from->blocks),
+                                           .live = mpr_saturating_sub(to->live, from->live) },
                                .error = sqrt(variance(&a, &b)) };
 }
 
@@ -274,5 +274,5 @@ struct mpr_trend mpr_trend(const struct mpr_history_value *v, size_t count)
     const struct mpr_history_value *warm = &v[c.warm], *last = &v[c.last];
     if (is_growing(&c, v)) return trend(MPR_TREND_GROWS, warm, last);
     if (has_levelled(level, count)) return trend(MPR_TREND_LEVELLED, v, last);
-    return trend(has_few(&c) ? MPR_TREND_FEW : MPR_TREND_OTHER, warm, last);
+    return trend(has_few_samples(&c) ? MPR_TREND_FEW : MPR_TREND_OTHER, warm, last);
 }

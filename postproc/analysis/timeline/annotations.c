@@ -8,14 +8,21 @@
 #include "mpf/gpu.h"
 #include "timeline_parts.h"
 
-/* More marks or instances than this are counted and left out; a track that has more points joins
- * each two. */
-enum { MARKS = 4096, INSTANCES = 20000, OF_A_PATH = 4096, OF_A_DEEP_PATH = 256, POINTS = 4096 };
+/* If there are more marks or instances than this, the others are only counted. If a track has
+ * more points, each two neighbours become one. */
+enum {
+    MARKS = 4096,
+    INSTANCES = 20000,
+    PATH_INSTANCES = 4096,
+    DEEP_PATH_INSTANCES = 256,
+    POINTS = 4096
+};
 
 /* Nodes of marks and instances are those of replay until the result is filled. */
 struct mark {
     struct mpr_mark mark;
-    uint32_t name, domain; /* give its text if that is NULL: texts may be recorded later */
+    uint32_t name, domain; /* give the text if that is NULL, at the end, because names may be
+                              recorded later than marks */
 };
 
 struct instance {
@@ -35,8 +42,8 @@ struct mpr_annotations {
     uint64_t marks_left_out;
     struct instance *instance; /* in the order of their pushes */
     size_t instances;
-    uint32_t *of_path; /* by node: its instances */
-    uint32_t paths;
+    uint32_t *instances_of; /* by node: its instances */
+    uint32_t nodes;
     struct track *track[MPR_TRACKS];
 };
 
@@ -45,7 +52,7 @@ void mpr_annotations_free(struct mpr_annotations *a)
     if (!a) return;
     for (int i = 0; i < MPR_TRACKS; i++) free(a->track[i]);
     free(a->instance);
-    free(a->of_path);
+    free(a->instances_of);
     free(a);
 }
 
@@ -59,7 +66,7 @@ static uint64_t value_of(const struct mpf_event *e, unsigned index)
 
 /* ---- marks */
 
-/* Returns the new mark, or NULL if all places are taken. */
+/* Returns the new mark, or NULL if there are MARKS already. */
 static struct mark *add_mark(struct mpr_annotations *a, const struct mpr_thread *t,
                              const struct mpf_event *e, enum mpr_mark_kind kind, uint64_t bytes)
 {
@@ -78,15 +85,16 @@ static struct mark *add_mark(struct mpr_annotations *a, const struct mpr_thread 
     return &a->mark[a->marks++];
 }
 
-/* Keeps every change around the event. */
+/* Keeps every change of the heap around the event. */
 static void keep_excerpt(const struct mpr_replay *r, const struct mpf_event *e,
                          enum mpr_excerpt_kind kind)
 {
     if (r->accounts.excerpts) mpr_excerpts_mark(r->accounts.excerpts, &r->accounts, e->heap, kind);
 }
 
-/* @free: index of the value with the device's free bytes. */
-static void see_refusal(struct mpr_annotations *a, const struct mpr_replay *r,
+/* Adds a mark of a failed allocation. @free: index of the value that has the device's free
+ * bytes. */
+static void add_refusal(struct mpr_annotations *a, const struct mpr_replay *r,
                         const struct mpr_thread *t, const struct mpf_event *e,
                         enum mpr_mark_kind kind, unsigned free)
 {
@@ -97,19 +105,19 @@ static void see_refusal(struct mpr_annotations *a, const struct mpr_replay *r,
 
 /* ---- instances of ranges */
 
-static void see_push(struct mpr_annotations *a, const struct mpr_replay *r,
-                     const struct mpr_thread *t, const struct mpf_event *e)
+static void on_push(struct mpr_annotations *a, const struct mpr_replay *r,
+                    const struct mpr_thread *t, const struct mpf_event *e)
 {
-    MPR_REACH(a->of_path, t->node, a->paths);
-    const uint32_t limit = r->ranges.node[t->node].depth == 1 ? OF_A_PATH : OF_A_DEEP_PATH;
-    if (a->of_path[t->node] >= limit || a->instances >= INSTANCES) return;
-    a->of_path[t->node]++;
+    MPR_REACH(a->instances_of, t->node, a->nodes);
+    const uint32_t limit =
+        r->ranges.node[t->node].depth == 1 ? PATH_INSTANCES : DEEP_PATH_INSTANCES;
+    if (a->instances_of[t->node] >= limit || a->instances >= INSTANCES) return;
+    a->instances_of[t->node]++;
     a->instance[a->instances++] =
         (struct instance){ r->count[MPF_OP_PUSH], { e->time, UINT64_MAX, t->node, t->number } };
 }
 
-static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
-                    const struct mpf_event *e)
+static void on_pop(struct mpr_annotations *a, const struct mpr_thread *t, const struct mpf_event *e)
 {
     const size_t low = MPR_COUNT_FIRST(i, a->instances, a->instance[i].push < t->popped);
     if (t->popped && low < a->instances && a->instance[low].push == t->popped)
@@ -118,7 +126,7 @@ static void see_pop(struct mpr_annotations *a, const struct mpr_thread *t,
 
 /* ---- tracks */
 
-/* The largest of each `stride` samples is a point. */
+/* Each `stride` consecutive samples become one point, which is the largest of them. */
 static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, uint64_t value,
                       uint64_t limit)
 {
@@ -135,7 +143,7 @@ static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, 
         t->points--;
     } else {
         t->waiting = 1;
-        if (t->points == POINTS) { /* joins each two points to the larger one */
+        if (t->points == POINTS) { /* each two points become the larger one */
             for (size_t i = 0; i < POINTS / 2; i++)
                 t->point[i] = t->point[2 * i + (t->point[2 * i].value < t->point[2 * i + 1].value)];
             t->points = POINTS / 2;
@@ -145,22 +153,22 @@ static void add_point(struct mpr_annotations *a, uint64_t index, uint64_t time, 
     t->point[t->points++] = (struct mpr_track_point){ time, value };
 }
 
-static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *r, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct mpr_annotations *a = arg;
     struct mark *mark;
     uint64_t resident = 0;
     switch (e->op) {
-    case MPF_OP_PUSH: see_push(a, r, t, e); break;
-    case MPF_OP_POP: see_pop(a, t, e); break;
+    case MPF_OP_PUSH: on_push(a, r, t, e); break;
+    case MPF_OP_POP: on_pop(a, t, e); break;
     case MPF_OP_MARK:
         mark = add_mark(a, t, e, MPR_MARK_NVTX, 0);
         if (!mark) break;
         mark->name = (uint32_t)e->addr;
         mark->domain = (uint32_t)(e->addr >> 32);
         break;
-    case MPF_OP_WINDOW: /* at most half of the room, so that there is some for failures */
+    case MPF_OP_WINDOW: /* at most half of the marks, so that there is room for failures */
         if (a->marks >= MARKS / 2) a->marks_left_out++;
         else
             add_mark(a, t, e, MPR_MARK_NVTX, 0)->mark.text =
@@ -173,9 +181,9 @@ static void see(void *arg, const struct mpr_replay *r, const struct mpr_thread *
         break;
     case MPF_OP_GPU_FAIL:
         if (value_of(e, MPF_FAIL_RESULT) == 2 && value_of(e, MPF_FAIL_PROBE) != 1)
-            see_refusal(a, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE); /* out of memory */
+            add_refusal(a, r, t, e, MPR_MARK_REFUSED, MPF_FAIL_FREE); /* out of memory */
         break;
-    case MPF_OP_TORCH_OOM: see_refusal(a, r, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
+    case MPF_OP_TORCH_OOM: add_refusal(a, r, t, e, MPR_MARK_OOM, MPF_TORCH_FREE); break;
     case MPF_OP_GPU_RETURN: /* the mark is made at the end, when the cost of the graph is known */
         if (value_of(e, MPF_RETURN_CALL) == MPF_CALL_GRAPH && value_of(e, MPF_RETURN_RESULT) == 0)
             keep_excerpt(r, e, MPR_EXCERPT_GRAPH);
@@ -202,13 +210,13 @@ struct mpr_annotations *mpr_annotations_watch(struct mpr_replay *r)
 {
     struct mpr_annotations *a = mpr_alloc(1, sizeof *a);
     a->instance = mpr_alloc(INSTANCES, sizeof *a->instance);
-    mpr_watch_begin(r, (struct mpr_watch){ see, a });
+    mpr_watch_begin(r, (struct mpr_watch){ on_event, a });
     return a;
 }
 
 /* ---- the result */
 
-/* Adds marks of graphs, in order of time. */
+/* Fills the marks, and adds those of graphs, in order of time. */
 static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
                        struct mpr_timeline *out)
 {
@@ -227,7 +235,7 @@ static void fill_marks(const struct mpr_annotations *a, struct mpr_numbering *n,
                 .time = row->time,
                 .free_bytes = MPF_UNKNOWN,
                 .node = mpr_numbering_node(n, row->node),
-                .thread = row->maker,
+                .thread = row->owner_thread,
                 .heap = mpf_heap_gpu(MPF_HEAP_DEVICE, row->device),
                 .text = "",
                 .graph = { row->instantiated, row->nodes, row->bytes.segments,

@@ -1,9 +1,8 @@
-/* The owners of a heap are its cells: no two have the same key and call stacks.  Each belongs to a
- * band.  A series of bands has the sums of their cells: for each bucket, the new sums of those
- * bands whose cells changed.
- *
- * In a heap with estimates these are three sums (levels.h), and a band's cells have the same facts,
- * so that the page can scale the estimates in each grouping. */
+/* The owners of a heap are its cells; no two have the same key and call stacks. Each owner
+ * belongs to a band. The series of a heap's cells becomes a series of its bands: each bucket has
+ * the new bytes of those bands of which a cell changed.
+ * In a heap with estimates there are three numbers instead of the bytes (levels.h). All cells of
+ * a band have the same facts, so that the page can scale the estimates in each grouping. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,26 +16,26 @@
 #define NO_BAND UINT32_MAX
 
 struct owner {
-    uint64_t largest; /* bytes, with what its samples represent */
+    uint64_t largest; /* bytes, including those that its samples represent */
     uint32_t cell, library, native, python;
     uint32_t facts; /* as of a band */
 };
 
-struct making {
+struct band_maker {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
     const struct mpr_replay *r; /* the reader's */
     struct mpr_heap_timeline *out;
-    bool all;     /* by MPR_GROUP_ALL: small owners share bands */
-    size_t limit; /* of bands; those of all other owners come in addition */
+    bool all;                              /* small owners share bands (by MPR_GROUP_ALL) */
+    size_t limit;                          /* of bands, without the bands for all other owners */
     const struct mpr_estimates *estimates; /* or NULL */
     uint32_t numbers;                      /* per cell in a series (levels.h) */
-    struct owner *owner, **rank; /* by cell; rank: owners that held anything, largest first */
-    uint32_t ranks;
-    uint32_t *band_of;                 /* by cell */
-    uint64_t *cell_bytes, *band_bytes; /* by group of the series */
-    size_t *touched;          /* by group of bands: index of its change in the open bucket, + 1 */
-    struct mpr_series series; /* of bands */
+    struct owner *owner, **sorted; /* by cell; sorted: owners with any bytes, largest first */
+    uint32_t owners;
+    uint32_t *band_of;                  /* by cell */
+    uint64_t *cell_bytes, *band_bytes;  /* by group of the series: the newest numbers */
+    size_t *touched;                    /* by group of bands: its newest change, as index + 1 */
+    struct mpr_series series;           /* of bands */
     struct mpr_excerpt_series *excerpt; /* in order of `from` */
     size_t excerpts;
 };
@@ -45,7 +44,7 @@ struct making {
 
 MPR_COMPARE(by_from, struct mpr_excerpt_series, mpr_compare(a->from, b->from))
 
-static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts, uint8_t heap)
+static void make_excerpts(struct band_maker *m, const struct mpr_excerpts *excerpts, uint8_t heap)
 {
     const struct mpr_excerpt(*kept)[MPR_EXCERPTS_KEPT] = excerpts->heap[heap].kept;
     m->excerpt = mpr_alloc(MPR_EXCERPT_KINDS * MPR_EXCERPTS_KEPT, sizeof *m->excerpt);
@@ -59,13 +58,13 @@ static void make_excerpts(struct making *m, const struct mpr_excerpts *excerpts,
     qsort(m->excerpt, m->excerpts, sizeof *m->excerpt, by_from);
 }
 
-static void clear_cells(struct making *m)
+static void clear_cells(struct band_maker *m)
 {
     memset(m->cell_bytes, 0, m->r->accounts.cells * m->numbers * sizeof *m->cell_bytes);
 }
 
-/* Finds the largest size of each owner in the series. */
-static void weigh_owners(struct making *m, const struct mpr_series *s)
+/* Finds the maximum of each owner in the series. */
+static void weigh_owners(struct band_maker *m, const struct mpr_series *s)
 {
     clear_cells(m);
     for (size_t i = 0; i < s->changes; i++) {
@@ -82,7 +81,7 @@ static void weigh_owners(struct making *m, const struct mpr_series *s)
 MPR_COMPARE(by_largest, struct owner *,
             mpr_compare((*b)->largest, (*a)->largest) ?: mpr_compare((*a)->cell, (*b)->cell))
 
-static void rank_owners(struct making *m, const struct mpr_series *s, uint8_t heap)
+static void sort_owners(struct band_maker *m, const struct mpr_series *s, uint8_t heap)
 {
     const struct mpr_replay *r = m->r;
     for (uint32_t i = 0; i < r->accounts.cells; i++) {
@@ -108,14 +107,14 @@ static void rank_owners(struct making *m, const struct mpr_series *s, uint8_t he
     weigh_owners(m, s);
     for (size_t i = 0; i < m->excerpts; i++) weigh_owners(m, &m->excerpt[i].series);
     for (uint32_t i = 0; i < r->accounts.cells; i++)
-        if (m->owner[i].largest) m->rank[m->ranks++] = &m->owner[i];
-    if (m->ranks) qsort(m->rank, m->ranks, sizeof *m->rank, by_largest);
+        if (m->owner[i].largest) m->sorted[m->owners++] = &m->owner[i];
+    if (m->owners) qsort(m->sorted, m->owners, sizeof *m->sorted, by_largest);
 }
 
 /* ---- bands */
 
-/* Returns a band of that kind with everything that is known of the owner's blocks. */
-static struct mpr_band block_of(const struct making *m, enum mpr_band_kind kind,
+/* Returns a band of that kind with all facts about the owner's blocks. */
+static struct mpr_band block_of(const struct band_maker *m, enum mpr_band_kind kind,
                                 const struct owner *owner)
 {
     const struct mpr_cell *c = &m->r->accounts.cell[owner->cell];
@@ -132,13 +131,13 @@ static struct mpr_band block_of(const struct making *m, enum mpr_band_kind kind,
                               .facts = owner->facts };
 }
 
-/* Units that share a band have the same facts, apart from samples. */
-static bool is_alike(const struct mpr_band *band, const struct owner *owner)
+/* Owners that share a band have the same facts, except whether they are samples. */
+static bool has_same_facts(const struct mpr_band *band, const struct owner *owner)
 {
     return !((band->facts ^ owner->facts) & ~(UINT32_C(1) << MPR_BAND_SAMPLED));
 }
 
-static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct owner *owner)
+static uint32_t add_band(struct band_maker *m, enum mpr_band_kind kind, const struct owner *owner)
 {
     struct mpr_band *band = &m->out->band[m->out->bands];
     *band = block_of(m, kind, owner);
@@ -150,22 +149,22 @@ static uint32_t add_band(struct making *m, enum mpr_band_kind kind, const struct
 }
 
 /* Returns the band for small owners of the same range (or Python stack) and library, or NO_BAND. */
-static uint32_t small_band(struct making *m, const struct owner *owner)
+static uint32_t small_band(struct band_maker *m, const struct owner *owner)
 {
     const uint32_t node = mpr_composite_key_unpack(m->r->accounts.cell[owner->cell].key).node,
                    python = node ? 0 : owner->python;
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
         if (band->kind == MPR_BAND_SMALL && band->node == node && band->library == owner->library &&
-            band->python == python && is_alike(band, owner))
+            band->python == python && has_same_facts(band, owner))
             return i;
     }
     return m->out->bands < m->limit * 7 / 8 ? add_band(m, MPR_BAND_SMALL, owner) : NO_BAND;
 }
 
-/* Returns the band for owners that are rows of the same line, or NO_BAND.  The last band is kept
- * for all other owners. */
-static uint32_t line_band(struct making *m, const struct owner *owner)
+/* Returns the band for owners of the same line, or NO_BAND. The last band is left for all other
+ * owners. */
+static uint32_t line_band(struct band_maker *m, const struct owner *owner)
 {
     const struct mpr_owner_lines *lines = m->out->lines;
     const struct mpr_band block = block_of(m, MPR_BAND_FOLD, owner);
@@ -175,42 +174,44 @@ static uint32_t line_band(struct making *m, const struct owner *owner)
     for (uint32_t i = 0; i < m->out->bands; i++) {
         const struct mpr_band *band = &m->out->band[i];
         if (band->kind == MPR_BAND_FOLD && band->library == block.library &&
-            is_alike(band, owner) && mpr_owner_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
+            has_same_facts(band, owner) &&
+            mpr_owner_lines_find(lines, MPR_VIEW_AUTO, band) == by_auto &&
             mpr_owner_lines_find(lines, MPR_VIEW_RANGE, band) == by_range)
             return i;
     }
     return m->out->bands < m->limit - 1 ? add_band(m, MPR_BAND_FOLD, owner) : NO_BAND;
 }
 
-/* Puts the owner into a band that it shares: at last into that of all other owners with its facts.
- */
-static void share_band(struct making *m, const struct owner *owner)
+/* Puts the owner into a shared band: that of small owners, else of its line, else of all other
+ * owners with the same facts. */
+static void share_band(struct band_maker *m, const struct owner *owner)
 {
     uint32_t band = m->all ? small_band(m, owner) : NO_BAND;
     if (band == NO_BAND && m->all) band = line_band(m, owner);
     for (uint32_t i = (uint32_t)m->out->bands; band == NO_BAND && i-- > 0;)
-        if (m->out->band[i].kind == MPR_BAND_OTHER && is_alike(&m->out->band[i], owner)) band = i;
+        if (m->out->band[i].kind == MPR_BAND_OTHER && has_same_facts(&m->out->band[i], owner))
+            band = i;
     if (band == NO_BAND) band = add_band(m, MPR_BAND_OTHER, owner);
     m->out->band[band].facts |= owner->facts;
     m->band_of[owner->cell] = band;
 }
 
-static void choose_bands(struct making *m, uint8_t heap)
+static void choose_bands(struct band_maker *m, uint8_t heap)
 {
     const size_t alone = m->all ? m->limit * 5 / 8 : m->limit - 1;
-    for (size_t i = 0; i < m->ranks; i++) {
-        if (i < alone) m->band_of[m->rank[i]->cell] = add_band(m, MPR_BAND_ONE, m->rank[i]);
-        else share_band(m, m->rank[i]);
+    for (size_t i = 0; i < m->owners; i++) {
+        if (i < alone) m->band_of[m->sorted[i]->cell] = add_band(m, MPR_BAND_ONE, m->sorted[i]);
+        else share_band(m, m->sorted[i]);
     }
-    /* flows also have the owners whose blocks were not live at any bucket's maximum */
+    /* flows also need owners that had no bytes at the maximum of any bucket */
     for (uint32_t i = 0; m->r->alloc_free && i < m->r->accounts.cells; i++)
         if (m->r->accounts.cell[i].heap == heap && !m->owner[i].largest)
             share_band(m, &m->owner[i]);
 }
 
-/* ---- pieces: on the page a band may be only a part of its label's bytes, because others of that
- * label are in a band without it.  The page cuts paths and compares their texts, so the set has the
- * hash of each hidden path and of all its beginnings. */
+/* ---- pieces: bytes with a label may be in a band that does not show the label. Then bands with
+ * that label are only a piece of it. The page cuts paths and compares their texts, so the set
+ * has the hashes of each hidden path and of all its beginnings. */
 
 enum entry { SEEN, BEGINNING, WHOLE };
 
@@ -233,7 +234,8 @@ static uint64_t append(uint64_t hash, const char *text)
     return mpr_hash(hash + 256);
 }
 
-/* Returns the view with the block's best name.  @best: the grouping for AUTO. */
+/* Returns the view of AUTO: the one with the best name of the block. @best: the grouping for
+ * AUTO. */
 static enum mpr_view best_view(const struct mpr_band *b, enum mpr_group best)
 {
     if (b->node || b->python) return b->node ? MPR_VIEW_RANGE : MPR_VIEW_PYTHON;
@@ -252,7 +254,8 @@ static uint32_t number_in(const struct mpr_band *b, enum mpr_view view)
     }
 }
 
-static struct mpr_path path_in(const struct making *m, const struct mpr_band *b, enum mpr_view view)
+static struct mpr_path path_in(const struct band_maker *m, const struct mpr_band *b,
+                               enum mpr_view view)
 {
     if (view == MPR_VIEW_RANGE || view == MPR_VIEW_PYTHON)
         return mpr_label_node(m->arena, m->reader, number_in(b, view));
@@ -263,7 +266,7 @@ static struct mpr_path path_in(const struct making *m, const struct mpr_band *b,
     return mpr_frame_labels(m->arena, &name, 1);
 }
 
-/* Returns true if a band of the block's kind does not have the block's label in the view. */
+/* Returns true if a band of the block's kind does not show the block's label in the view. */
 static bool hides(const struct mpr_band *block, enum mpr_view view, enum mpr_group best)
 {
     if (block->kind == MPR_BAND_FOLD) return view != MPR_VIEW_LIBRARY;
@@ -273,9 +276,9 @@ static bool hides(const struct mpr_band *block, enum mpr_view view, enum mpr_gro
     return view == MPR_VIEW_STACK || view == MPR_VIEW_THREAD || view == MPR_VIEW_SIZE;
 }
 
-/* Adds the labels of a block that its band hides.  A band of the rows of one line hides the row,
- * but not the line. */
-static void hide_labels(const struct making *m, struct mpr_index *set, enum mpr_group best,
+/* Adds the labels of a block that its band does not show. A band of several owners of a line
+ * does not show the owner, but shows the line. */
+static void hide_labels(const struct band_maker *m, struct mpr_index *set, enum mpr_group best,
                         const struct mpr_band *block)
 {
     for (enum mpr_view v = 0; v < MPR_VIEWS; v++) {
@@ -294,11 +297,11 @@ static void hide_labels(const struct making *m, struct mpr_index *set, enum mpr_
     }
 }
 
-static void fill_pieces(const struct making *m, enum mpr_group best)
+static void fill_pieces(const struct band_maker *m, enum mpr_group best)
 {
     struct mpr_index set = { 0 };
-    for (size_t i = 0; i < m->ranks; i++) {
-        const struct owner *owner = m->rank[i];
+    for (size_t i = 0; i < m->owners; i++) {
+        const struct owner *owner = m->sorted[i];
         const struct mpr_band block =
             block_of(m, m->out->band[m->band_of[owner->cell]].kind, owner);
         if (block.kind != MPR_BAND_ONE) hide_labels(m, &set, best, &block);
@@ -334,8 +337,8 @@ static void add_place(struct mpr_peak_place *to, const struct mpr_peak_place *mo
     to->variance += more->variance;
 }
 
-/* Places are the sums of owners that differ only in thread and size. */
-static void fill_places(struct making *m, uint8_t heap, size_t limit)
+/* A place is the sum of owners that differ only in thread and size. */
+static void fill_places(struct band_maker *m, uint8_t heap, size_t limit)
 {
     const struct mpr_accounts *accounts = &m->r->accounts;
     const struct mpr_estimates *e = m->estimates;
@@ -390,7 +393,7 @@ void mpr_places_number(struct mpr_numbering *n, struct mpr_heap_timeline *out)
 
 /* ---- the bands' vectors */
 
-static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_series *out)
+static void sum_series(struct band_maker *m, const struct mpr_series *s, struct mpr_series *out)
 {
     const size_t bands = m->out->bands, groups = bands * m->numbers;
     size_t at = 0;
@@ -418,7 +421,7 @@ static void sum_series(struct making *m, const struct mpr_series *s, struct mpr_
     }
 }
 
-static void fill_spans(struct making *m, const struct mpr_series *s,
+static void fill_spans(struct band_maker *m, const struct mpr_series *s,
                        const struct mpr_timeline_options *o)
 {
     const uint64_t to = o->to < m->r->now ? o->to : m->r->now;
@@ -430,7 +433,7 @@ static void fill_spans(struct making *m, const struct mpr_series *s,
         *cells = bands;
     }
     while (m->series.buckets > 1) {
-        /* the bands' own bytes: estimates hardly ever change without these */
+        /* count only the changes of bytes; estimates seldom change without these */
         size_t own = m->numbers == 1 ? m->series.changes : 0;
         for (size_t i = 0; m->numbers > 1 && i < m->series.changes; i++)
             own += m->series.change[i].group < m->out->bands;
@@ -450,27 +453,27 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     const struct mpr_series *s = &levels->level[heap].series;
     const size_t cells = r->accounts.cells;
     const bool all = r->options.by == MPR_GROUP_ALL;
-    struct making m = { .arena = &t->arena,
-                        .reader = reader,
-                        .r = r,
-                        .out = out,
-                        .all = all,
-                        .limit = o->bands,
-                        .estimates = levels->options.estimates,
-                        .numbers = levels->options.estimates ? MPR_LEVELS_NUMBERS : 1 };
+    struct band_maker m = { .arena = &t->arena,
+                            .reader = reader,
+                            .r = r,
+                            .out = out,
+                            .all = all,
+                            .limit = o->bands,
+                            .estimates = levels->options.estimates,
+                            .numbers = levels->options.estimates ? MPR_LEVELS_NUMBERS : 1 };
     if (m.estimates && mpr_estimates_heap_is_sampled(m.estimates, &r->accounts, heap))
         out->sample_mean = (uint64_t)mpr_estimates_sampling(m.estimates, heap)->mean;
-    /* without shared bands, at most one for each owner, and one for the remainder */
+    /* each owner may have its band, and there is one more for the others */
     if (!all && cells + 1 < m.limit) m.limit = cells + 1;
     m.owner = mpr_alloc(cells, sizeof *m.owner);
-    m.rank = mpr_alloc(cells, sizeof *m.rank);
+    m.sorted = mpr_alloc(cells, sizeof *m.sorted);
     m.band_of = mpr_alloc(cells, sizeof *m.band_of);
     m.cell_bytes = mpr_alloc(cells * m.numbers, sizeof *m.cell_bytes);
     out->band = mpr_arena_alloc(&t->arena, (m.limit + (1 << MPR_BAND_SAMPLED)) * sizeof *out->band);
-    /* excerpts add nothing if every change has a bucket */
+    /* excerpts are useless if every change has its own bucket */
     if (r->accounts.excerpts && (s->shift || s->changes > o->changes))
         make_excerpts(&m, r->accounts.excerpts, heap);
-    rank_owners(&m, s, heap);
+    sort_owners(&m, s, heap);
     choose_bands(&m, heap);
     m.band_bytes = mpr_alloc(out->bands * m.numbers, sizeof *m.band_bytes);
     m.touched = mpr_alloc(out->bands * m.numbers, sizeof *m.touched);
@@ -480,7 +483,7 @@ void mpr_bands_fill(struct mpr_timeline *t, const struct mpr_reader *reader,
     if (r->alloc_free && r->alloc_free->heap[heap])
         mpr_band_flows_fill(t, r->alloc_free->heap[heap], m.band_of, out);
     free(m.owner);
-    free(m.rank);
+    free(m.sorted);
     free(m.band_of);
     free(m.cell_bytes);
     free(m.band_bytes);

@@ -22,7 +22,7 @@ struct reading {
     const struct mpr_content_sink *sink;
     struct mpr_ledger ledger;
     struct mpr_open_ranges open;
-    bool *is_used; /* by range: a row names it, or a range inside of it */
+    bool *is_used; /* by range: true if a row has it, or has a range inside it */
     uint32_t nodes;
 };
 
@@ -45,9 +45,9 @@ static void report_block(void *arg, const struct mpr_ledger_entry *e)
     struct reading *r = arg;
     const struct mpr_cell *cell = &r->reader.replay.accounts.cell[e->cell];
     const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
-    const bool freer = e->freer.thread != MPR_NOBODY;
+    const bool is_freed = e->freer.thread != MPR_NOBODY;
     if (e->size < r->options->min_bytes || !is_within(r, e->from, e->to)) return;
-    if (freer) use_range(r, e->freer.node);
+    if (is_freed) use_range(r, e->freer.node);
     const struct mpr_content_block block = { .heap = (uint8_t)e->key,
                                              .address = e->key >> 8,
                                              .bytes = e->size,
@@ -56,8 +56,9 @@ static void report_block(void *arg, const struct mpr_ledger_entry *e)
                                              .range = of.node,
                                              .thread = of.thread,
                                              .site = cell->site,
-                                             .freed_range = freer ? e->freer.node : UINT64_MAX,
-                                             .freed_thread = freer ? e->freer.thread : UINT64_MAX };
+                                             .freed_range = is_freed ? e->freer.node : UINT64_MAX,
+                                             .freed_thread =
+                                                 is_freed ? e->freer.thread : UINT64_MAX };
     r->sink->block(r->sink->arg, &block);
 }
 
@@ -76,8 +77,8 @@ static void report_sample(struct reading *r, enum mpr_reading_source source)
     r->sink->sample(r->sink->arg, source, &reading);
 }
 
-static void see(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
-                const struct mpf_event *e)
+static void on_event(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
+                     const struct mpf_event *e)
 {
     struct reading *r = arg;
     struct mpr_content_gpu gpu = { .device = e->addr, .time_ns = e->time };
@@ -125,7 +126,7 @@ static void fill_heaps(struct mpr_contents *out, const struct mpr_replay *r)
     }
 }
 
-/* A sampled block of host/heap counts for several. */
+/* Fills the uses. Those of host/heap are estimated from samples. */
 static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
 {
     const struct mpr_accounts *accounts = &r->accounts;
@@ -135,10 +136,10 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
         const struct mpr_cell *cell = &accounts->cell[i];
         const struct mpr_composite_key of = mpr_composite_key_unpack(cell->key);
         const struct mpr_cell_totals exact = {
-            .then = mpr_accounts_at_peak(accounts, cell).bytes,
-            .then_blocks = mpr_accounts_at_peak(accounts, cell).blocks,
-            .now = cell->bytes,
-            .now_blocks = cell->blocks,
+            .bytes = mpr_accounts_at_peak(accounts, cell).bytes,
+            .blocks = mpr_accounts_at_peak(accounts, cell).blocks,
+            .end_bytes = cell->bytes,
+            .end_blocks = cell->blocks,
             .own_peak = cell->own_peak,
             .allocations = cell->allocations,
         };
@@ -149,10 +150,10 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
             .thread = of.thread,
             .site = cell->site,
             .size_up_to = of.class ? UINT64_C(1) << (of.class - 1) : 0,
-            .peak_bytes = t->then,
-            .peak_blocks = t->then_blocks,
-            .end_bytes = t->now,
-            .end_blocks = t->now_blocks,
+            .peak_bytes = t->bytes,
+            .peak_blocks = t->blocks,
+            .end_bytes = t->end_bytes,
+            .end_blocks = t->end_blocks,
             .own_peak = t->own_peak,
             .allocations = t->allocations,
             .error = mpr_variance_error(&t->variance),
@@ -166,8 +167,8 @@ static void fill_uses(struct mpr_contents *out, const struct mpr_replay *r)
 
 /* ---- names */
 
-/* Fills the ranges that rows name, and those around them.  Nodes that are only calls of Python are
- * left out. */
+/* Fills the ranges that rows have, and their ancestors. Other nodes of the tree are calls of
+ * Python. */
 static void fill_ranges(struct reading *r)
 {
     struct mpr_contents *out = r->out;
@@ -201,15 +202,15 @@ static void fill_sites(struct mpr_contents *out, const struct mpr_reader *reader
         if (!is_used[i]) continue;
         const struct mpr_site at = mpr_sites_of(sites, i);
         const struct mpr_path path = mpr_label_best(&out->arena, reader, 0, at);
-        const struct mpr_frame_summary told =
+        const struct mpr_frame_summary shown =
             mpr_user_frames_summary(user_frames, &out->arena, path, true);
-        const size_t depth = told.path.depth;
+        const size_t depth = shown.path.depth;
         out->site[out->sites++] =
             (struct mpr_content_site){ .number = i,
                                        .native = mpr_numbering_native(&n, at.stack),
                                        .python = mpr_numbering_python(&n, at.python),
-                                       .name = depth ? told.path.frame[depth - 1]->text : "",
-                                       .caller = told.caller };
+                                       .name = depth ? shown.path.frame[depth - 1]->text : "",
+                                       .caller = shown.caller };
     }
     for (uint32_t i = 0; i < n.stacks; i++) calls += n.stack[i].depth;
     out->call = mpr_arena_alloc(&out->arena, calls * sizeof *out->call);
@@ -236,11 +237,11 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
                          .options = options,
                          .sink = sink,
                          .ledger = { .report = report_block, .arg = &r },
-                         .open = { .ends = report_instance, .arg = &r } };
+                         .open = { .on_end = report_instance, .arg = &r } };
     *contents = (struct mpr_contents){ .heaps = 0 };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_ALL, MPR_INSTANT_PEAK, error) != 0) return -1;
     r.reader.replay.ledger = &r.ledger;
-    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ see, &r });
+    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ on_event, &r });
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {
         const struct mpr_replay *replay = &r.reader.replay;
@@ -252,7 +253,7 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
         fill_ranges(&r);
         contents->thread = mpr_info_threads(&contents->arena, replay, &contents->threads);
         if (contents->threads && !contents->thread->number)
-            contents->thread->name = mpr_label_maker(&contents->arena, replay, 0);
+            contents->thread->name = mpr_label_owner(&contents->arena, replay, 0);
         fill_sites(contents, &r.reader, options->user_frames);
         mpr_segments_fill(&contents->segments, &r.reader, mpr_oom_newest(&replay->gpu));
         mpr_graphs_fill(&contents->graphs, &r.reader);
@@ -276,63 +277,64 @@ void mpr_contents_free(struct mpr_contents *contents)
 
 /* ---- ranges over time */
 
-struct turn_name {
+struct range_name {
     const char *domain, *name;
 };
 
-struct turns {
+struct range_events {
     struct mpr_reader reader;
-    const struct mpr_range_turns_options *options;
+    const struct mpr_range_events_options *options;
     struct mpr_open_ranges open;
-    struct mpr_named_ranges named; /* to recognize steps */
-    struct mpr_index step_of;      /* by the push of an open step: its number */
-    uint32_t step;                 /* the newest one's number */
+    struct mpr_named_ranges named; /* to recognize instances of the step */
+    struct mpr_index step_of;      /* by the push of an open instance of the step: its number */
+    uint32_t step;                 /* number of the newest instance */
     struct mpr_arena arena;
-    struct turn_name *name; /* by node */
+    struct range_name *name; /* by node */
     uint32_t names;
-    bool begun, closed; /* from_ns has come; until_ns has passed, or the log has ended */
+    bool begun, closed; /* begun: from_ns is reached; closed: until_ns has passed, or the log has
+                           ended */
 };
 
-static void report_turn(struct turns *r, const struct mpr_open_instance *i, bool begins,
-                        uint64_t time)
+static void report_range_event(struct range_events *r, const struct mpr_open_instance *i,
+                               bool begins, uint64_t time)
 {
     const struct mpr_ranges *ranges = &r->reader.replay.ranges;
     MPR_REACH(r->name, i->node, r->names);
-    struct turn_name *n = &r->name[i->node];
+    struct range_name *n = &r->name[i->node];
     if (!n->name) {
         const struct mpr_node *node = &ranges->node[i->node];
         n->name = mpr_label_name(&r->arena, &r->reader.replay, node->name, 0);
         n->domain = mpr_arena_text(&r->arena, mpr_ranges_domain(ranges, node->domain));
     }
-    const struct mpr_range_turn turn = { .begins = begins,
-                                         .time_ns = time,
-                                         .thread = i->thread,
-                                         .domain = n->domain,
-                                         .name = n->name,
-                                         .step = mpr_index_get(&r->step_of, i->push) };
-    r->options->tell(r->options->arg, &turn);
+    const struct mpr_range_event event = { .begins = begins,
+                                           .time_ns = time,
+                                           .thread = i->thread,
+                                           .domain = n->domain,
+                                           .name = n->name,
+                                           .step = mpr_index_get(&r->step_of, i->push) };
+    r->options->report(r->options->arg, &event);
 }
 
 static void on_pop(void *arg, const struct mpr_open_instance *i, uint64_t to, bool ended)
 {
-    struct turns *r = arg;
+    struct range_events *r = arg;
     (void)ended;
     if (r->begun && !r->closed)
-        report_turn(r, i, false, to < r->options->until_ns ? to : r->options->until_ns);
+        report_range_event(r, i, false, to < r->options->until_ns ? to : r->options->until_ns);
     if (mpr_index_get(&r->step_of, i->push)) mpr_index_set(&r->step_of, i->push, 0);
 }
 
-static void see_turn(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
-                     const struct mpf_event *e)
+static void on_range_event(void *arg, const struct mpr_replay *replay, const struct mpr_thread *t,
+                           const struct mpf_event *e)
 {
-    struct turns *r = arg;
+    struct range_events *r = arg;
     struct mpr_open_ranges *open = &r->open;
     if (r->closed) return;
     if (!r->begun && e->time >= r->options->from_ns) {
         r->begun = true;
         for (uint32_t i = 0; i < open->threads; i++)
             for (uint32_t k = 0; k < open->thread[i].count; k++)
-                report_turn(r, &open->thread[i].at[k], true, r->options->from_ns);
+                report_range_event(r, &open->thread[i].at[k], true, r->options->from_ns);
     }
     if (e->time > r->options->until_ns) {
         mpr_open_ranges_end(open, replay);
@@ -347,16 +349,16 @@ static void see_turn(void *arg, const struct mpr_replay *replay, const struct mp
     if (r->options->step && !r->step_of.count &&
         mpr_named_ranges_which(&r->named, replay, i->node) == 1)
         mpr_index_set(&r->step_of, i->push, ++r->step);
-    if (r->begun) report_turn(r, i, true, i->from);
+    if (r->begun) report_range_event(r, i, true, i->from);
 }
 
-int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options *options,
-                         const struct mpr_progress *progress, struct mpr_error *error)
+int mpr_range_events_read(const char *path, const struct mpr_range_events_options *options,
+                          const struct mpr_progress *progress, struct mpr_error *error)
 {
-    struct turns r = { .options = options, .open = { .ends = on_pop, .arg = &r } };
+    struct range_events r = { .options = options, .open = { .on_end = on_pop, .arg = &r } };
     if (mpr_reader_open(&r.reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, error) != 0) return -1;
     r.reader.replay.options.without_malloc = true;
-    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ see_turn, &r });
+    mpr_watch_begin(&r.reader.replay, (struct mpr_watch){ on_range_event, &r });
     if (options->step) mpr_named_ranges_begin(&r.named, options->step, NULL);
     const int status = mpr_reader_replay(&r.reader, path, progress, error);
     if (status == 0) {

@@ -1,9 +1,8 @@
-/* The whole content of a log, for tools with their own questions: used by `memprof-report export`.
- *
- * Blocks, instances of ranges and samples may be very many, so callbacks get them one by one while
- * the log is read, in no order.  The others are in the result, which lives until mpr_contents_free.
- * Numbers of ranges, threads and sites are those of this log; times are ns since the process's
- * start. */
+/* The whole content of a log, for tools with other questions: used by `memprof-report export`.
+ * There may be very many blocks, instances of ranges and samples, so callbacks get them one by
+ * one while the log is read, in no order. The other contents are in the result, which lives
+ * until mpr_contents_free. Numbers of ranges, threads and sites are those of this log; times are
+ * ns since the process's start. */
 #ifndef MPR_CONTENTS_H
 #define MPR_CONTENTS_H
 
@@ -26,8 +25,8 @@ struct mpr_user_frames;
 
 /* ---- callbacks */
 
-/* UINT64_MAX: live at the end (freed_ns); not freed, or unknown (freed_range, freed_thread: those
- * of the free).  A block without a call stack has site 0. */
+/* freed_range, freed_thread: those of the free. UINT64_MAX: live at the end (freed_ns), or not
+ * freed or unknown (the others). A block without a call stack has site 0. */
 struct mpr_content_block {
     uint8_t heap;
     uint64_t address, bytes, made_ns, freed_ns;
@@ -35,13 +34,13 @@ struct mpr_content_block {
     uint64_t freed_range, freed_thread;
 };
 
-/* An instance of a range.  ended: false if the log ends before. */
+/* An instance of a range. ended: false if it was open at the end of the log. */
 struct mpr_content_instance {
     uint64_t range, thread, begin_ns, end_ns;
     bool ended;
 };
 
-/* Figures of a GPU's driver, in the order of mpf/gpu.h, or MPF_UNKNOWN. */
+/* Figures of a GPU's driver in the order of mpf/gpu.h, or MPF_UNKNOWN. */
 struct mpr_content_gpu {
     uint64_t device, time_ns, value[MPF_GPU_COUNT];
 };
@@ -63,31 +62,32 @@ struct mpr_content_heap {
     bool estimated; /* from a sample of its blocks */
 };
 
-/* The blocks of one range, thread, site and size class.  Over a heap they sum to its bytes, at its
- * peak and at the end. */
+/* The blocks of one range, thread, site and size class. All uses of a heap sum to its bytes at
+ * its peak and at the end. */
 struct mpr_content_use {
     uint8_t heap;
     uint64_t range, thread, site;
-    uint64_t size_up_to; /* bytes, of a block: over half of it */
+    uint64_t size_up_to; /* bytes; its blocks are larger than half of this */
     uint64_t peak_bytes, peak_blocks, end_bytes, end_blocks, own_peak, allocations;
     uint64_t error;   /* the standard error of peak_bytes, or 0 if exact */
     const char *mark; /* "~": estimated from samples, ">=": only the sampled blocks, "": exact */
 };
 
-/* Number 0 is "outside any range", its own parent. */
+/* Number 0 is "outside any range", which is its own parent. */
 struct mpr_content_range {
     uint64_t number, parent;
     const char *name;
     struct mpr_path path; /* outermost first */
 };
 
-/* A pair of call stacks, 0 if unknown.  name: one line for both; caller: "" if it has no name. */
+/* A pair of call stacks, 0 if unknown. name: the innermost call, as in the reports; caller: as
+ * in struct mpr_frame_summary. */
 struct mpr_content_site {
     uint64_t number, native, python;
     const char *name, *caller;
 };
 
-/* A call of a stack; level 0 is the innermost. */
+/* A call in a stack; level 0 is the innermost. */
 struct mpr_content_call {
     uint64_t stack, level, frame;
 };
@@ -127,27 +127,27 @@ int mpr_contents_read(struct mpr_contents *contents, const char *path,
                       struct mpr_error *error);
 void mpr_contents_free(struct mpr_contents *contents);
 
-/* ---- each push and pop of a range, in order, for tools that draw ranges over time
+/* ---- each begin and end of a range in order, for tools that draw ranges over time
  *
- * Ranges that are open when the span begins are pushed there, outermost first, and ranges that are
- * open when it ends are popped there. */
+ * Ranges that are open at from_ns begin there, outermost first; ranges that are open at until_ns
+ * end there. */
 
-struct mpr_range_turn {
+struct mpr_range_event {
     bool begins;
     uint64_t time_ns, thread;
     const char *domain, *name; /* valid during the reading; domain: "" for the application's */
-    uint64_t step; /* the number of an instance of the step, from 1, or 0 for other ranges */
+    uint64_t step;             /* which instance of the step it is, from 1, or 0 for other ranges */
 };
 
-struct mpr_range_turns_options {
+struct mpr_range_events_options {
     const char *step; /* the name of a range (repeats.h), or NULL */
     uint64_t from_ns, until_ns;
-    void (*tell)(void *arg, const struct mpr_range_turn *turn);
+    void (*report)(void *arg, const struct mpr_range_event *turn);
     void *arg;
 };
 
 /* Returns 0, or -1 with *error filled. */
-int mpr_range_turns_read(const char *path, const struct mpr_range_turns_options *options,
-                         const struct mpr_progress *progress, struct mpr_error *error);
+int mpr_range_events_read(const char *path, const struct mpr_range_events_options *options,
+                          const struct mpr_progress *progress, struct mpr_error *error);
 
 #endif

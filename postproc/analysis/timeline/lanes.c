@@ -6,16 +6,16 @@
 #include "repeats.h"
 #include "timeline_parts.h"
 
-#define NONE UINT64_MAX /* instead of the number of a box */
+#define NONE UINT64_MAX /* a range without a box */
 
 struct box {
     uint64_t from, to, count; /* to: UINT64_MAX while it is open */
-    uint64_t number;          /* the first instance's, in its repeated range */
+    uint64_t number;          /* number of the first instance */
     uint32_t node, thread, depth, repeat;
-    bool mixed; /* it has instances of different repeated ranges */
+    bool mixed; /* it has ranges of different names */
 };
 
-/* The newest box in each lane of a thread: numbers + 1, or 0. */
+/* The newest box in each lane of a thread: its number + 1, or 0. */
 struct newest {
     size_t box[MPR_LANES_DEPTH + 1];
 };
@@ -24,12 +24,12 @@ struct mpr_lanes {
     struct mpr_follow follow;
     struct mpr_repeats *repeats;
     struct mpr_heap_rises rises;
-    struct mpr_range_heaps taken; /* by box */
+    struct mpr_range_heaps heaps; /* by box */
     struct box *box;              /* in the order of their begin */
     size_t boxes, limit;
     uint64_t shortest; /* ns: shorter boxes are joined, if not 0 */
     uint64_t left_out;
-    size_t pause;          /* ranges that begin before room is made again */
+    size_t pause;          /* how many ranges begin before make_room looks again */
     struct newest *newest; /* by thread; while boxes are joined */
     uint32_t threads;
 };
@@ -44,21 +44,21 @@ static bool is_short(const struct mpr_lanes *l, const struct box *b)
 static bool is_inside(const struct mpr_lanes *l, const struct newest *of, const struct box *b)
 {
     for (uint32_t depth = 1; depth < b->depth; depth++) {
-        const struct box *around = of->box[depth] ? &l->box[of->box[depth] - 1] : NULL;
-        if (around && is_short(l, around) && around->to > b->from) return true;
+        const struct box *outer = of->box[depth] ? &l->box[of->box[depth] - 1] : NULL;
+        if (outer && is_short(l, outer) && outer->to > b->from) return true;
     }
     return false;
 }
 
-/* Returns the previous box of the lane if both can be joined to a short box, or NULL.  They must be
- * in the same range. */
+/* Returns the previous box of the lane if it can be joined with @b, otherwise NULL. Both must be
+ * short, and inside the same range. */
 static struct box *neighbour(const struct mpr_lanes *l, const struct newest *of,
                              const struct box *b)
 {
-    const size_t before = of->box[b->depth], around = of->box[b->depth - 1];
-    struct box *a = before ? &l->box[before - 1] : NULL;
+    const size_t previous = of->box[b->depth], outer = of->box[b->depth - 1];
+    struct box *a = previous ? &l->box[previous - 1] : NULL;
     if (!a || !is_short(l, a) || !is_short(l, b) || b->to - a->from >= l->shortest) return NULL;
-    return around > before ? NULL : a; /* the range around it began after its neighbour */
+    return outer > previous ? NULL : a; /* the outer range began after the previous box */
 }
 
 /* Joins boxes that are shorter than `shortest`. */
@@ -77,11 +77,11 @@ static void join(struct mpr_lanes *l)
             if (b.to > a->to) a->to = b.to;
             a->count += b.count;
             a->mixed |= b.mixed || a->repeat != b.repeat;
-            mpr_range_heaps_join(&l->taken, at, at, i);
+            mpr_range_heaps_join(&l->heaps, at, at, i);
             continue;
         }
         l->box[kept] = b;
-        mpr_range_heaps_move(&l->taken, kept, i);
+        mpr_range_heaps_move(&l->heaps, kept, i);
         for (size_t k = 0; b.to == UINT64_MAX && k < l->follow.count; k++)
             if (l->follow.open[k].number == i) l->follow.open[k].number = kept;
         of->box[b.depth] = ++kept;
@@ -89,9 +89,9 @@ static void join(struct mpr_lanes *l)
     l->boxes = kept;
 }
 
-/* Keeps half of the limit.  Joining leaves each thread a box, and about two for each open range; if
- * that is more, these keep some more for details.  It looks at all boxes, so there is a pause after
- * a call that gained little. */
+/* Joins boxes until half of the limit is left. That may be impossible: each thread keeps one
+ * box, and each open range about two. Then a quarter of the remaining room is kept as well.
+ * Because each call looks at all boxes, there is a pause after a call that did not help much. */
 static void make_room(struct mpr_lanes *l)
 {
     static const struct newest none;
@@ -113,22 +113,22 @@ static void make_room(struct mpr_lanes *l)
 
 /* ---- events */
 
-static uint32_t what(void *ranges, const struct mpr_replay *r, uint32_t node)
+static uint32_t number_of(void *ranges, const struct mpr_replay *r, uint32_t node)
 {
     (void)ranges;
     return r->ranges.node[node].depth <= MPR_LANES_DEPTH ? node : 0;
 }
 
-static void before(void *arg, const struct mpr_replay *r)
+static void before_event(void *arg, const struct mpr_replay *r)
 {
     struct mpr_lanes *l = arg;
     mpr_heap_rises_take(&l->rises, r);
     for (size_t i = 0; i < l->follow.count; i++)
         if (l->follow.open[i].number != NONE)
-            mpr_range_heaps_rise(&l->taken, (size_t)l->follow.open[i].number, 0);
+            mpr_range_heaps_rise(&l->heaps, (size_t)l->follow.open[i].number, 0);
 }
 
-static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
+static void on_begin(void *arg, const struct mpr_replay *r, struct mpr_followed *f)
 {
     struct mpr_lanes *l = arg;
     f->number = NONE;
@@ -139,7 +139,7 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
     }
     const uint32_t repeat = mpr_repeats_of(l->repeats, r, f->node); /* which sees the event later */
     f->number = l->boxes;
-    mpr_range_heaps_begin(&l->taken, r, l->boxes, 0, true);
+    mpr_range_heaps_begin(&l->heaps, r, l->boxes, 0, true);
     l->box[l->boxes++] = (struct box){ .from = f->begin_ns,
                                        .to = UINT64_MAX,
                                        .count = 1,
@@ -150,19 +150,19 @@ static void begins(void *arg, const struct mpr_replay *r, struct mpr_followed *f
                                        .depth = r->ranges.node[f->node].depth };
 }
 
-static void ends(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
+static void on_end(void *arg, const struct mpr_replay *r, const struct mpr_followed *f, bool ended)
 {
     struct mpr_lanes *l = arg;
     (void)ended;
     if (f->number == NONE) return;
     l->box[f->number].to = r->now;
-    mpr_range_heaps_end(&l->taken, r, (size_t)f->number);
+    mpr_range_heaps_end(&l->heaps, r, (size_t)f->number);
 }
 
 void mpr_lanes_free(struct mpr_lanes *l)
 {
     if (!l) return;
-    mpr_range_heaps_free(&l->taken);
+    mpr_range_heaps_free(&l->heaps);
     free(l->newest);
     free(l->box);
     free(l);
@@ -171,13 +171,15 @@ void mpr_lanes_free(struct mpr_lanes *l)
 struct mpr_lanes *mpr_lanes_watch(size_t limit, struct mpr_repeats *repeats, struct mpr_replay *r)
 {
     struct mpr_lanes *l = mpr_alloc(1, sizeof *l);
-    *l = (struct mpr_lanes){
-        .limit = limit,
-        .box = mpr_alloc(limit, sizeof *l->box),
-        .repeats = repeats,
-        .taken.rises = &l->rises,
-        .follow = { .what = what, .before = before, .begins = begins, .ends = ends, .arg = l }
-    };
+    *l = (struct mpr_lanes){ .limit = limit,
+                             .box = mpr_alloc(limit, sizeof *l->box),
+                             .repeats = repeats,
+                             .heaps.rises = &l->rises,
+                             .follow = { .number_of = number_of,
+                                         .before_event = before_event,
+                                         .on_begin = on_begin,
+                                         .on_end = on_end,
+                                         .arg = l } };
     mpr_heap_rises_watch(&l->rises, r);
     mpr_follow_begin(&l->follow, r);
     return l;
@@ -198,7 +200,7 @@ void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct m
     out->box = mpr_arena_alloc(&out->arena, l->boxes * sizeof *out->box);
     for (; out->boxes < l->boxes; out->boxes++) {
         const struct box *b = &l->box[out->boxes];
-        /* neither a range that the program numbers nor the only instance needs its number */
+        /* a number is useless if the name has a number, or if there is only one instance */
         const bool numbered = l->repeats->repeat[b->repeat].instances >= 2 &&
                               !mpr_repeats_numbered(l->repeats, r, b->node);
         out->box[out->boxes] = (struct mpr_lane_box){ .from = b->from,
@@ -214,5 +216,5 @@ void mpr_lanes_fill(const struct mpr_lanes *l, struct mpr_numbering *n, struct m
     out->boxes_left_out = l->left_out;
     for (size_t i = 0; i < out->heaps; i++)
         out->heap[i].box =
-            mpr_range_heaps_copy(&l->taken, &out->arena, out->heap[i].heap, l->boxes);
+            mpr_range_heaps_copy(&l->heaps, &out->arena, out->heap[i].heap, l->boxes);
 }

@@ -10,15 +10,15 @@
 #include "projection.h"
 #include "timeline_parts.h"
 
-/* A view of the heap.  Owners are numbers of replay. */
+/* The owners of the heap and their lines in one view. Numbers are the replay's. */
 struct view {
     enum mpr_group by;
-    struct mpr_holder *owner; /* by row; largest first */
+    struct mpr_holder *owner; /* by row, largest first */
     struct mpr_row *row;
     size_t rows;
     struct mpr_line *line;
     bool *open, *parts_open; /* by line */
-    size_t lines, live;      /* live: the lines with bytes at the peak, which are first */
+    size_t lines, live;      /* live: how many lines have bytes at the peak; they are first */
     uint32_t *line_of;       /* by key: line + 1 */
 };
 
@@ -26,7 +26,8 @@ struct mpr_owner_lines {
     struct mpr_arena *arena;
     const struct mpr_reader *reader;
     const struct mpr_naming *naming;
-    bool by_native; /* AUTO uses native stacks, not libraries, if nothing better is known */
+    bool by_native; /* in AUTO, an owner without a range and Python stack is a native stack, not a
+                       library */
     size_t keys;
     struct view view[MPR_LINE_VIEWS];
 };
@@ -49,8 +50,8 @@ static struct mpr_holder owner_of(const struct mpr_owner_lines *l, enum mpr_view
     return (struct mpr_holder){ .library = block->library };
 }
 
-/* Ranges and Python stacks are nodes of one tree.  The keys after these are the native stacks, or
- * the libraries, or the threads. */
+/* Returns the owner's index in `line_of`. Ranges and Python stacks are numbers of one tree;
+ * after these come native stacks, libraries or threads, of which an owner has only one. */
 static size_t key_of(const struct mpr_owner_lines *l, const struct mpr_holder *owner)
 {
     const uint32_t other = owner->native | owner->library | owner->thread;
@@ -59,14 +60,14 @@ static size_t key_of(const struct mpr_owner_lines *l, const struct mpr_holder *o
 
 /* ---- rows */
 
-/* The order of equal rows is that of replay's numbers. */
+/* Equal owners are in the order of the replay's numbers. */
 MPR_COMPARE(by_bytes, struct mpr_holder,
             mpr_compare(b->bytes, a->bytes) ?: mpr_compare(a->node | a->python, b->node | b->python)
                                             ?: mpr_compare(a->library, b->library)
                                             ?: mpr_compare(a->thread, b->thread)
                                             ?: mpr_compare(a->native, b->native))
 
-/* The heap's cells by the view, with the estimates of `peaks`. */
+/* The heap's cells grouped as in the view, with the estimates of `peaks`. */
 struct projected {
     struct mpr_projection projection;
     struct mpr_cell_totals *totals; /* by cell */
@@ -74,8 +75,8 @@ struct projected {
     uint64_t samples;               /* at the peak */
 };
 
-/* Adds all of the cell's projection to its row, once.  Whether a row is an estimate is as in
- * peaks.c. */
+/* Adds the totals of the cell's group to its row, once. A row is an estimate under the same
+ * conditions as in peaks.c. */
 static void add_projected(struct mpr_holder *row, struct projected *p, const struct mpr_replay *r,
                           uint32_t cell)
 {
@@ -84,8 +85,8 @@ static void add_projected(struct mpr_holder *row, struct projected *p, const str
     const struct mpr_cell *of = &r->accounts.cell[to];
     if (p->added[to]) return;
     p->added[to] = true;
-    row->bytes += t->then;
-    row->blocks += t->then_blocks;
+    row->bytes += t->bytes;
+    row->blocks += t->blocks;
     row->allocations += t->allocations;
     mpr_variance_add(&row->variance, &t->variance);
     row->error = mpr_variance_error(&row->variance);
@@ -96,7 +97,7 @@ static void add_projected(struct mpr_holder *row, struct projected *p, const str
                     (mpr_replay_is_represented(r, of) && p->samples)));
 }
 
-/* @projected: NULL if the heap has no samples. */
+/* Sums the cells of each owner. @projected: NULL if the heap has no samples. */
 static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t heap,
                       struct projected *projected)
 {
@@ -141,7 +142,7 @@ static void sum_cells(struct mpr_owner_lines *l, enum mpr_view view, uint8_t hea
     free(row_of);
 }
 
-/* Names the owners, and makes lines of them. */
+/* Gives the owners their names, and joins them to lines. */
 static void make_lines(struct mpr_owner_lines *l, struct view *v)
 {
     const struct mpr_replay *r = &l->reader->replay;
@@ -161,7 +162,7 @@ static void make_lines(struct mpr_owner_lines *l, struct view *v)
         else {
             const struct mpr_frame **name = mpr_arena_alloc(l->arena, sizeof *name);
             *name = owner->library ? mpr_label_library_frame(l->arena, r, owner->library)
-                                   : mpr_label_maker_frame(l->arena, r, owner->thread);
+                                   : mpr_label_owner_frame(l->arena, r, owner->thread);
             row->path = mpr_frame_alone(name);
         }
     }
@@ -267,7 +268,7 @@ static bool is_same(const struct mpr_line *a, const struct mpr_line *b)
     return mpr_row_by_path(&a->row, &b->row) == 0 && strcmp(a->caller, b->caller) == 0;
 }
 
-/* Fills the rows of a line that the result mentions. */
+/* Fills the owners of a line that the result has. */
 static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
                        const struct mpr_line *line, struct mpr_numbering *n,
                        struct mpr_view_line *out)
@@ -296,7 +297,7 @@ static void fill_parts(const struct mpr_owner_lines *l, const struct view *v,
         part->how = is_same(&own, line)     ? MPR_SHOWN_AS_LINE
                     : is_same(&own, &whole) ? MPR_SHOWN_WHOLE
                                             : MPR_SHOWN_ITSELF;
-        if (part->how == MPR_SHOWN_ITSELF) part->told = short_path(n, &own);
+        if (part->how == MPR_SHOWN_ITSELF) part->shown = short_path(n, &own);
         out->parts++;
     } while ((at = at->next) != line->link);
 }
@@ -308,7 +309,7 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
     for (size_t i = 0; i < v->lines; i++) {
         const struct mpr_line *line = &v->line[i], whole = mpr_line_of(line->link->row);
         struct mpr_view_line *to = &out->line[out->lines];
-        if (line->rows == 1 && is_same(line, &whole)) continue; /* the page needs no help */
+        if (line->rows == 1 && is_same(line, &whole)) continue; /* the page can name it alone */
         *to = (struct mpr_view_line){ .rows = line->rows,
                                       .bytes = line->row.bytes,
                                       .blocks = line->row.blocks,
@@ -320,7 +321,7 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
                                       .parts_open = v->parts_open[i] };
         fill_parts(l, v, line, n, to);
         if (!to->parts) continue;
-        to->told = short_path(n, line);
+        to->shown = short_path(n, line);
         out->lines++;
     }
 }
@@ -328,7 +329,7 @@ static void fill_view(const struct mpr_owner_lines *l, const struct view *v,
 void mpr_owner_lines_fill(const struct mpr_owner_lines *l, struct mpr_numbering *n,
                           struct mpr_heap_timeline *out)
 {
-    out->held = l->view[MPR_VIEW_AUTO].line;
-    out->helds = l->view[MPR_VIEW_AUTO].live;
+    out->peak_line = l->view[MPR_VIEW_AUTO].line;
+    out->peak_lines = l->view[MPR_VIEW_AUTO].live;
     for (enum mpr_view i = 0; i < MPR_LINE_VIEWS; i++) fill_view(l, &l->view[i], n, &out->view[i]);
 }

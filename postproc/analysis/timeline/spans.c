@@ -1,9 +1,8 @@
 /* Spans are written in order of time, each from a bucket of one of the series.
- *
- * An excerpt that covers a bucket in part leaves a piece of it on either side.  A piece has the
- * bucket's vector if the instant of that is in it.  Otherwise it has the state with which the
- * excerpt begins or ends, so that a maximum is only shown where it was.  Invariant: allocations and
- * frees of the spans sum to the heap's. */
+ * An excerpt that covers only a part of a bucket leaves a piece of the bucket before or after
+ * it. A piece has the bucket's bytes of each band if it contains the time of the bucket's
+ * maximum. Otherwise it has those at the begin or end of the excerpt, so that a maximum is only
+ * shown where it was. Allocations and frees of all spans always sum to the heap's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "amount.h"
 #include "timeline_parts.h"
 
-/* A series and its vector at one of its buckets. */
+/* A series, and the bytes of each group after its first `buckets` buckets. */
 struct cursor {
     const struct mpr_series *series;
     size_t buckets, changes;
@@ -22,10 +21,10 @@ struct writer {
     const struct mpr_band_series *in;
     struct mpr_heap_timeline *out;
     struct cursor main, excerpt;
-    uint64_t *bytes;                  /* the newest span's vector */
-    uint64_t allocs, frees;           /* in all spans so far */
-    uint64_t main_allocs, main_frees; /* in the buckets up to main's */
-    uint64_t covered;                 /* the time up to which spans are written */
+    uint64_t *bytes;                  /* bytes of the newest span, by group */
+    uint64_t allocs, frees;           /* in all spans until now */
+    uint64_t main_allocs, main_frees; /* in the buckets that main has passed */
+    uint64_t covered;                 /* spans are written until this time */
     size_t next;                      /* excerpt */
 };
 
@@ -45,7 +44,7 @@ static void rewind_to(struct cursor *c, const struct mpr_series *series, size_t 
     *c = (struct cursor){ series, 0, 0, c->bytes };
 }
 
-/* Writes a span with that vector.  @allocs, @frees: the heap's at its end. */
+/* Writes a span. @bytes: by group. @allocs, @frees: numbers in the heap until its end. */
 static void write_span(struct writer *w, struct mpr_span span, const uint64_t *bytes,
                        uint64_t allocs, uint64_t frees)
 {
@@ -82,8 +81,8 @@ static struct mpr_span span_of(const struct mpr_bucket *b, unsigned shift)
     };
 }
 
-/* Writes the part of a bucket from `from` to the next excerpt, or to its end.  The previous
- * excerpt, if any, ends at `from`. */
+/* Writes the part of a bucket from `from` to the next excerpt, or to its end. If another part
+ * was written before, an excerpt ended at `from`. */
 static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t from,
                         const struct mpr_excerpt_series *next)
 {
@@ -107,8 +106,7 @@ static void write_piece(struct writer *w, const struct mpr_bucket *b, uint64_t f
                next ? next->frees : w->main_frees);
 }
 
-/* Writes the part of the bucket that is not written yet, and the excerpts that begin in it.
- * @end: the end of the bucket, ns. */
+/* Writes the rest of the bucket, and the excerpts that begin in it. @end: of the bucket, ns. */
 static void write_bucket(struct writer *w, const struct mpr_bucket *b, uint64_t end)
 {
     const struct mpr_band_series *in = w->in;
@@ -149,7 +147,8 @@ void mpr_spans_fill(const struct mpr_band_series *in, struct mpr_arena *arena,
     const size_t groups = groups_of(in);
     size_t spans = s->buckets, changes = s->changes;
     for (size_t i = 0; i < in->excerpts; i++) {
-        /* with a piece on either side; its vector and the next one may differ in all groups */
+        /* with a piece before and after it; for both and for the excerpt's own begin and end,
+         * all groups may differ */
         spans += in->excerpt[i].series.buckets + 2;
         changes += in->excerpt[i].series.changes + 4 * groups;
     }

@@ -10,7 +10,8 @@
 #include "labels.h"
 #include "timeline_parts.h"
 
-/* Changes of a heap that are kept while the log is read.  Bands need fewer. */
+/* Changes of a heap that are kept while the log is read. The bands are made of these, and have
+ * fewer. */
 #define LEVEL_CHANGES ((size_t)3 << 17)
 
 /* ---- heaps */
@@ -55,7 +56,7 @@ struct blocks {
     size_t count, cap;
 };
 
-static void gather(void *arg, const struct mpr_large_block *block)
+static void add_block(void *arg, const struct mpr_large_block *block)
 {
     struct blocks *g = arg;
     MPR_GROW(g->block, g->count, g->cap);
@@ -70,13 +71,13 @@ MPR_COMPARE(by_birth, struct mpr_large_block,
 MPR_COMPARE(by_from, struct mpr_lifetime,
             mpr_compare(a->from, b->from) ?: mpr_compare(a->addr, b->addr))
 
-/* Fills the blocks of a heap that are large at some time. */
+/* Fills the largest blocks of a heap. */
 static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
                            const struct mpr_large *large, struct mpr_heap_timeline *out)
 {
     const struct mpr_replay *r = &n->reader->replay;
     struct blocks g = { .block = NULL };
-    mpr_large_each(large, out->heap, gather, &g);
+    mpr_large_each(large, out->heap, add_block, &g);
     if (g.count) qsort(g.block, g.count, sizeof *g.block, by_birth);
     const size_t kept = g.count < t->options.lifetimes ? g.count : t->options.lifetimes;
     mpr_notable_keep(g.block, g.count, kept, out->peak_time, r->now);
@@ -100,7 +101,7 @@ static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
             .node = mpr_numbering_node(n, all.node),
             .thread = all.thread,
             .library = library,
-            .freer = lives || b->freer == MPR_NOBODY ? 0 : b->freer + 1,
+            .freeing_thread = lives || b->freer == MPR_NOBODY ? 0 : b->freer + 1,
             .native = mpr_numbering_native(n, site.stack),
             .python = mpr_numbering_python(n, site.python),
         };
@@ -111,7 +112,7 @@ static void fill_lifetimes(struct mpr_timeline *t, struct mpr_numbering *n,
 
 /* ---- the page */
 
-/* The observers of a replay.  Those of the page are NULL for other reports. */
+/* The observers of a replay. Those that only the page needs are NULL for other reports. */
 struct mpr_timeline_reading {
     struct mpr_levels *levels;
     struct mpr_device_snapshots *instants;
@@ -131,7 +132,7 @@ static void fill_gpu(struct mpr_timeline *t, struct mpr_numbering *n)
         t->held_until[t->captures++] = mpr_graph_until(g, i);
     if (!oom) return;
     t->oom = (struct mpr_timeline_oom){
-        .told = true,
+        .known = true,
         .device = mpf_heap_device(oom->heap),
         .time = oom->time,
         .bytes = oom->bytes,
@@ -178,7 +179,7 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
     for (; t->sizes < CLASSES; t->sizes++)
         t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
-    /* blocks that are only counted have the class of 0 bytes */
+    /* blocks that were only counted are in the class of 0 bytes */
     if (r->totals.known) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
     t->library = mpr_arena_alloc(&t->arena, libraries * sizeof *t->library);
     t->library[t->libraries++] = &mpr_frame_none;
@@ -216,7 +217,7 @@ struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *t,
     return o;
 }
 
-void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *o,
+void mpr_timeline_fill(struct mpr_timeline *t, struct mpr_timeline_reading *o,
                        struct mpr_reader *reader, const char *path)
 {
     const struct mpr_replay *r = &reader->replay;
@@ -231,15 +232,15 @@ void mpr_timeline_take(struct mpr_timeline *t, struct mpr_timeline_reading *o,
     fill_heaps(t, reader, o->levels);
     t->thread = mpr_arena_alloc(&t->arena, r->threads.count * sizeof *t->thread);
     for (; t->threads < r->threads.count; t->threads++)
-        t->thread[t->threads] = mpr_label_maker_frame(&t->arena, r, (uint32_t)t->threads);
-    t->then.most = t->options.segments;
+        t->thread[t->threads] = mpr_label_owner_frame(&t->arena, r, (uint32_t)t->threads);
+    t->at_instants.most = t->options.segments;
     if (o->instants)
         t->account = mpr_device_accounts(&t->arena, reader, t->options.from, t->options.to,
-                                         o->annotations ? &t->then : NULL, &t->accounts);
+                                         o->annotations ? &t->at_instants : NULL, &t->accounts);
     if (o->annotations) fill_page(t, reader, o);
 }
 
-void mpr_timeline_end(struct mpr_timeline_reading *o)
+void mpr_timeline_reading_free(struct mpr_timeline_reading *o)
 {
     mpr_levels_free(o->levels);
     mpr_device_snapshots_free(o->instants);
@@ -259,10 +260,10 @@ static int read_by(struct mpr_timeline *t, const char *path, const struct mpr_pr
     struct mpr_timeline_reading *reading = mpr_timeline_watch(t, &reader);
     const int status = mpr_reader_replay(&reader, path, progress, error);
     if (status == 0) {
-        mpr_timeline_take(t, reading, &reader, path);
+        mpr_timeline_fill(t, reading, &reader, path);
         mpr_reader_close(&reader);
     }
-    mpr_timeline_end(reading);
+    mpr_timeline_reading_free(reading);
     return status;
 }
 
@@ -289,7 +290,7 @@ void mpr_timeline_free(struct mpr_timeline *t)
 {
     mpr_segments_free(&t->segments);
     mpr_segments_free(&t->at_oom);
-    mpr_segments_series_free(&t->then);
+    mpr_segments_series_free(&t->at_instants);
     mpr_arena_free(&t->arena);
 }
 

@@ -45,11 +45,12 @@ struct mpr_timeline_options {
     const struct mpr_naming *naming; /* for the names of lines, by MPR_GROUP_ALL */
 };
 
-/* viewer/columns.mjs reads these two lists. ONE: the owner in its labels. SMALL: owners of one
- * range (or Python stack) and library that are too small for a band. FOLD: small owners that share
- * one line (owner_lines.c). OTHER: all other owners. */
+/* viewer/columns.mjs reads these two lists. ONE: one owner. SMALL: owners of one range (or
+ * Python stack) and library that are too small for their own band. FOLD: small owners that the
+ * reports show as one line (owner_lines.c). OTHER: all other owners. */
 #define MPR_BAND_KINDS(X) X(ONE) X(SMALL) X(FOLD) X(OTHER)
-/* The groupings of the page. Reports have those before SIZE, and fold them to lines. */
+/* The groupings of the page. Those before SIZE are also groupings of the reports, with lines as
+ * there. */
 #define MPR_PAGE_VIEWS(X) X(AUTO) X(RANGE) X(PYTHON) X(STACK) X(THREAD) X(SIZE) X(LIBRARY)
 
 #define X(name) MPR_BAND_##name,
@@ -59,10 +60,10 @@ enum mpr_band_kind { MPR_BAND_KINDS(X) };
 enum mpr_view { MPR_PAGE_VIEWS(X) MPR_VIEWS, MPR_LINE_VIEWS = MPR_VIEW_SIZE };
 #undef X
 
-/* Facts about the blocks of a band in a heap with estimates, as bits.  They decide in which
- * groupings its samples represent others, and in which it has the blocks that are represented.
- * COUNTED: these have no record.  SAMPLED: some are samples; the other facts are the same for all.
- * viewer/columns.mjs reads this list. */
+/* Facts about the blocks of a band in a heap with estimates, as bits. They decide in which
+ * groupings its samples represent other blocks, and in which groupings those blocks are in this
+ * band. COUNTED: the blocks were only counted, not recorded one by one. SAMPLED: some blocks are
+ * samples; the other facts are the same for all blocks. viewer/columns.mjs reads this list. */
 #define MPR_BAND_FACTS(X)                                                                          \
     X(IN_RANGE) X(HAS_PYTHON) X(HAS_NATIVE) X(HAS_LIBRARY) X(COUNTED) X(SAMPLED)
 #define X(name) MPR_BAND_##name,
@@ -73,27 +74,29 @@ struct mpr_band {
     enum mpr_band_kind kind;
     struct mpr_path path;                  /* one label if grouped by thread, size, ... */
     uint32_t node, thread, class, library; /* by MPR_GROUP_ALL: numbers */
-    uint32_t native, python; /* call stacks. SMALL: only Python's, and only without a range. FOLD:
-                                those of one owner */
+    uint32_t native, python; /* call stacks. SMALL: only the Python stack, and only without a range.
+                                FOLD: those of one of the owners */
     uint64_t largest;        /* bytes in any vector */
-    bool at_least;           /* a lower bound: sampled blocks, of which another band has more */
+    bool at_least; /* a lower bound: the blocks that its samples represent are in another band */
     struct mpr_band_sampling {
         uint64_t bytes, more, variance;
-    } sampling;     /* its change with most `more`, or `variance` if none has more; or zeros */
-    uint32_t facts; /* bits of MPR_BAND_FACTS; of a heap without estimates only COUNTED */
-    /* by MPR_GROUP_ALL: whether other bands have more bytes of its name without that label. Bit 0:
-     * of the whole path. Bit n: of the path's first n names. */
+    } sampling; /* the change with the largest `more`, or the largest `variance` if none has any;
+                   zeros if it has no samples */
+    uint32_t facts; /* bits of MPR_BAND_FACTS; in a heap without estimates only COUNTED */
+    /* by MPR_GROUP_ALL: whether more bytes with this band's path are in bands that do not show
+     * it. Bit 0: with the whole path. Bit n: with the path's first n names. */
     uint32_t piece[MPR_VIEWS];
 };
 
-/* An interval of width_ns, or the time between two changes. In an excerpt it is one instant, and
- * next to an excerpt a part of an interval. */
+/* An interval of width_ns, or the time from one change to the next. In an exact interval it is
+ * one change; next to one it is the remaining part of width_ns. */
 struct mpr_span {
     uint64_t start;
     uint64_t time; /* of the maximum */
     uint64_t max, min, close;
     uint64_t allocs, frees;
-    size_t end; /* end of its part of `change`, the differences from the previous span's vector */
+    size_t end; /* end of its changes in `change`, which lead from the previous span's bytes to
+                   these */
 };
 /* In [from, to) every instant has its own span. */
 struct mpr_exact {
@@ -116,7 +119,7 @@ struct mpr_tree_node {
 enum mpr_mark_kind {
     MPR_MARK_NVTX,
     MPR_MARK_FAILED,  /* an allocation of the host failed */
-    MPR_MARK_REFUSED, /* the driver was out of memory; the caller may have tried again */
+    MPR_MARK_REFUSED, /* the driver was out of memory, but the caller may have tried again */
     MPR_MARK_OOM,     /* PyTorch gave up */
     MPR_MARK_GRAPH,   /* a CUDA graph was captured or instantiated */
 };
@@ -125,7 +128,7 @@ struct mpr_mark {
     enum mpr_mark_kind kind;
     uint64_t time;
     uint64_t bytes;      /* asked for */
-    uint64_t free_bytes; /* the device's at that time, or UINT64_MAX if unknown */
+    uint64_t free_bytes; /* the device's free memory at that time, or UINT64_MAX if unknown */
     /* The same as in `graphs` */
     struct {
         bool instantiated;
@@ -143,14 +146,15 @@ struct mpr_range_instance {
     uint32_t node, thread;
 };
 
-/* A range in its lane, or `count` consecutive ranges that are too short to be separate boxes. Such
- * a box begins with the first range, ends with the last, and has the name of the first. */
+/* A range in its lane, or `count` consecutive ranges that are too short for separate boxes. Such
+ * a box starts with the first range, ends with the last, and has the name of the first. */
 struct mpr_lane_box {
     uint64_t from, to, count;
-    uint64_t number; /* the first instance's, or 0 if names have numbers */
+    uint64_t number; /* which instance it is (the first one of the box), from 1, or 0 if names have
+                        numbers */
     uint32_t node, thread;
     bool outer; /* it is the outermost range that repeats */
-    bool mixed; /* some have other names, apart from numbers */
+    bool mixed; /* some ranges have other names, apart from numbers */
 };
 
 /* Figures of the kernel and the driver over time. */
@@ -168,12 +172,12 @@ struct mpr_track_line {
 struct mpr_lifetime {
     uint64_t addr, size, from, to;
     uint32_t node, thread, library;
-    uint32_t freer;          /* the thread that freed it + 1, or 0 if not freed or unknown */
+    uint32_t freeing_thread; /* the thread that freed it + 1, or 0 if not freed or unknown */
     uint32_t native, python; /* call stacks, or 0 if unknown */
     uint32_t capture;        /* the graph capture that allocated it, or 0 */
     bool live_at_end;
-    bool segment; /* a segment of PyTorch's allocator, judging by its owner */
-    bool mapped;  /* a part of a segment, joined with its neighbours */
+    bool segment; /* a segment of PyTorch's allocator, as its call stack shows */
+    bool mapped;  /* a mapped part of a segment, joined with its neighbours */
 };
 
 /* Indices of the result's frames, outermost first. */
@@ -182,8 +186,9 @@ struct mpr_call_stack {
     size_t depth;
 };
 
-/* An owner of a heap's peak. Without a range it is a Python stack; without that a native stack or a
- * library, depending on AUTO in this log; or unknown. thread: one of its threads. */
+/* An owner of a heap's bytes at the peak: a range; without one a Python stack; without that a
+ * native stack or a library, as AUTO chooses in this log; or unknown. thread: one of its
+ * threads. */
 struct mpr_holder {
     uint32_t node, python, native, library, thread;
     uint64_t bytes, blocks, allocations;
@@ -193,7 +198,7 @@ struct mpr_holder {
 };
 
 /* The blocks of a range and call stack at a heap's peak: the Python stack, or the native one if
- * that is unknown.  Its kind is ONE, or OTHER if the result does not mention its range. */
+ * that is unknown. kind: ONE, or OTHER if the result does not have the range. */
 struct mpr_peak_place {
     enum mpr_band_kind kind;
     uint32_t node, python, native;
@@ -207,7 +212,7 @@ struct mpr_short_path {
     uint32_t caller;
 };
 
-/* A row of a line: a range, a Python stack, a native one or a thread. */
+/* One of the owners that share a line: a range, a Python stack, a native stack or a thread. */
 enum mpr_part_kind { MPR_PART_NODE, MPR_PART_PYTHON, MPR_PART_NATIVE, MPR_PART_THREAD };
 struct mpr_line_part {
     enum mpr_part_kind kind;
@@ -215,20 +220,20 @@ struct mpr_line_part {
         MPR_SHOWN_WHOLE,
         MPR_SHOWN_AS_LINE,
         MPR_SHOWN_ITSELF
-    } how; /* how it is shown when the line is unfolded */
+    } how; /* its name when the line is expanded: the whole path, the line's name, or `shown` */
     uint32_t number;
-    struct mpr_short_path told; /* of MPR_SHOWN_ITSELF */
+    struct mpr_short_path shown; /* for MPR_SHOWN_ITSELF */
 };
 
-/* A line of the reports, unless it is the whole path of one row. */
+/* A line of the reports. Lines that are the whole path of one owner are omitted. */
 struct mpr_view_line {
-    struct mpr_short_path told;
+    struct mpr_short_path shown;
     uint64_t rows, bytes, blocks, error; /* at the peak, as of a holder */
     bool about;
     uint64_t sibling_least, sibling_most;
-    bool open;       /* some of its bytes are in bands without its label */
-    bool parts_open; /* some of its bytes are in bands without the label of one of its rows */
-    struct mpr_line_part *part; /* the rows that the result mentions */
+    bool open;       /* some of its bytes are in bands that do not show its name */
+    bool parts_open; /* some of its bytes are in bands that do not show one of its owners */
+    struct mpr_line_part *part; /* the owners that the result has */
     size_t parts;
 };
 struct mpr_heap_view {
@@ -236,10 +241,11 @@ struct mpr_heap_view {
     size_t lines;
 };
 
-/* Blocks of a band that were allocated in one slice of the heap's changes and freed in another. */
+/* Blocks of a band that were allocated in one slice of time and freed in another. */
 struct mpr_band_flow {
-    uint32_t born; /* slice */
-    uint32_t life; /* slices, including the last, or 0 if live at the end */
+    uint32_t allocated; /* slice */
+    uint32_t slices;    /* lifetime in slices, including the first and the last, or 0 if live at the
+                           end */
     uint32_t band;
     uint64_t bytes, blocks;
 };
@@ -260,36 +266,36 @@ struct mpr_heap_timeline {
     size_t changes;
     struct mpr_exact *exact; /* in order, unless width_ns is 1 */
     size_t exacts;
-    struct mpr_holder *holder; /* by MPR_GROUP_ALL: the largest at the peak, largest first */
+    struct mpr_holder *holder; /* the largest owners at the peak, largest first */
     size_t holders;
-    const struct mpr_line *held; /* by MPR_GROUP_ALL: lines of the owners at the peak */
-    size_t helds;
+    const struct mpr_line *peak_line; /* by MPR_GROUP_ALL: lines of the owners at the peak */
+    size_t peak_lines;
     struct mpr_peak_place *place; /* by MPR_GROUP_ALL: largest first; the last one has the others */
     size_t places;
-    struct mpr_owner_lines *lines; /* by MPR_GROUP_ALL: how rows became lines (owner_lines.c) */
+    struct mpr_owner_lines *lines; /* by MPR_GROUP_ALL: which owners share a line (owner_lines.c) */
     struct mpr_heap_view view[MPR_LINE_VIEWS];
-    struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: blocks that are large at some time, mostly
-                                      at the peak, in order of `from` */
+    struct mpr_lifetime *lifetime; /* by MPR_GROUP_ALL: the largest blocks, most of them at the
+                                      peak, in order of `from` */
     size_t lifetimes;
     const struct mpr_band_flow *flow; /* by MPR_GROUP_ALL, if known: in order of `born` */
     size_t flows;
     const uint64_t *slice_time; /* time of each slice's first change */
     size_t slices;
-    uint64_t slice_changes;              /* changes in each slice */
+    uint64_t slice_changes;              /* number of changes in each slice */
     const struct mpr_instance_heap *box; /* by MPR_GROUP_ALL: by the timeline's boxes */
 };
 
-/* The newest out-of-memory event of a device that the program did not recover from, as in `oom`. */
+/* The newest out-of-memory event of a device that ended the program's work, as in `oom`. */
 struct mpr_timeline_oom {
-    bool told;
+    bool known;
     unsigned device;
     uint64_t time, bytes, needed; /* needed: asked of the driver */
     uint64_t free;                /* UINT64_MAX if unknown */
     uint32_t node;                /* its range, else its Python stack */
 };
 
-/* The outermost range that repeats (repeats.h): its name, and the time from the first instance's
- * beginning to the last one's end. */
+/* The outermost range that repeats (repeats.h): its name, and the time from the begin of the
+ * first instance to the end of the last one. */
 struct mpr_timeline_repeat {
     const char *name; /* NULL if none repeats */
     uint64_t instances, from, to;
@@ -315,8 +321,8 @@ struct mpr_timeline {
     uint64_t marks_left_out;
     struct mpr_lane_box *box; /* in order of `from`; of paths of up to MPR_LANES_DEPTH names */
     size_t boxes;
-    uint64_t boxes_shortest; /* ns: shorter ranges may be joined, and have no boxes inside, or 0 if
-                                all are separate */
+    uint64_t boxes_shortest; /* ns: shorter ranges may share a box and have no boxes inside, or 0 if
+                                each range has its box */
     uint64_t boxes_left_out;
     struct mpr_track_line track[MPR_TRACKS];
     const char **size_name; /* by class */
@@ -329,9 +335,9 @@ struct mpr_timeline {
     size_t stacks;
     const struct mpr_frame *const *frame;
     size_t frames;
-    struct mpr_segments segments;    /* at each device's peak */
-    struct mpr_segments at_oom;      /* when memory ran out; has no device if it did not */
-    struct mpr_segments_series then; /* at other instants */
+    struct mpr_segments segments;           /* at each device's peak */
+    struct mpr_segments at_oom;             /* when memory ran out; has no device if it did not */
+    struct mpr_segments_series at_instants; /* at other instants */
     struct mpr_timeline_oom oom;
     struct mpr_timeline_repeat repeat;
     uint64_t *held_until; /* by capture - 1: the time until which a graph held its allocations, ns;
@@ -343,17 +349,18 @@ struct mpr_timeline {
 int mpr_timeline_read(struct mpr_timeline *timeline, const char *path,
                       const struct mpr_timeline_options *options,
                       const struct mpr_progress *progress, struct mpr_error *error);
-/* The same for a caller that replays the log for other analyses as well, by options->by, which is
- * not AUTO.  mpr_timeline_watch sets reader->repeats if that is MPR_GROUP_ALL; it comes before all
- * other observers and the first event, mpr_timeline_take after the last one. */
+/* The same for a caller that also replays the log for other analyses. options->by must not be
+ * AUTO. Call mpr_timeline_watch before any other observer and before the first event, and
+ * mpr_timeline_fill after the last event. With MPR_GROUP_ALL, mpr_timeline_watch sets
+ * reader->repeats. */
 struct mpr_reader;
 struct mpr_timeline_reading;
 void mpr_timeline_init(struct mpr_timeline *timeline, const struct mpr_timeline_options *options);
 struct mpr_timeline_reading *mpr_timeline_watch(const struct mpr_timeline *timeline,
                                                 struct mpr_reader *reader);
-void mpr_timeline_take(struct mpr_timeline *timeline, struct mpr_timeline_reading *reading,
+void mpr_timeline_fill(struct mpr_timeline *timeline, struct mpr_timeline_reading *reading,
                        struct mpr_reader *reader, const char *path);
-void mpr_timeline_end(struct mpr_timeline_reading *reading);
+void mpr_timeline_reading_free(struct mpr_timeline_reading *reading);
 void mpr_timeline_free(struct mpr_timeline *timeline);
 
 #endif
