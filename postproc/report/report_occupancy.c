@@ -83,6 +83,16 @@ MPR_COMPARE(by_pinned, struct mpr_occupancy_pin,
 
 #define OF(member) MPR_FIELD(mpr_occupancy, member)
 
+/* Figures of the kernel are known together. */
+#define MEASURED(name, member, type, value)                                                        \
+    MPR_VALUE(name, mpr_occupancy, o,                                                              \
+              o->measured.private == MPF_UNKNOWN ? mpr_value_unknown                               \
+                                                 : value(type, o->measured.member))
+MEASURED(untouched, untouched, MPR_BYTES, mpr_value_number)
+MEASURED(mappings, mappings, MPR_BYTES, mpr_value_number)
+MEASURED(top, top, MPR_BYTES, mpr_value_number)
+MEASURED(unknown, unknown, MPR_SIGNED, mpr_value_amount)
+
 static const char *const allocators[] = { "other", "glibc", "jemalloc", "tcmalloc", "mimalloc" };
 
 // clang-format off
@@ -98,7 +108,10 @@ static const struct mpr_column fields[] = {
     { .key = "pages", .type = MPR_COUNT, OF(pages) },
     { .key = "pages_2mib", .type = MPR_COUNT, OF(huge_pages) },
     { .key = "private_bytes", .type = MPR_BYTES, OF(measured.private), .unless = MPR_UNKNOWN_AT_MAX },
-    { .key = "other_bytes", .type = MPR_BYTES, OF(measured.other), .unless = MPR_UNKNOWN_AT_MAX },
+    { .key = "untouched_bytes", .type = MPR_BYTES, .get = untouched },
+    { .key = "mapping_bytes", .type = MPR_BYTES, .get = mappings },
+    { .key = "top_bytes", .type = MPR_BYTES, .get = top },
+    { .key = "unknown_bytes", .type = MPR_SIGNED, .get = unknown },
     { .key = "jemalloc_active_bytes", .type = MPR_BYTES, OF(measured.active), .unless = MPR_ABSENT_AT_MAX },
     { .key = "jemalloc_allocated_bytes", .type = MPR_BYTES, OF(measured.allocated),
       .unless = MPR_ABSENT_AT_MAX },
@@ -110,6 +123,21 @@ static const struct mpr_column fields[] = {
 static void part(struct mpr_document *doc, const char *name, uint64_t bytes, const char *text)
 {
     mpr_doc_line(doc, "  %-16s %12s  %s", name, mpr_doc_size(doc, bytes), text);
+}
+
+/* The other private memory, by the kernel's figures. */
+static void remainder_of(struct mpr_document *doc, const struct mpr_occupancy *o)
+{
+    const struct mpr_occupancy_measured *m = &o->measured;
+    const bool glibc = o->allocator == MPR_MALLOC_GLIBC;
+    const uint64_t unknown = (uint64_t)(m->unknown < 0 ? -m->unknown : m->unknown);
+    if (m->untouched) part(doc, "untouched", m->untouched, "of live blocks, which is not resident");
+    if (glibc) part(doc, "top", m->top, "free above the last live block of a heap, at most");
+    mpr_doc_line(doc, "  %-16s %12s  %s", "unknown",
+                 mpr_arena_format(&doc->arena, "%s%s", m->unknown < 0 ? "-" : "",
+                                  mpr_doc_size(doc, unknown)),
+                 glibc ? "private memory that is none of these"
+                       : "private memory: free pages that the allocator keeps, or none of these");
 }
 
 static void sums(struct mpr_document *doc, const struct mpr_occupancy *o)
@@ -136,12 +164,7 @@ static void sums(struct mpr_document *doc, const struct mpr_occupancy *o)
                           units[o->allocator]));
     if (o->allocator == MPR_MALLOC_GLIBC)
         part(doc, "free pages", s->free, "between live blocks: malloc_trim(0) returns them");
-    if (m->other != MPF_UNKNOWN)
-        part(
-            doc, "other", m->other,
-            o->allocator == MPR_MALLOC_GLIBC
-                ? "private memory above the last block of a heap, or that memprof does not record"
-                : "private memory: free pages that the allocator keeps, or memory that memprof does not record");
+    if (m->private != MPF_UNKNOWN) remainder_of(doc, o);
     if (m->active != MPF_UNKNOWN)
         mpr_doc_line(doc, "  jemalloc: allocated %s, active %s, resident %s",
                      mpr_doc_size(doc, m->allocated), mpr_doc_size(doc, m->active),

@@ -872,8 +872,8 @@ static uint64_t place(struct testlog *log, uint64_t ns, uint64_t *top, uint64_t 
 }
 
 /* A burst of 64 replies of 4,000 B in a heap whose first chunk is at `top`.  After every eighth one
- * comes a session of 64 B, which stays. */
-static void serve_burst(struct testlog *log, uint64_t ns, uint64_t top)
+ * comes a session of 64 B, which stays. Returns the new top. */
+static uint64_t serve_burst(struct testlog *log, uint64_t ns, uint64_t top)
 {
     enum { REPLIES = 64, EACH = 8 };
     uint64_t reply[REPLIES];
@@ -887,6 +887,7 @@ static void serve_burst(struct testlog *log, uint64_t ns, uint64_t top)
     }
     for (int i = 0; i < REPLIES; i++)
         testlog_event(log, ns + 50 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, reply[i], 0);
+    return top;
 }
 
 /* Sessions pin pages of a burst of replies.  @n: 0: glibc, with the main heap, a heap of another
@@ -913,7 +914,11 @@ static void pages(const char *path, uint64_t n)
     name(log, MPF_OP_NAME, 10, "reply");
     name(log, MPF_OP_NAME, 11, "session");
     testlog_event(log, 1 * MS, 1, MPF_OP_ALLOC, MPF_HEAP_HOST, 0x7f2000000010, MIB);
-    serve_burst(log, 10 * MS, 0x555555560000);
+    uint64_t top = serve_burst(log, 10 * MS, 0x555555560000);
+    if (n == 3) { /* free memory above the last session */
+        const uint64_t above = place(log, 80 * MS, &top, 100000);
+        testlog_event(log, 81 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, above, 0);
+    }
     serve_burst(log, 100 * MS, 0x7f1004000030);
     sample(log, 400 * MS, 3 * MIB);
     if (n == 3) {

@@ -26,9 +26,9 @@ struct live_block {
     bool weighed; /* it has a sampled call stack */
 };
 
-/* The lowest block ever in a heap of glibc. */
-struct heap_begin {
-    uint64_t heap, addr;
+/* The addresses of all blocks ever in a heap of glibc. */
+struct heap_extent {
+    uint64_t heap, lowest, end;
 };
 
 /* A reading of the live blocks at an instant. */
@@ -37,9 +37,9 @@ struct taking {
     struct mpr_reader reader;
     struct mpr_malloc_layout layout;
     struct mpr_ledger ledger; /* when each block was allocated */
-    struct mpr_index number;  /* of heap_begin + 1 */
-    struct heap_begin *begin;
-    size_t begins, begin_cap;
+    struct mpr_index number;  /* of heap_extent + 1 */
+    struct heap_extent *extent;
+    size_t extents, extent_cap;
     struct live_block *block;
     size_t blocks;
     uint64_t mappings; /* bytes of host/mmap */
@@ -54,19 +54,21 @@ static uint64_t heap_of(uint64_t addr)
     return mpr_is_break(addr) ? 0 : addr / MPR_GLIBC_HEAP_BYTES;
 }
 
-static void note_begin(void *arg, uint64_t key, const struct mpr_live_block *block)
+static void note_extent(void *arg, uint64_t key, const struct mpr_live_block *block)
 {
     struct taking *t = arg;
-    const uint64_t addr = key >> 8, heap = heap_of(addr);
+    const uint64_t addr = key >> 8, heap = heap_of(addr), end = addr + block->size;
     if ((uint8_t)key != MPF_HEAP_HOST || block->size >= MPR_GLIBC_MAPPED_BYTES) return;
     const uint32_t number = mpr_index_get(&t->number, heap);
     if (number) {
-        if (addr < t->begin[number - 1].addr) t->begin[number - 1].addr = addr;
+        struct heap_extent *e = &t->extent[number - 1];
+        if (addr < e->lowest) e->lowest = addr;
+        if (end > e->end) e->end = end;
         return;
     }
-    MPR_GROW(t->begin, t->begins, t->begin_cap);
-    t->begin[t->begins++] = (struct heap_begin){ heap, addr };
-    mpr_index_set(&t->number, heap, (uint32_t)t->begins);
+    MPR_GROW(t->extent, t->extents, t->extent_cap);
+    t->extent[t->extents++] = (struct heap_extent){ heap, addr, end };
+    mpr_index_set(&t->number, heap, (uint32_t)t->extents);
 }
 
 static void ignore(void *arg, const struct mpr_ledger_entry *entry)
@@ -213,7 +215,7 @@ static void count_block(struct mpr_occupancy_heap *heap, const struct live_block
 static uint64_t begin_of(const struct taking *t, const struct live_block *b)
 {
     const uint32_t number = is_glibc(t) ? mpr_index_get(&t->number, heap_of(b->addr)) : 0;
-    const uint64_t lowest = number ? t->begin[number - 1].addr : b->addr;
+    const uint64_t lowest = number ? t->extent[number - 1].lowest : b->addr;
     return mpr_malloc_footprint(&t->layout, lowest < b->addr ? lowest : b->addr, 0, false).from;
 }
 
@@ -449,8 +451,20 @@ static uint64_t untouched(const struct mpr_replay *r, uint8_t heap)
     return sum;
 }
 
+/* Returns the bytes of glibc's heaps that have been in use, and are above their last live block. */
+static uint64_t above_blocks(const struct taking *t)
+{
+    uint64_t used = 0, below = 0;
+    if (!is_glibc(t)) return 0;
+    for (size_t i = 0; i < t->extents; i++) used += t->extent[i].end - t->extent[i].lowest;
+    for (size_t i = 0; i < t->out->heaps; i++)
+        if (t->out->heap[i].kind != MPR_OCCUPANCY_MAPPED) below += t->out->heap[i].bytes;
+    return mpr_saturating_sub(used, below);
+}
+
 /* The kernel's total of private memory is sampled every 100 ms.  The reading by kind of mapping is
- * older or newer, and shows how much of that total cannot be malloc's. */
+ * older or newer, and shows how much of that total cannot be malloc's.  glibc may have returned
+ * memory above the last block of a heap. */
 static void measure(struct taking *t)
 {
     const struct mpr_replay *r = &t->reader.replay;
@@ -459,19 +473,22 @@ static void measure(struct taking *t)
         mpr_reading_at_peak(&r->samples.source[MPR_SOURCE_RSS], MPF_HEAP_HOST, t->out->time);
     struct mpr_occupancy_measured *m = &t->out->measured;
     const struct mpr_occupancy_bytes *sum = &t->out->sum;
-    m->private = m->other = MPF_UNKNOWN;
+    m->private = MPF_UNKNOWN;
     if (!rss.valid || !kinds->valid || rss.value[MPF_RSS_ANON] == MPF_UNKNOWN ||
         kinds->anonymous == MPF_UNKNOWN)
         return;
     const uint64_t mallocs = kinds->value[MPF_RESIDENT_BRK] + kinds->value[MPF_RESIDENT_ANON],
                    others = mpr_saturating_sub(kinds->anonymous, mallocs),
-                   mapped = mpr_saturating_sub(t->mappings, untouched(r, MPF_HEAP_MMAP)),
-                   explained =
-                       mpr_saturating_sub(sum->live + sum->overhead + sum->pinned + sum->free,
-                                          untouched(r, MPF_HEAP_HOST));
+                   blocks = sum->live + sum->overhead, unused = untouched(r, MPF_HEAP_HOST),
+                   above = above_blocks(t);
     m->time = rss.time;
-    m->private = mpr_saturating_sub(rss.value[MPF_RSS_ANON], others + mapped);
-    m->other = mpr_saturating_sub(m->private, explained);
+    m->mappings = mpr_saturating_sub(t->mappings, untouched(r, MPF_HEAP_MMAP));
+    m->untouched = unused < blocks ? unused : blocks;
+    m->private = mpr_saturating_sub(rss.value[MPF_RSS_ANON], others + m->mappings);
+    m->unknown = mpr_signed_difference(blocks - m->untouched + sum->pinned + sum->free, m->private);
+    if (m->unknown <= 0) return;
+    m->top = above < (uint64_t)m->unknown ? above : (uint64_t)m->unknown;
+    m->unknown -= (int64_t)m->top;
 }
 
 /* ---- readings */
@@ -570,7 +587,7 @@ int mpr_occupancy_read(struct mpr_occupancy *out, const char *path,
         return -1;
     }
     t.layout = layout_of(&t.reader);
-    t.ledger = (struct mpr_ledger){ .report = ignore, .allocated = note_begin, .arg = &t };
+    t.ledger = (struct mpr_ledger){ .report = ignore, .allocated = note_extent, .arg = &t };
     t.reader.replay.ledger = &t.ledger;
     mpr_clock_begin(&t.reader.replay,
                     &(struct mpr_clock){
@@ -583,7 +600,7 @@ int mpr_occupancy_read(struct mpr_occupancy *out, const char *path,
     } else mpr_occupancy_free(out);
     mpr_live_index_free(&t.ledger.live);
     mpr_index_free(&t.number);
-    free(t.begin);
+    free(t.extent);
     free(t.block);
     return status;
 }

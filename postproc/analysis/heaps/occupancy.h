@@ -75,9 +75,13 @@ struct mpr_occupancy_pin {
 
 /* Figures of the kernel and of jemalloc at about the instant; MPF_UNKNOWN if they are not known. */
 struct mpr_occupancy_measured {
-    uint64_t private; /* private memory without stacks, static data, memprof and mappings of the
-                       * program: the bytes that malloc can have */
-    uint64_t other;   /* the part of it that is in none of struct mpr_occupancy_bytes */
+    uint64_t private;   /* private memory without stacks, static data, memprof and mappings of the
+                         * program: the bytes that malloc can have */
+    uint64_t mappings;  /* resident part of the program's mappings */
+    uint64_t untouched; /* part of the live blocks that is not resident */
+    uint64_t top;       /* glibc: the part of private that can be free memory above the last live
+                         * block of a heap */
+    int64_t unknown;    /* the part of private that is none of these */
     uint64_t time;
     uint64_t active, allocated, resident; /* of jemalloc */
 };
