@@ -6,7 +6,6 @@
  * entries of segments wait in `pending` and `released` until the next entry of a block. */
 #include "what_if.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,6 @@
 #include "caching_allocator.h"
 #include "index.h"
 #include "known_sizes.h"
-#include "mpf/sample.h"
 #include "torch_trace.h"
 
 /* ---- assumptions */
