@@ -12,21 +12,15 @@
 #define NUMBER(row, type, column, member) COLUMN(row, column, MPR_##type, member, MPR_ALWAYS)
 #define MAYBE(row, type, column, member)  COLUMN(row, column, MPR_##type, member, MPR_UNKNOWN_AT_MAX)
 #define SIGNED(row, column, member)       COLUMN(row, column, MPR_SIGNED, member, MPR_ALWAYS)
-#define END(table, row, list, count)      };
+#define END                               };
 #include "digest.def"
 
 const struct mpr_digest_table mpr_digest_table[] = {
-#define TABLE(table, row)
-#define TEXT(row, column, member)
-#define HEAP(row, column, member)
-#define FLAG(row, column, member)
-#define NUMBER(row, type, column, member)
-#define MAYBE(row, type, column, member)
-#define SIGNED(row, column, member)
-#define END(table, row, list, count)                                                               \
+#define X(table, row, list, count)                                                                 \
     { { #table, "", MPR_COLUMNS(table) }, offsetof(struct mpr_digest, list),                       \
       offsetof(struct mpr_digest, count), sizeof(struct mpr_digest_##row) },
-#include "digest.def"
+    MPR_DIGEST_TABLES(X)
+#undef X
 };
 // clang-format on
 const size_t mpr_digest_tables = sizeof mpr_digest_table / sizeof *mpr_digest_table;

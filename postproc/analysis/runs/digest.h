@@ -26,6 +26,20 @@ struct mpr_finding_text;
 struct mpr_summary;
 
 // clang-format off
+/* The tables: X(table, row, list, count).  Rows are struct mpr_digest_ROW, in `list` of struct mpr_digest. */
+#define MPR_DIGEST_TABLES(X)                                                                       \
+    X(processes, process, process, processes) /* one row */                                        \
+    X(heaps, heap, heap, heaps)                                                                    \
+    X(lines, line, line, lines)                                                                    \
+    X(devices, device, device, devices)                                                            \
+    X(device_parts, part, part, parts)                                                             \
+    X(communicators, comm, comm, comms)                                                            \
+    X(roles, role, role, roles)                                                                    \
+    X(instances, instance, instance, instances)                                                    \
+    X(ooms, oom, oom, ooms)                                                                        \
+    X(findings, finding, finding, findings)                                                        \
+    X(series, span, span, spans)
+
 /* Rows: struct mpr_digest_process and so on. */
 #define TABLE(table, row)                  struct mpr_digest_##row {
 #define TEXT(row, column, member)          const char *member;
@@ -34,21 +48,14 @@ struct mpr_summary;
 #define NUMBER(row, type, column, member)  uint64_t member;
 #define MAYBE(row, type, column, member)   uint64_t member;
 #define SIGNED(row, column, member)        int64_t member;
-#define END(table, row, list, count)       };
+#define END                                };
 #include "digest.def"
 
 struct mpr_digest {
     struct mpr_arena arena;
-    /* One process. */
-#define TABLE(table, row)
-#define TEXT(row, column, member)
-#define HEAP(row, column, member)
-#define FLAG(row, column, member)
-#define NUMBER(row, type, column, member)
-#define MAYBE(row, type, column, member)
-#define SIGNED(row, column, member)
-#define END(table, row, list, count)       struct mpr_digest_##row *list; size_t count;
-#include "digest.def"
+#define X(table, row, list, count) struct mpr_digest_##row *list; size_t count;
+    MPR_DIGEST_TABLES(X)
+#undef X
 };
 // clang-format on
 

@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "amount.h"
+#include "index.h"
 #include "mpf/end.h"
 #include "numbered_names.h"
 
@@ -57,18 +58,18 @@ static bool is_same_rank(const struct claim *a, const struct claim *b)
     return strcmp(a->digest->process->rank, b->digest->process->rank) == 0;
 }
 
-/* Returns the pid of the process's oldest ancestor among the claims, or its own pid. */
-static uint64_t root_of(const struct claim *of, size_t count, const struct mpr_digest_process *p)
+/* Returns the pid of the process's oldest ancestor among the claims, or its own pid.
+ * @by_pid: the indices of the claims + 1 */
+static uint64_t root_of(const struct claim *of, const struct mpr_index *by_pid,
+                        const struct mpr_digest_process *p)
 {
     enum { GENERATIONS = 16 };
     for (int i = 0; i < GENERATIONS; i++) {
-        const struct mpr_digest_process *parent = NULL;
-        for (size_t k = 0; k < count && !parent; k++) {
-            const struct mpr_digest_process *q = of[k].digest->process;
-            if (q->pid == p->ppid && strcmp(q->host, p->host) == 0) parent = q;
-        }
-        if (!parent || parent->pid == p->pid) break;
-        p = parent;
+        uint32_t parent = UINT32_MAX;
+        MPR_INDEX_EACH(k, by_pid, p->ppid)
+            if (k < parent && strcmp(of[k - 1].digest->process->host, p->host) == 0) parent = k;
+        if (parent == UINT32_MAX || p->ppid == p->pid) break;
+        p = of[parent - 1].digest->process;
     }
     return p->pid;
 }
@@ -76,13 +77,13 @@ static uint64_t root_of(const struct claim *of, size_t count, const struct mpr_d
 /* Returns true if two claims of a rank are of one job: they have a common ancestor, or ran at
  * the same time. A worker's parent may have left no log. Two jobs in one directory ran one after
  * the other. */
-static bool is_same_job(const struct claim *of, size_t count, size_t which)
+static bool is_same_job(const struct claim *of, const struct mpr_index *by_pid, size_t which)
 {
     const struct mpr_digest_process *a = of[0].digest->process, *b = of[which].digest->process;
     const bool overlap = a->start_ns && b->start_ns && a->start_ns < b->start_ns + b->duration_ns &&
                          b->start_ns < a->start_ns + a->duration_ns;
     return strcmp(a->host, b->host) == 0 &&
-           (root_of(of, count, a) == root_of(of, count, b) || overlap);
+           (overlap || root_of(of, by_pid, a) == root_of(of, by_pid, b));
 }
 
 /* Returns true if both logs are of one process that executed another program. */
@@ -117,15 +118,19 @@ static void add_numbered(struct mpr_ranks *r, const struct claim *claim, size_t 
             r->unranked += end - first;
             continue;
         }
+        struct mpr_index by_pid = { 0 };
+        for (size_t i = 0; i < end - first; i++)
+            mpr_index_add(&by_pid, of[i].digest->process->pid, (uint32_t)i + 1);
         add_rank(r, of);
         for (size_t i = 1; i < end - first; i++) {
             if (same_process(of->digest->process, of[i].digest->process)) r->executed++;
-            else if (is_same_job(of, end - first, i)) r->belonging++;
+            else if (is_same_job(of, &by_pid, i)) r->belonging++;
             else
                 r->duplicate[r->duplicates++] =
                     (struct mpr_ranks_duplicate){ r->rank[r->ranks - 1].name, of->digest,
                                                   of[i].digest };
         }
+        mpr_index_free(&by_pid);
     }
 }
 
