@@ -162,7 +162,7 @@ struct mpr_site_temporary {
     uint64_t times; /* allocations */
     bool estimated; /* from samples */
 };
-/* Returns one for each heap that has some, in the arena.  Call it after mpr_survivors_settle. */
+/* Returns one for each heap that has some, in the arena.  Call it after mpr_survivors_finish. */
 struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
                                                      const struct mpr_survivors *survivors,
                                                      const struct mpr_reader *reader,
@@ -179,7 +179,7 @@ struct mpr_site_use {
     uint64_t bytes, second, typical;
     bool estimated;
 };
-/* Returns one for each heap that has some, in the arena.  Call it after mpr_survivors_settle. */
+/* Returns one for each heap that has some, in the arena.  Call it after mpr_survivors_finish. */
 struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
                                         const struct mpr_survivors *survivors,
                                         const struct mpr_reader *reader, size_t *count);
@@ -191,7 +191,7 @@ struct mpr_segment_churn {
     uint64_t bytes; /* each time, on average */
     uint64_t times;
 };
-/* Returns one for each heap that has some, in the arena.  Call it after mpr_survivors_settle. */
+/* Returns one for each heap that has some, in the arena.  Call it after mpr_survivors_finish. */
 struct mpr_segment_churn *mpr_segment_churn_find(struct mpr_arena *arena,
                                                  const struct mpr_survivors *survivors,
                                                  const struct mpr_reader *reader, size_t *count);
