@@ -198,7 +198,7 @@ test('of a call that is cut its function and its line are in sight', async () =>
     page = await shop.show(shop.html('workers.html', workers), { viewport: { width: 1024, height: 900 } });
   const names = await page.locator('.legend .name .text:has(.caller)').evaluateAll((all) =>
     all.map((text) => {
-      const [head, tell] = [...text.children];
+      const [, head, tell] = text.children;
       return { text: text.textContent, head: head.clientWidth, whole: tell.scrollWidth <= tell.clientWidth };
     }),
   );

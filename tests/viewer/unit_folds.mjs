@@ -25,8 +25,8 @@ const raw = [
 test('a part is found by what its view goes by, and told as the report tells it alone', () => {
   const heap = { lines: readLines(raw, FRAMES) };
   const python = partOf(heap, 'python', { node: 1, python: 5, native: 0 });
-  assert.equal(python?.line.name, 'main (t.py:3) <- run');
-  assert.equal(python?.ownName, 'run <- one (a.py:1)');
+  assert.equal(python?.line.name, 'run > main (t.py:3)');
+  assert.equal(python?.ownName, 'one (a.py:1) > run');
   assert.deepEqual([python?.line.least, python?.line.most], [3, 9]);
   assert.equal(partOf(heap, 'python', { node: 0, python: 6, native: 0 })?.ownName, null);
   assert.equal(partOf(heap, 'auto', { node: 2, python: 5, native: 0 })?.line.name, 'layer {0..3}');

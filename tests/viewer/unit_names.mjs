@@ -47,14 +47,14 @@ test('of a call and its caller the line is never cut, and has its file where ano
   const call = (name, file, line) => join([readFrame([`Images.${name}`, file, line])], 'Loader.work'),
     first = call('decode', 'workers.py', 17),
     told = (...other) => Object.values(callParts(first, [first, call(...other)]) ?? { none: null }),
-    tail = ' <- Loader.work';
-  assert.equal(first, 'Images.decode (workers.py:17) <- Loader.work');
-  assert.deepEqual(told('decode', 'workers.py', 18), ['Images.decode (workers.py', ':17)', tail]);
-  assert.deepEqual(told('decode', 'pool.py', 17), ['Images.decode', ' (workers.py:17)', tail]);
+    head = 'Loader.work';
+  assert.equal(first, 'Loader.work > Images.decode (workers.py:17)');
+  assert.deepEqual(told('decode', 'workers.py', 18), [head, ' > Images.decode (workers.py', ':17)']);
+  assert.deepEqual(told('decode', 'pool.py', 17), [head, ' > Images.decode', ' (workers.py:17)']);
   assert.deepEqual(told('crop', 'workers.py', 17), [null]);
   assert.equal(callParts(join(['step', 'forward']), []), null);
   assert.equal(callParts(readFrame(['decode', 'workers.py', 17]), []), null);
-  assert.equal(callParts('a text (like a call:17) <- another', []), null);
+  assert.equal(callParts('another > a text (like a call:17)', []), null);
 });
 
 test('a pool of threads is told by its name, not by how many they are', () => {

@@ -60,5 +60,5 @@ test('of several functions of a renamed file the caller tells which is which', (
       callers.map((caller) => join([frame], caller)),
     a = run([], matching, called('f (a.c:1)', 'left', 'right')),
     b = run([], matching, called('f (b.c:9)', 'right', 'other'));
-  assert.deepEqual([...pairs(a, b, BY)], [['f (b.c:9) <- right', 'f (a.c:1) <- right']]);
+  assert.deepEqual([...pairs(a, b, BY)], [['right > f (b.c:9)', 'right > f (a.c:1)']]);
 });

@@ -3,7 +3,7 @@
  * names, and finds the parts of a name from its text.
  * @typedef {string | [string, string, number]} RawFrame a text, or a call with its file and line
  * @typedef {string | [string, number]} RawThread a text, or a thread with the kernel's number
- * @typedef {{ path: string[], caller: string }} Joined caller: of the innermost frame, or empty
+ * @typedef {{ path: string[], caller: string }} Joined caller: of the path's first call, or empty
  * @typedef {{ begin: string, tell: string, last: string }} Parts of a name, in their order. If there is too little
  *   room, begin is cut first and tell never; tell: empty if the end of the name distinguishes it
  */
@@ -53,9 +53,12 @@ export function notePool(name, rows) {
   if (rows > 1 && name.endsWith(last)) pools.set(name, last);
 }
 
+/** Returns the parts of a name: the caller, if there is one, and the path. @param {Joined} of */
+const allParts = ({ path, caller }) => (caller ? [caller, ...path] : path);
+
 /** Returns the name of a path. @param {string[]} path @param {string} [caller] */
 export function join(path, caller = '') {
-  const name = path.join(INTO) + (caller && ` <- ${caller}`);
+  const name = allParts({ path, caller }).join(INTO);
   if ((path.length > 1 || caller) && !joined.has(name)) joined.set(name, { path, caller });
   return name;
 }
@@ -63,15 +66,15 @@ export function join(path, caller = '') {
 /** Returns the path and the caller that a name was made from. @param {string} name @returns {Joined} */
 export const joinedOf = (name) => joined.get(name) ?? { path: [name], caller: '' };
 
-/** Returns a path with the caller as a part of its last name. @param {Joined} of */
+/** Returns a path with the caller as a part of its first name. @param {Joined} of */
 export const calledPath = ({ path, caller }) =>
-  path.map((name, i) => (caller && i === path.length - 1 ? `${name} <- ${caller}` : name));
+  path.map((name, i) => (caller && i === 0 ? `${caller}${INTO}${name}` : name));
 
 /** Returns the positions of the separators in a name. @param {string} name */
 function separators(name) {
   let at = -INTO.length;
-  return joinedOf(name)
-    .path.slice(0, -1)
+  return allParts(joinedOf(name))
+    .slice(0, -1)
     .map((frame) => (at += INTO.length + frame.length));
 }
 
@@ -132,14 +135,14 @@ export function partsOf(name, among) {
 function placeOf(name) {
   const { path, caller } = joinedOf(name),
     call = caller ? places.get(path[path.length - 1]) : undefined;
-  return call && { ...call, caller: ` <- ${caller}` };
+  return call && { ...call, caller };
 }
 
 /** Returns the parts of a call with its caller. If there is too little room, the caller is cut first, then the
  *  function's name. The line is never cut, nor the file if another call has the same line number. Returns null if the
  *  name is not such a call, or if another call has the same line of the same file. @param {string} name
  *  @param {Iterable<string>} among the names that are shown with it
- *  @returns {{ head: string, tell: string, caller: string } | null} */
+ *  @returns {{ caller: string, head: string, tell: string } | null} */
 export function callParts(name, among) {
   const call = placeOf(name);
   if (!call) return null;
@@ -147,7 +150,7 @@ export function callParts(name, among) {
     keys = /** @type {const} */ (['line', 'place']),
     key = keys.find((key) => !others.some((other) => other?.[key] === call[key])),
     tell = key && call[key];
-  return tell ? { head: name.slice(0, -(tell + call.caller).length), tell, caller: call.caller } : null;
+  return tell ? { caller: call.caller, head: name.slice(call.caller.length, -tell.length), tell } : null;
 }
 
 /** Returns how many characters each name has in common with another one. @param {Iterable<string>} names

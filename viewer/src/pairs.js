@@ -12,7 +12,7 @@ import { joinedOf } from './names.js';
 function replaced(same, name, alone) {
   const { path, caller } = joinedOf(name),
     of = (/** @type {string} */ frame) => same.get(frame) ?? frame;
-  return path.map(of).join(' > ') + (caller && !alone ? ` <- ${of(caller)}` : '');
+  return [...(caller && !alone ? [caller] : []), ...path].map(of).join(' > ');
 }
 
 /** Returns the part of a name that is the same in every run. @param {Log} log @param {string} name */
