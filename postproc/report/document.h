@@ -198,9 +198,9 @@ struct mpr_column {
                     are any */
     int share; /* after it there is a column with shares of `whole`; this is that column's `spare`,
                   or MPR_SHARE_FIRST */
-    bool if_any;          /* hidden if all its values are 0 or "" */
-    enum mpr_order ranks; /* never spare if lines are sorted by this amount */
-    bool if_ranked;       /* hidden if lines are sorted by another amount */
+    bool if_any;              /* hidden if all its values are 0 or "" */
+    enum mpr_order sorted_by; /* never spare if lines are sorted by this amount */
+    bool if_sorted;           /* hidden if lines are sorted by another amount */
 };
 
 #define MPR_FIELD(row, member)                                                                     \

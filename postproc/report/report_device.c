@@ -148,7 +148,7 @@ static const struct mpr_column torch_columns[] = {
     MPR_ROW_BYTES,
     MPR_ROW_BLOCKS,
     { .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes), .sums = true, .estimate = true,
-      .ranks = MPR_ORDER_END, .if_ranked = true },
+      .sorted_by = MPR_ORDER_END, .if_sorted = true },
     { .key = "inherited_bytes", .type = MPR_BYTES, OF_ROW(inherited) },
 };
 // clang-format on

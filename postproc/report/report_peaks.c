@@ -11,7 +11,7 @@
 #include "units.h"
 
 /* Returns the resolution of the times, ns. */
-static uint64_t width_of(struct mpr_instant at)
+static uint64_t time_resolution(struct mpr_instant at)
 {
     return mpr_instant_is_peak(at) ? 1000000 : at.to - at.from + 1;
 }
@@ -47,13 +47,13 @@ static const struct mpr_column row_columns[] = {
       .estimate = true },
     { .key = "own_peak_bytes", .title = "own peak", .type = MPR_BYTES, OF_ROW(own_peak),
       .merge = MPR_MERGE_PEAK, .estimate = true, .bound = true, .spare = 2,
-      .ranks = MPR_ORDER_OWN },
+      .sorted_by = MPR_ORDER_OWN },
     { .key = "allocations", .title = "allocs", .type = MPR_COUNT, OF_ROW(allocations),
       .estimate = true, .bound = true, .width = 11, .spare = 1, .of_rest = true,
-      .ranks = MPR_ORDER_ALLOCS },
+      .sorted_by = MPR_ORDER_ALLOCS },
     { .key = "end_bytes", .title = "at end", .type = MPR_BYTES, OF_ROW(end_bytes),
       .after = "blocks_at_peak", .sums = true, .sums_in = MPR_FOR_PEOPLE, .estimate = true,
-      .ranks = MPR_ORDER_END, .if_ranked = true },
+      .sorted_by = MPR_ORDER_END, .if_sorted = true },
     MORE_COLUMNS,
     { .key = "all_bytes", .title = "in all", .type = MPR_BYTES, OF_ROW(all_bytes),
       .unless = MPR_UNKNOWN_AT_MAX, .bound = true, .spare = 2 }, /* only by size */
@@ -213,7 +213,7 @@ static void devices(struct mpr_document *doc, const struct mpr_log_peaks *log, b
 /* Says which instant is shown instead of the peak. */
 static void chosen_instant(struct mpr_document *doc, struct mpr_instant at)
 {
-    const uint64_t width = width_of(at);
+    const uint64_t width = time_resolution(at);
     struct mpr_number length;
     const char *time = mpr_doc_instant(doc, at.from, width);
     if (width > 1000000) mpr_units_span(&length, width);
@@ -253,7 +253,7 @@ static void one_log(struct mpr_document *doc, const struct mpr_peaks *peaks,
     if (at.from != asked.from) mpr_doc_fact(doc, "at_ns", mpr_value_number(MPR_TIME, at.from));
     else if (!at_peak) chosen_instant(doc, at);
     devices(doc, log, at_peak);
-    mpr_report_heap_table(doc, log, at, width_of(asked));
+    mpr_report_heap_table(doc, log, at, time_resolution(asked));
     mpr_report_reading_peak(doc, "rss_peak", &log->rss_peak);
     mpr_report_reading_peak(doc, "cgroup_peak", &log->cgroup_peak);
     if (mpr_report_rss_peak(doc, log)) mpr_doc_end_wrapped(doc, 2);

@@ -309,7 +309,7 @@ const char *mpr_report_command(struct mpr_document *doc, const struct mpr_proces
 
 /* Returns how the process ended, or "" if it runs or ended normally. SIGTERM is normal for a
  * process that another one of the run started, like the workers of a pool or a DataLoader. */
-static const char *death(struct mpr_document *doc, const struct mpr_process *p)
+static const char *how_it_died(struct mpr_document *doc, const struct mpr_process *p)
 {
     const struct mpr_summary *s = &p->summary;
     const bool own = s->fate == MPR_FATE_OWN, oom = s->oom != MPR_FATE_NO_OOM,
@@ -324,7 +324,7 @@ static const char *death(struct mpr_document *doc, const struct mpr_process *p)
 
 /* Returns " 404.00 MiB of host/heap", or " 404.00 MiB" for the same heap as before; "" if nothing
  * was recorded.  *heap: the heap that was named before. */
-static const char *held(struct mpr_document *doc, const struct mpr_process *p, uint8_t *heap)
+static const char *held_words(struct mpr_document *doc, const struct mpr_process *p, uint8_t *heap)
 {
     size_t i = 0;
     while (i < p->heaps && p->heap[i].peak_bytes < p->peak_bytes) i++;
@@ -339,13 +339,13 @@ static const char *held(struct mpr_document *doc, const struct mpr_process *p, u
 /* Returns "3 x worker {1..3} up to 404.00 MiB of host/heap", or "python3 train.py (pid 7) 401.37
  * MiB of host/heap, OOM-killed".  @root: the process that started the run, or NULL: a process with
  * the same title is its fork. */
-static const char *words(struct mpr_document *doc, const struct mpr_family_line *l,
-                         const struct mpr_family_line *root, uint8_t *heap)
+static const char *line_words(struct mpr_document *doc, const struct mpr_family_line *l,
+                              const struct mpr_family_line *root, uint8_t *heap)
 {
     const struct mpr_process_info *p = &l->last->summary.process;
     const bool forked = root && strcmp(l->last->title, root->last->title) == 0;
     const char *title = forked ? "forked" : mpr_report_program(doc, p),
-               *size = held(doc, l->largest, heap), *died = death(doc, l->last),
+               *size = held_words(doc, l->largest, heap), *died = how_it_died(doc, l->last),
                *comma = *died ? ", " : "";
     if (l->processes == 1)
         return mpr_arena_format(&doc->arena, "%s (%s%s%spid %" PRIu64 ")%s%s%s", title,
@@ -369,7 +369,7 @@ static size_t choose(struct mpr_document *doc, const struct mpr_family_line *lin
         if (line[i].is_separate) chosen[count++] = &line[i];
     for (int dead = 1; dead >= 0; dead--)
         for (size_t i = 0; i < lines && count < KINDS; i++)
-            if (!line[i].is_separate && (*death(doc, line[i].last) != 0) == dead) {
+            if (!line[i].is_separate && (*how_it_died(doc, line[i].last) != 0) == dead) {
                 chosen[count++] = &line[i];
                 break;
             }
@@ -414,7 +414,7 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
     mpr_doc_gap(doc);
     if (tree)
         mpr_doc_line(
-            doc, "%s and its %s:", words(doc, line, NULL, &heap),
+            doc, "%s and its %s:", line_words(doc, line, NULL, &heap),
             mpr_doc_counted(doc, processes_of(line + 1, lines - 1), "process", "processes"));
     else if (!alone)
         mpr_doc_line(
@@ -426,7 +426,7 @@ void mpr_report_family(struct mpr_document *doc, const struct mpr_processes *all
                           i       ? "; "
                           : alone ? ""
                                   : "  ",
-                          words(doc, chosen[i], tree ? line : NULL, &heap));
+                          line_words(doc, chosen[i], tree ? line : NULL, &heap));
         left -= chosen[i]->processes;
     }
     if (left) mpr_doc_add_plain(doc, "; %s more", mpr_doc_count(doc, left));

@@ -359,7 +359,7 @@ static const struct mpr_digest_finding *common_finding(const struct mpr_ranks *r
 }
 
 /* One line for all that the ranks have in common: bytes, and findings. */
-static void common(struct mpr_document *doc, const struct mpr_ranks *r)
+static void common_line(struct mpr_document *doc, const struct mpr_ranks *r)
 {
     enum { SHOWN = 4, FINDINGS = 2 };
     const struct mpr_digest *first = r->rank[0].digest;
@@ -415,7 +415,7 @@ void mpr_report_job(struct mpr_document *doc, const struct mpr_ranks *r,
         mpr_doc_end_wrapped(doc, 2);
     }
     mpr_report_ranks_outliers(doc, r, true);
-    common(doc, r);
+    common_line(doc, r);
     shown_rank(doc, r, in->peaks.log[0].summary.process.rank);
     mpr_doc_close(doc);
 }

@@ -91,7 +91,7 @@ static struct step step_of(const struct mpr_steps *s, const struct mpr_steps_hea
 
 /* ---- similar instances in a row are one line */
 
-static bool near(int64_t a, int64_t b, uint64_t distance)
+static bool is_near(int64_t a, int64_t b, uint64_t distance)
 {
     return llabs(mpr_signed_sub(a, b)) <= mpr_saturating_signed(distance);
 }
@@ -121,8 +121,8 @@ static size_t join_similar(const struct step *step, size_t steps, uint64_t media
         const int64_t peak = mpr_saturating_signed(step[i].of.peak_bytes);
         *l = step[i];
         for (next = i + 1; next < steps && !*step[i].note && !*step[next].note; next++) {
-            if (!near(peak, mpr_saturating_signed(step[next].of.peak_bytes), median / 50) ||
-                !near(step[i].kept, step[next].kept, median / 50))
+            if (!is_near(peak, mpr_saturating_signed(step[next].of.peak_bytes), median / 50) ||
+                !is_near(step[i].kept, step[next].kept, median / 50))
                 break;
             add(l, &step[next]);
         }
@@ -191,8 +191,8 @@ static void finish(struct mpr_document *doc, struct step *line, uint64_t median)
         names_of(doc, line->instance.count, line->instance.name, line->instance.last);
     line->shown = mpr_frame_named(&doc->arena, MPR_FRAME_LABEL, line->instance.name);
     if (line->joined < 2) return;
-    if (!line->outliers && near(mpr_saturating_signed(line->of.peak_bytes),
-                                mpr_saturating_signed(line->min_peak), median / 50)) {
+    if (!line->outliers && is_near(mpr_saturating_signed(line->of.peak_bytes),
+                                   mpr_saturating_signed(line->min_peak), median / 50)) {
         line->note = mpr_arena_format(&doc->arena, "%s similar", count);
         return;
     }

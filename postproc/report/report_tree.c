@@ -11,7 +11,7 @@
 
 /* Returns for each number whether it is one of the @top largest (0: all) and not 0. Of equal
  * ones at the limit the first are chosen. */
-static bool *largest(const uint64_t *number, size_t count, size_t top)
+static bool *find_largest(const uint64_t *number, size_t count, size_t top)
 {
     uint64_t *sorted = mpr_alloc(count, sizeof *sorted), limit = 0;
     bool *is_one = mpr_alloc(count, sizeof *is_one);
@@ -41,7 +41,7 @@ bool *mpr_report_tree_shown(const struct mpr_calltree *t, size_t top)
     uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
     for (size_t i = 0; i < t->calls; i++)
         bytes[i] = mpr_report_tree_continues(t, i) ? 0 : t->call[i].bytes;
-    bool *shown = largest(bytes, t->calls, top);
+    bool *shown = find_largest(bytes, t->calls, top);
     for (size_t i = 0; i < t->calls; i++)
         if (mpr_report_tree_continues(t, i)) shown[i] = shown[t->call[i].parent];
     free(bytes);
@@ -118,7 +118,7 @@ static void stacks(struct mpr_document *doc, const struct mpr_calltree *t)
 {
     uint64_t *bytes = mpr_alloc(t->calls, sizeof *bytes);
     for (size_t i = 0; i < t->calls; i++) bytes[i] = t->call[i].own_bytes;
-    bool *is_shown = largest(bytes, t->calls, doc->top);
+    bool *is_shown = find_largest(bytes, t->calls, doc->top);
     struct mpr_call *row = mpr_arena_alloc(&doc->arena, (t->calls + 1) * sizeof *row);
     struct tree *tree = mpr_arena_alloc(&doc->arena, sizeof *tree);
     const char *python = t->options.python ? "Python " : "";

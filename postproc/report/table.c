@@ -333,7 +333,7 @@ static void add_column(struct columns *list, const struct mpr_table *t, const st
     for (size_t i = list->count; c->after && i-- > 0;)
         if (list->column[i].key && strcmp(list->column[i].key, c->after) == 0) at = i + 1;
     if (c->titled && t->lines.bytes_title) own.title = t->lines.bytes_title;
-    if (c->ranks && c->ranks == order) own.spare = 0;
+    if (c->sorted_by && c->sorted_by == order) own.spare = 0;
     own.sums = c->sums && (!c->sums_in || c->sums_in & MPR_FOR_PEOPLE);
     insert(list, at, own);
     bool errors = false;
@@ -363,7 +363,7 @@ static void arrange(struct mpr_document *doc, struct mpr_table *t)
         for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++) {
             if (!c->after != !after || !c->title || (c->only && !(c->only & MPR_FOR_PEOPLE)))
                 continue;
-            if ((!c->if_ranked || c->ranks == order) && (!c->if_any || has_any(t, c)))
+            if ((!c->if_sorted || c->sorted_by == order) && (!c->if_any || has_any(t, c)))
                 add_column(&list, t, c, order);
         }
     if (t->lines.siblings || t->lines.inherited)
@@ -379,7 +379,7 @@ static void arrange(struct mpr_document *doc, struct mpr_table *t)
 static bool has_view(const struct mpr_table *t)
 {
     for (const struct mpr_column *c = t->column; c < t->column + t->columns; c++)
-        if (c->after || c->share || c->if_any || c->ranks || c->sums_in || c->shown.set)
+        if (c->after || c->share || c->if_any || c->sorted_by || c->sums_in || c->shown.set)
             return true;
     return t->lines.merged;
 }

@@ -663,8 +663,8 @@ static const struct mpr_column ranked_columns[] = {
       .title = "at end",
       .type = MPR_BYTES,
       OF_SITE(last_ns),
-      .ranks = MPR_ORDER_END,
-      .if_ranked = true },
+      .sorted_by = MPR_ORDER_END,
+      .if_sorted = true },
 };
 
 static void lines_are_joined_sorted_and_ranked(void **state)

@@ -314,7 +314,8 @@ static void on_free(void *arg, const struct mpr_ledger_entry *entry)
 }
 
 /* Captures with the id of the same pool share it. */
-static void capture_begins(struct reading *r, const struct mpr_thread *t, const struct mpf_event *e)
+static void on_capture_begin(struct reading *r, const struct mpr_thread *t,
+                             const struct mpf_event *e)
 {
     const uint64_t id[2] = { mpr_gpu_word(e, 0), mpr_gpu_word(e, 1) };
     const uint64_t hash = mpr_hash(mpr_hash(id[0]) + id[1]);
@@ -328,7 +329,7 @@ static void capture_begins(struct reading *r, const struct mpr_thread *t, const 
 }
 
 /* Names the pool of a capture that began without one: a later capture may share it. */
-static void capture_ends(struct reading *r, const struct mpr_gpu *g, const struct mpf_event *e)
+static void on_capture_end(struct reading *r, const struct mpr_gpu *g, const struct mpf_event *e)
 {
     const uint32_t capture = mpr_index_get(&g->captured, e->addr), number = pool_of(r, capture);
     const uint64_t id[2] = { mpr_gpu_word(e, 0), mpr_gpu_word(e, 1) };
@@ -376,8 +377,8 @@ static void on_event(void *arg, const struct mpr_replay *replay, const struct mp
                                          .size = e->addr });
         break;
     }
-    case MPF_OP_TORCH_CAPTURE: capture_begins(r, t, e); break;
-    case MPF_OP_TORCH_CAPTURE_END: capture_ends(r, g, e); break;
+    case MPF_OP_TORCH_CAPTURE: on_capture_begin(r, t, e); break;
+    case MPF_OP_TORCH_CAPTURE_END: on_capture_end(r, g, e); break;
     case MPF_OP_CAPTURE_BEGIN:
         MPR_REACH(r->stream, t->gpu.capture, r->streams);
         if (t->gpu.capture) r->stream[t->gpu.capture] = e->addr;
@@ -457,7 +458,7 @@ static void close_trace(struct reading *r)
     fill_blocks(r);
 }
 
-static void tick(void *arg, const struct mpr_replay *replay, uint64_t time)
+static void on_tick(void *arg, const struct mpr_replay *replay, uint64_t time)
 {
     (void)replay, (void)time;
     close_trace(arg);
@@ -477,7 +478,7 @@ int mpr_torch_trace_read(struct mpr_torch_state *state, struct mpr_code *code, c
     mpr_watch_begin(replay, (struct mpr_watch){ on_event, &r });
     replay->ledger = &r.ledger;
     if (options->until_ns < UINT64_MAX - 1)
-        mpr_clock_begin(replay, &(struct mpr_clock){ .tick = tick,
+        mpr_clock_begin(replay, &(struct mpr_clock){ .tick = on_tick,
                                                      .arg = &r,
                                                      .every = UINT64_MAX / 2,
                                                      .next = options->until_ns + 1 });

@@ -11,7 +11,7 @@ struct represented {
     } rounding; /* errors carried from cell to cell (mpr_estimates_whole) */
 };
 
-static void plus(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
+static void add_totals(struct mpr_cell_totals *to, const struct mpr_cell_totals *more)
 {
     to->bytes += more->bytes;
     to->blocks += more->blocks;
@@ -44,15 +44,16 @@ static void add(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint
     more.variance =
         mpr_estimates_scaled_variance(&scale->sum, (double)at_peak.bytes, at_peak.variance,
                                       mpr_estimates_sampling(e, r->accounts.cell[cell].heap)->mean);
-    plus(totals, &more);
-    plus(&all->sum, &more);
+    add_totals(totals, &more);
+    add_totals(&all->sum, &more);
     const uint64_t whole = r->accounts.heap[r->accounts.cell[cell].heap].peak_bytes;
     if (of->own_peak > totals->own_peak) totals->own_peak = of->own_peak;
     if (totals->bytes > totals->own_peak) totals->own_peak = totals->bytes;
     if (mpr_instant_is_peak(r->options.at) && totals->own_peak > whole) totals->own_peak = whole;
 }
 
-static void weigh(struct mpr_cell_totals *totals, const struct mpr_replay *r, uint8_t heap)
+static void apply_estimates(struct mpr_cell_totals *totals, const struct mpr_replay *r,
+                            uint8_t heap)
 {
     const struct mpr_estimates *e = &r->estimates;
     const struct mpr_cell nobody = { .heap = heap }, *rest = NULL;
@@ -109,7 +110,7 @@ static void fill(struct mpr_cell_totals *totals, const struct mpr_replay *r, uin
         of->samples = at_peak.samples;
         of->variance.own = at_peak.variance;
     }
-    if (mpr_replay_extrapolates(r, heap)) weigh(totals, r, heap);
+    if (mpr_replay_extrapolates(r, heap)) apply_estimates(totals, r, heap);
 }
 
 struct mpr_cell_totals *mpr_cell_totals_heap(const struct mpr_replay *r, uint8_t heap)

@@ -71,8 +71,8 @@ static const char *path_text(struct mpr_arena *arena, struct mpr_path path, enum
 /* Sums the lines whose text matches the row's pattern, with or without their caller. First each
  * line that differs in a number is matched separately; if none matches, lines are matched as
  * they are printed ("layers.{0..15}"). */
-static void pick_lines(const struct mpr_check *check, struct mpr_check_row *out,
-                       const struct mpr_heap_peak *heap)
+static void choose_lines(const struct mpr_check *check, struct mpr_check_row *out,
+                         const struct mpr_heap_peak *heap)
 {
     const enum mpr_group by = newest(&check->best)->choice.by;
     const char *pattern = out->limit.name;
@@ -116,9 +116,9 @@ static bool is_thread(const char *pattern, const struct mpr_row *row)
     return mpr_pattern_matches(pattern, row->path.depth ? row->path.frame[0]->name : "");
 }
 
-static void pick_rows(struct mpr_check *check, struct mpr_check_row *out,
-                      const struct mpr_heap_peak *heap,
-                      bool (*matches)(const char *pattern, const struct mpr_row *row))
+static void choose_rows(struct mpr_check *check, struct mpr_check_row *out,
+                        const struct mpr_heap_peak *heap,
+                        bool (*matches)(const char *pattern, const struct mpr_row *row))
 {
     struct mpr_row *row = mpr_arena_alloc(&check->arena, heap->rows * sizeof *row);
     for (size_t i = 0; i < heap->rows; i++) {
@@ -199,8 +199,8 @@ static void fill_from_peaks(struct mpr_check *check, struct mpr_check_row *out)
         out->row = heap->row;
         out->rows = heap->rows;
     } else {
-        if (kind == MPR_LIMIT_LINE) pick_lines(check, out, heap);
-        else pick_rows(check, out, heap, kind == MPR_LIMIT_RANGE ? is_within : is_thread);
+        if (kind == MPR_LIMIT_LINE) choose_lines(check, out, heap);
+        else choose_rows(check, out, heap, kind == MPR_LIMIT_RANGE ? is_within : is_thread);
         if (out->unmatched) find_near_row(check, out, heap);
     }
 }
@@ -410,7 +410,7 @@ static void suggest(struct mpr_budget *budget, enum mpr_limit_kind kind, const c
 }
 
 /* Replaces characters that a line of a budget cannot have by *. */
-static const char *writable(struct mpr_arena *arena, const char *pattern)
+static const char *writable_pattern(struct mpr_arena *arena, const char *pattern)
 {
     char *text = mpr_arena_alloc(arena, strlen(pattern) + 1);
     size_t bytes = 0;
@@ -429,7 +429,7 @@ static const char *writable(struct mpr_arena *arena, const char *pattern)
 }
 
 /* Replaces each number that counts similar things by *: "layers.*". */
-static const struct mpr_frame *starred(struct mpr_arena *arena, const struct mpr_frame *frame)
+static const struct mpr_frame *with_stars(struct mpr_arena *arena, const struct mpr_frame *frame)
 {
     enum { PLACES = 8 };
     static const char *const star[PLACES] = { "*", "*", "*", "*", "*", "*", "*", "*" };
@@ -444,7 +444,7 @@ static const char *line_pattern(struct mpr_arena *arena, struct mpr_path path)
 {
     const struct mpr_frame **frame = mpr_arena_alloc(arena, path.depth * sizeof *frame);
     if (!path.depth) return NULL;
-    for (size_t i = 0; i < path.depth; i++) frame[i] = starred(arena, path.frame[i]);
+    for (size_t i = 0; i < path.depth; i++) frame[i] = with_stars(arena, path.frame[i]);
     const char *name = mpr_frame_path_text(arena, (struct mpr_path){ frame, path.depth });
     char *text = mpr_arena_alloc(arena, strlen(name) + 1);
     size_t bytes = 0;
@@ -483,8 +483,8 @@ static void suggest_patterns(struct mpr_check *check, struct mpr_budget *budget,
         for (end = i; end < subjects && by_pattern(&subject[i], &subject[end]) == 0; end++)
             bytes += subject[end].bytes;
         if (bytes < heap->peak_bytes / HUNDREDTH) continue;
-        if (kind == MPR_LIMIT_RANGE) pick_rows(check, &row, heap, is_within);
-        else pick_lines(check, &row, heap);
+        if (kind == MPR_LIMIT_RANGE) choose_rows(check, &row, heap, is_within);
+        else choose_lines(check, &row, heap);
         suggest(budget, kind, subject[i].pattern, heap->heap, with_part(row.bytes, part));
     }
 }
@@ -497,10 +497,11 @@ static void suggest_ranges(struct mpr_check *check, struct mpr_budget *budget,
     for (size_t i = 0; i < heap->rows; i++) {
         const struct mpr_row *row = &heap->row[i];
         if (row->path.depth && row->bytes)
-            range[ranges++] =
-                (struct subject){ writable(&budget->arena,
-                                           starred(&budget->arena, row->path.frame[0])->text),
-                                  row->bytes };
+            range[ranges++] = (struct subject){
+                writable_pattern(&budget->arena,
+                                 with_stars(&budget->arena, row->path.frame[0])->text),
+                row->bytes
+            };
     }
     suggest_patterns(check, budget, MPR_LIMIT_RANGE, range, ranges, heap, part);
 }
@@ -526,7 +527,8 @@ static void suggest_lines(struct mpr_check *check, struct mpr_budget *budget,
         if (names &&
             bsearch(&row->path.frame[0]->text, outermost, names, sizeof *outermost, by_text))
             continue;
-        subject[subjects++] = (struct subject){ writable(&budget->arena, text), row->bytes };
+        subject[subjects++] =
+            (struct subject){ writable_pattern(&budget->arena, text), row->bytes };
     }
     suggest_patterns(check, budget, MPR_LIMIT_LINE, subject, subjects, heap, part);
 }

@@ -75,7 +75,7 @@ struct mpr_diff_devices {
 
 /* Returns how similar two devices are: 4 for the same UUID, 3 for the same name and number, 2
  * for the same name, 1 for the same number, 0 otherwise. */
-static int likeness(const struct mpr_device *a, const struct mpr_device *b)
+static int similarity(const struct mpr_device *a, const struct mpr_device *b)
 {
     const bool number = a->index == b->index;
     if (*a->uuid && strcmp(a->uuid, b->uuid) == 0) return 4;
@@ -121,7 +121,7 @@ static void match_devices(struct mpr_diff *diff, size_t run)
         for (size_t i = 0; i < log->devices; i++)
             for (size_t k = 0; k < base->devices; k++) {
                 const struct mpr_device *a = &base->device[k], *b = &log->device[i];
-                const int alike = likeness(a, b);
+                const int alike = similarity(a, b);
                 if (matched[b->index] || taken[a->index] || alike < least) continue;
                 matched[b->index] = taken[a->index] = true;
                 number[b->index] = a->index;

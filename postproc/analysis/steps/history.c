@@ -16,7 +16,7 @@ static bool has_estimates(const struct mpr_replay *r, uint8_t heap)
     return heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap);
 }
 
-static uint64_t plus(uint64_t value, double more)
+static uint64_t add_rounded(uint64_t value, double more)
 {
     if (more == 0) return value;
     const double sum = (double)value + more;
@@ -42,7 +42,7 @@ static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t 
     const struct mpr_heap *heap = &h->replay->accounts.heap[code];
     struct mpr_history_value value = { .bytes = heap->bytes, .blocks = heap->blocks };
     if (code != MPF_HEAP_PYTHON) return value;
-    value.blocks = plus(heap->blocks, h->python.represented.blocks);
+    value.blocks = add_rounded(heap->blocks, h->python.represented.blocks);
     value.variance_added = h->python.variance_added;
     value.variance_removed = h->python.variance_removed;
     value.samples = h->python.samples;
@@ -117,7 +117,7 @@ void mpr_history_take(struct mpr_history *h, uint64_t time)
  * also an instant, so that a program that loads and then waits does not seem to load all the time.
  * Consecutive instants that are not kept are counted in one step, because with short intervals
  * there may be very many. */
-static void tick(void *arg)
+static void on_tick(void *arg)
 {
     struct mpr_history *h = arg;
     struct mpr_touched_cells *t = &h->touches;
@@ -148,7 +148,7 @@ void mpr_history_begin(struct mpr_history *h, struct mpr_replay *r, uint64_t eve
 {
     *h = (struct mpr_history){ .replay = r, .keep_each = 1, .every = every, .until = until };
     h->touches = (struct mpr_touched_cells){
-        .now = &r->now, .next = every ? every : UINT64_MAX, .tick = tick, .arg = h
+        .now = &r->now, .next = every ? every : UINT64_MAX, .tick = on_tick, .arg = h
     };
     r->accounts.touches = &h->touches;
     r->lifetimes = &h->lifetimes;
@@ -333,8 +333,8 @@ void mpr_history_values(const struct mpr_history_view *v, const uint32_t *cell, 
             };
         }
         const double bytes = (double)s->represented.bytes * (scaling ? scaling->blocks.factor : 1);
-        value[i] = (struct mpr_history_value){ plus(sum[i].bytes, bytes),
-                                               plus(sum[i].blocks, blocks),
+        value[i] = (struct mpr_history_value){ add_rounded(sum[i].bytes, bytes),
+                                               add_rounded(sum[i].blocks, blocks),
                                                s->variance_added,
                                                s->variance_removed,
                                                s->samples,

@@ -52,7 +52,7 @@ struct mpr_instances_reading {
 
 /* ---- entries */
 
-static void halve(struct measured *m)
+static void join_pairs(struct measured *m)
 {
     m->entries /= 2;
     m->each *= 2;
@@ -141,7 +141,7 @@ static void on_begin(void *arg, const struct mpr_replay *r, struct mpr_followed 
     f->number = ++m->count;
     if (!m->dropped) drop_inner(b, m);
     if (m->dropped) return;
-    if (entry_of(m, f->number) == MPR_INSTANCES_MAX) halve(m);
+    if (entry_of(m, f->number) == MPR_INSTANCES_MAX) join_pairs(m);
     const size_t at = entry_of(m, f->number);
     if (at == m->entries) {
         MPR_GROW(m->entry, m->entries, m->cap);

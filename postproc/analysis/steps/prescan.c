@@ -54,7 +54,7 @@ struct course {
     uint64_t over_half; /* ns: the newest instant with more than half */
 };
 
-static void tick(void *arg, const struct mpr_replay *r, uint64_t time)
+static void on_tick(void *arg, const struct mpr_replay *r, uint64_t time)
 {
     struct course *c = arg;
     const uint64_t bytes = r->accounts.heap[c->heap].bytes;
@@ -78,7 +78,7 @@ static bool is_followed_by_teardown(const struct mpr_prescan *known, unsigned he
         .heap = heap, .half = h->end_bytes + lost / 2, .min = UINT64_MAX, .over_half = h->peak_ns
     };
     if (mpr_reader_open(&reader, path, MPR_GROUP_RANGE, MPR_INSTANT_PEAK, &none) != 0) return false;
-    mpr_clock_begin(&reader.replay, &(struct mpr_clock){ .tick = tick,
+    mpr_clock_begin(&reader.replay, &(struct mpr_clock){ .tick = on_tick,
                                                          .arg = &c,
                                                          .next = h->peak_ns + 1,
                                                          .every = all / TEARDOWN_TICKS + 1 });

@@ -298,7 +298,7 @@ struct mpr_site_temporary *mpr_site_temporaries_find(struct mpr_arena *arena,
 /* ---- uses */
 
 /* Returns the mean of all uses but the largest one. */
-static uint64_t typical(const struct mpr_pulses *p)
+static uint64_t typical_use(const struct mpr_pulses *p)
 {
     return (p->sum - p->largest) / (p->count - 1);
 }
@@ -316,14 +316,14 @@ static bool host_has_outlier(const struct mpr_survivors *s)
     const uint64_t mean_before = p->sum_before / p->before,
                    mean_after = (p->sum - p->largest - p->sum_before) / after;
     return mean_before <= ALIKE_TIMES * mean_after && mean_after <= ALIKE_TIMES * mean_before &&
-           p->second / ALIKE_TIMES <= typical(p);
+           p->second / ALIKE_TIMES <= typical_use(p);
 }
 
 static void add_use(struct mpr_site_use *use, const struct mpr_pulses *p)
 {
     use->bytes += p->largest;
     use->second += p->second;
-    use->typical += typical(p);
+    use->typical += typical_use(p);
 }
 
 struct mpr_site_use *mpr_site_uses_find(struct mpr_arena *arena,
