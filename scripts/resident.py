@@ -5,8 +5,8 @@ resident.py BUILD [PROGRAM...]     the table of docs/VALIDATION.md
 
 Runs each program that is installed under the memprof of BUILD, takes the process with the most resident memory, and prints a row:
 its highest resident memory, the share of it that the reading by kind of mapping has, and the parts of that reading, in MiB. Blocks
-are live blocks with their headers. Free is free memory between and above them. Mappings are the program's. Unknown is private
-memory that is none of these."""
+are live blocks with their headers. Free is free memory between and above them. Mappings are the program's. Unknown is the
+remainder of private memory."""
 import json
 import os
 import shutil
@@ -113,7 +113,7 @@ def row(build, name):
     kind, peak = log["resident"], log["rss_peak"]["bytes"]
     host = report(build, "segments", "--heap", "host/heap", "--at", f"{kind['time_ns']}ns", log["path"])["host"]
     rss = kind["resident_bytes"]
-    parts = [host["live_bytes"] + host["overhead_bytes"] - host["untouched_bytes"], host["pinned_bytes"] + host["free_page_bytes"] + host["top_bytes"],
+    parts = [host["live_bytes"] + host["overhead_bytes"] - host["untouched_bytes"], sum(host[key] for key in ("pinned_bytes", "free_page_bytes", "top_bytes")) - host["returned_bytes"],
              host["mapping_bytes"], kind["stack_bytes"], kind["data_bytes"] + kind["code_bytes"], kind["file_bytes"] + kind["shared_bytes"],
              kind["memprof_bytes"]]
     unknown = host["unknown_bytes"]

@@ -91,6 +91,7 @@ MPR_COMPARE(by_pinned, struct mpr_occupancy_pin,
 MEASURED(untouched, untouched, MPR_BYTES, mpr_value_number)
 MEASURED(mappings, mappings, MPR_BYTES, mpr_value_number)
 MEASURED(top, top, MPR_BYTES, mpr_value_number)
+MEASURED(returned, returned, MPR_BYTES, mpr_value_number)
 MEASURED(unknown, unknown, MPR_SIGNED, mpr_value_amount)
 
 static const char *const allocators[] = { "other", "glibc", "jemalloc", "tcmalloc", "mimalloc" };
@@ -111,6 +112,7 @@ static const struct mpr_column fields[] = {
     { .key = "untouched_bytes", .type = MPR_BYTES, .get = untouched },
     { .key = "mapping_bytes", .type = MPR_BYTES, .get = mappings },
     { .key = "top_bytes", .type = MPR_BYTES, .get = top },
+    { .key = "returned_bytes", .type = MPR_BYTES, .get = returned },
     { .key = "unknown_bytes", .type = MPR_SIGNED, .get = unknown },
     { .key = "jemalloc_active_bytes", .type = MPR_BYTES, OF(measured.active), .unless = MPR_ABSENT_AT_MAX },
     { .key = "jemalloc_allocated_bytes", .type = MPR_BYTES, OF(measured.allocated),
@@ -163,7 +165,10 @@ static void sums(struct mpr_document *doc, const struct mpr_occupancy *o)
          mpr_arena_format(&doc->arena, "free, %s: stays until these blocks are freed",
                           units[o->allocator]));
     if (o->allocator == MPR_MALLOC_GLIBC)
-        part(doc, "free pages", s->free, "between live blocks: malloc_trim(0) returns them");
+        part(doc, "free pages", s->free - m->returned,
+             "between live blocks: malloc_trim(0) returns them");
+    if (m->returned)
+        part(doc, "returned", m->returned, "pages between live blocks, which are not resident");
     if (m->private != MPF_UNKNOWN) remainder_of(doc, o);
     if (m->active != MPF_UNKNOWN)
         mpr_doc_line(doc, "  jemalloc: allocated %s, active %s, resident %s",

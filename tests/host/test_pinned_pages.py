@@ -30,6 +30,8 @@ def matches_glibc(threads):
     near(pages["pinned_bytes"] + pages["free_page_bytes"], right["free"], "free bytes, as mallinfo2 counts them")
     if not mp.EMULATOR:     # its own memory is in the kernel's figures
         near(pages["free_page_bytes"], right["returned"], "bytes that malloc_trim returns")
+        if pages["private_bytes"]:
+            mp.check(pages["returned_bytes"] > 0.9 * right["returned"], f"{pages['returned_bytes']} of {right['returned']} are not resident")
     pin = pages["pins"][0]
     mp.equal((pin["blocks"], pin["bytes"]), (threads * KEPT, threads * KEPT * EACH), "blocks that pin most")
     mp.check(pin["pinned_bytes"] > 0.95 * pages["pinned_bytes"], f"they pin {pin['pinned_bytes']} of {pages['pinned_bytes']}")

@@ -892,7 +892,8 @@ static uint64_t serve_burst(struct testlog *log, uint64_t ns, uint64_t top)
 
 /* Sessions pin pages of a burst of replies.  @n: 0: glibc, with the main heap, a heap of another
  * arena, and a block with its own mapping; 1: jemalloc; 2: of glibc, but only a sample of the
- * blocks; 3: of glibc, with resident memory by kind. */
+ * blocks; 3: of glibc, with resident memory by kind; 4: the same, and malloc_trim returns most free
+ * pages. */
 static void pages(const char *path, uint64_t n)
 {
     const char *const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6", *const pairs[] = {
@@ -921,12 +922,13 @@ static void pages(const char *path, uint64_t n)
     }
     serve_burst(log, 100 * MS, 0x7f1004000030);
     sample(log, 400 * MS, 3 * MIB);
-    if (n == 3) {
+    if (n >= 3) {
         const uint64_t kind[MPF_RESIDENT_COUNT] = {
             [MPF_RESIDENT_BRK] = 512 << 10, [MPF_RESIDENT_ANON] = 3 * MIB / 2
         };
         testlog_data(log, 400 * MS, 1, MPF_OP_SAMPLE_RESIDENT, 0, kind, sizeof kind);
     }
+    if (n == 4) sample(log, 1600 * MS, 2 * MIB + (96 << 10));
     testlog_event(log, 2000 * MS, 1, MPF_OP_FREE, MPF_HEAP_HOST, 0x7f2000000010, 0);
     testlog_close(log, "exit");
 }

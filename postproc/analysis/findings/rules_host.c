@@ -52,16 +52,17 @@ static bool add_pages(struct mpr_insights *out, const struct mpr_evidence *e)
     const struct mpr_occupancy *o = e->occupancy;
     const bool glibc = o && o->allocator == MPR_MALLOC_GLIBC,
                jemalloc = o && o->allocator == MPR_MALLOC_JEMALLOC;
-    const uint64_t free = o ? o->sum.pinned + o->sum.free : 0;
+    const uint64_t trimmable = o ? o->sum.free - o->measured.returned : 0,
+                   free = o ? o->sum.pinned + trimmable : 0;
     if ((!glibc && !jemalloc) || free < MPR_WORTH_BYTES || free < mpr_evidence_kept(e) / 2)
         return false;
     struct mpr_finding *f =
         mpr_finding_add(out, MPR_FINDING_RETENTION, MPF_HEAP_HOST, o->time, free);
-    const bool trims = o->sum.free > o->sum.pinned;
+    const bool trims = trimmable > o->sum.pinned;
     f->variant = jemalloc ? MPR_VARIANT_JEMALLOC_PINS : trims ? MPR_VARIANT_TRIM : MPR_VARIANT_PINS;
     mpr_finding_bytes(f, "kept_bytes", free);
     mpr_finding_bytes(f, "pinned_bytes", o->sum.pinned);
-    if (glibc) mpr_finding_bytes(f, "releasable_bytes", o->sum.free);
+    if (glibc) mpr_finding_bytes(f, "releasable_bytes", trimmable);
     mpr_finding_bytes(f, "anonymous_bytes", e->retained.anonymous);
     mpr_finding_bytes(f, "live_bytes", o->sum.live);
     mpr_finding_bytes(f, "fallen_bytes", e->retained.fallen);

@@ -486,7 +486,12 @@ static void measure(struct taking *t)
     m->untouched = unused < blocks ? unused : blocks;
     m->private = mpr_saturating_sub(rss.value[MPF_RSS_ANON], others + m->mappings);
     m->unknown = mpr_signed_difference(blocks - m->untouched + sum->pinned + sum->free, m->private);
-    if (m->unknown <= 0) return;
+    if (m->unknown < 0) {
+        const uint64_t missing = (uint64_t)-m->unknown;
+        m->returned = sum->free < missing ? sum->free : missing;
+        m->unknown += (int64_t)m->returned;
+        return;
+    }
     m->top = above < (uint64_t)m->unknown ? above : (uint64_t)m->unknown;
     m->unknown -= (int64_t)m->top;
 }

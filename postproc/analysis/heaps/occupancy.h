@@ -81,6 +81,8 @@ struct mpr_occupancy_measured {
     uint64_t untouched; /* part of the live blocks that is not resident */
     uint64_t top;       /* glibc: the part of private that can be free memory above the last live
                          * block of a heap */
+    uint64_t returned;  /* free pages between blocks that are not resident, because the program has
+                         * called malloc_trim; 0 if private is not known */
     int64_t unknown;    /* the part of private that is none of these */
     uint64_t time;
     uint64_t active, allocated, resident; /* of jemalloc */
