@@ -73,7 +73,10 @@ _memprof() {
         else _memprof_reply "$(_memprof_commands "$1")" "$word"; fi
         return
     fi
-    if [[ ${COMP_WORDS[at]} != run ]]; then return; fi
+    if [[ ${COMP_WORDS[at]} != run ]]; then
+        if [[ $word == -* ]]; then _memprof_reply "$(_memprof_options "$1" "${COMP_WORDS[at]}")" "$word"; fi
+        return
+    fi
     at=$(_memprof_first $((at + 1)))
     if ((at < COMP_CWORD)); then
         if declare -F _command_offset >/dev/null; then _command_offset "$at"; fi     # a function of bash-completion

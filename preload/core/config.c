@@ -30,9 +30,28 @@ static void say_invalid(const char *name, const char *value, const char *expecte
     mp_say(line, "': expected ", expected, "; the default is used");
 }
 
+static const char *given; /* settings instead of the environment, or NULL */
+static size_t given_bytes;
+
+void mp_config_give(const char *variables, size_t bytes)
+{
+    given = variables;
+    given_bytes = bytes;
+}
+
+/* Returns the value of a variable, or NULL. The texts are terminated. */
+static const char *setting(const char *name)
+{
+    const size_t length = strlen(name);
+    if (!given) return secure_getenv(name);
+    for (const char *p = given; p < given + given_bytes; p += strlen(p) + 1)
+        if (!strncmp(p, name, length) && p[length] == '=') return p + length + 1;
+    return NULL;
+}
+
 static bool flag_of(const char *name, bool otherwise, const char *expected)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     if (!v || !*v) return otherwise;
     if (!strcmp(v, "0") || !strcmp(v, "no") || !strcmp(v, "off")) return false;
     if (!strcmp(v, "1") || !strcmp(v, "yes") || !strcmp(v, "on")) return true;
@@ -68,7 +87,7 @@ static bool is_sized(const char *v, const char *word, uint64_t *bytes)
 
 static enum mp_python_mode python(const char *name)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     mp_config.python_mean = MP_SAMPLE_MEAN;
     if (v && is_sized(v, "small", &mp_config.python_mean) &&
         mp_config.python_mean <= MPF_PYTHON_MEAN_MAX)
@@ -78,7 +97,7 @@ static enum mp_python_mode python(const char *name)
 
 static uint64_t size(const char *name, uint64_t otherwise)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     uint64_t bytes;
     if (!v || !*v) return otherwise;
     if (parse_size(v, &bytes)) return bytes;
@@ -90,7 +109,7 @@ static uint64_t size(const char *name, uint64_t otherwise)
 static unsigned choice(const char *name, const char *const words[], unsigned otherwise,
                        const char *expected)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     if (!v || !*v) return otherwise;
     for (unsigned i = 0; words[i]; i++)
         if (!strcmp(v, words[i])) return i;
@@ -139,7 +158,7 @@ static bool is_host(const char *v, unsigned word, uint64_t *bytes)
 
 static void host(const char *name)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     mp_config.host = MP_HOST_ALL;
     if (!v || !*v) return;
     for (unsigned i = 0; i < HOST_WORDS; i++) {
@@ -153,7 +172,7 @@ static void host(const char *name)
 /* "large", "sample:64K" */
 static void stacks(const char *name)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     mp_config.stacks = MP_STACKS_SAMPLE;
     mp_config.stacks_mean = MP_SAMPLE_MEAN;
     mp_config.stacks_by_default = !v || !*v;
@@ -167,7 +186,7 @@ const char *mp_config_stacks_name(void) { return stacks_words[mp_config.stacks];
 /* Negative levels are zstd's fast ones. */
 static int level(const char *name, int otherwise)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     if (!v || !*v) return otherwise;
     const bool fast = v[0] == '-';
     const int n = v[fast] >= '1' && v[fast] <= '9' ? v[fast] - '0' : 0;
@@ -178,7 +197,7 @@ static int level(const char *name, int otherwise)
 
 static void text(const char *name, char *out, size_t cap, const char *otherwise)
 {
-    const char *v = secure_getenv(name);
+    const char *v = setting(name);
     if (!v || !*v) v = otherwise;
     if (strlen(v) >= cap) {
         say_invalid(name, v, "a shorter text");

@@ -83,6 +83,9 @@ static inline bool mp_config_samples_small(void)
 /* "off", "large", "sample", "all" */
 const char *mp_config_stacks_name(void);
 const char *mp_config_host_name(void);
+/* From now on mp_config_read reads these settings ("NAME=value", each terminated by 0), not the
+ * environment. They must stay valid until it has returned. */
+void mp_config_give(const char *variables, size_t bytes);
 /* Reads the variables. For an invalid value it prints one line on stderr and uses the default. */
 void mp_config_read(void);
 /* Returns true if the program's file name, or the name by which it was executed, matches

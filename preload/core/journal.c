@@ -298,6 +298,13 @@ bool mp_journal_touch(uint32_t place)
     return r != -EFAULT && r != -ENOMEM;
 }
 
+/* Threads that are in a hook may still store events, which nobody reads. */
+void mp_journal_release(void)
+{
+    const struct mp_pool *pool = &mp_process->pool;
+    map_bytes(pool, -1, 0, place_bytes(pool->mapped), MAP_FIXED);
+}
+
 void mp_journal_remove(void)
 {
     if (path[0]) mp_sys_unlink(path);

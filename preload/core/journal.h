@@ -27,6 +27,9 @@ bool mp_journal_extend(void);
 bool mp_journal_touch(uint32_t place);
 /* Returns the absolute path, or "" without a journal. */
 const char *mp_journal_path(void);
+/* Called when the recording has ended and the program continues: the removed file's memory is
+ * released. */
+void mp_journal_release(void);
 /* Removes the file. Its memory is unchanged. */
 void mp_journal_remove(void);
 /* Creates the file again after that, with the content of the memory. Returns false if the process

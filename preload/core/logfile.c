@@ -77,6 +77,14 @@ void mp_logfile_inherit(void)
     memset(&log_, 0, sizeof log_);
 }
 
+/* The writers keep their memory. */
+void mp_logfile_renew(void)
+{
+    parent.path[0] = 0;
+    log_.frames = log_.bytes = log_.bytes_before_end = log_.frames_with_end = 0;
+    log_.away = NULL;
+}
+
 /* ---- creation */
 
 static void make_folders(char *file_path)

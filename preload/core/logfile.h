@@ -49,5 +49,7 @@ struct mpf_file mp_logfile_file(void);
 uint64_t mp_logfile_bytes(void);
 /* Called in a forked child before mp_logfile_create, because the present log is the parent's. */
 void mp_logfile_inherit(void);
+/* Called before mp_logfile_create in a process whose previous recording has ended. */
+void mp_logfile_renew(void);
 
 #endif

@@ -31,13 +31,19 @@ static bool active;    /* this copy of the library has been active from the star
 static bool recording; /* this program is recorded */
 /* the process that the user started, in which the constructor ran; 0 in a child */
 static int root_pid;
+static int only_pid; /* the only process that is recorded: its children are not; or 0 */
 
-static bool map_state(void)
+/* Other threads may be in a hook when memprof is attached, so they find the state that the process
+ * is in. */
+static bool map_state(enum mp_state state)
 {
     /* if wiping was refused, mp_process_forked clears it, but only after fork(3) */
     struct mp_process *p = mp_sys_map_wiped(sizeof *p);
     if (!p || !mp_records_map(0)) return false;
-    mp_process = p;
+    p->state = state;
+    p->starter = mp_sys_gettid();
+    p->known = 1;
+    __atomic_store_n(&mp_process, p, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -83,12 +89,10 @@ static bool take_number(void)
 
 bool mp_process_init(void)
 {
-    if (!map_state()) return false;
+    if (!map_state(MP_STARTING)) return false;
     mp_own_thread_init();
     mp_worker_init();
     recording = true;
-    mp_process->state = MP_STARTING;
-    mp_process->known = 1;
     const uint64_t signals = mp_sys_block_signals();
     active = take_number() && start();
     __atomic_store_n(&mp_process->state, active ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
@@ -112,6 +116,13 @@ static bool start_by_worker(void)
     return false;
 }
 
+static void reset_features(void)
+{
+    for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++) (*forked)();
+}
+
+static bool is_followed(void) { return !only_pid || only_pid == mp_sys_getpid(); }
+
 /* One of the child's threads calls this. A handler that interrupted it would wait for its own
  * thread. */
 static void start_child(struct mp_process *p)
@@ -125,9 +136,8 @@ static void start_child(struct mp_process *p)
         mp_own_stack_reset();
         mp_ids_reset();
         mp_say_reset();
-        for (void (*const *forked)(void) = mp_features.forked; forked && *forked; forked++)
-            (*forked)();
-        const bool on = take_number() && start_by_worker();
+        reset_features();
+        const bool on = is_followed() && take_number() && start_by_worker();
         __atomic_store_n(&p->state, on ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
     }
     mp_sys_restore_signals(signals);
@@ -147,6 +157,52 @@ static uint32_t await_start(struct mp_process *p)
         break;
     }
     return state;
+}
+
+/* A thread that finds the state ON has counted itself before the recording ended. */
+struct mp_process *mp_process_enter(void)
+{
+    struct mp_process *const p = __atomic_load_n(&mp_process, __ATOMIC_ACQUIRE);
+    __atomic_add_fetch(&p->inside, 1, __ATOMIC_SEQ_CST);
+    const uint32_t state = __atomic_load_n(&p->state, __ATOMIC_SEQ_CST);
+    if (state != MP_CLOSED && state != MP_OFF) return p;
+    mp_process_exit(p);
+    return NULL;
+}
+
+void mp_process_exit(struct mp_process *p) { __atomic_sub_fetch(&p->inside, 1, __ATOMIC_SEQ_CST); }
+
+/* Returns true once nothing uses the state of the last recording any more. */
+static bool last_one_is_over(void)
+{
+    struct mp_process *const p = mp_process;
+    struct mp_patience patience = mp_patience(FILES_NS);
+    for (uint32_t inside; p && (inside = __atomic_load_n(&p->inside, __ATOMIC_SEQ_CST));)
+        if (!mp_wait(&patience, &p->inside, inside, 1000000u)) return false;
+    return !p || mp_worker_has_ended();
+}
+
+bool mp_process_attach(bool children)
+{
+    if (mp_process_is_owner()) return false;
+    if (!last_one_is_over()) {
+        mp_say("threads of the last recording have not ended yet; try again", NULL, NULL, NULL);
+        return false;
+    }
+    mp_records_renew();
+    mp_logfile_renew();
+    if (!map_state(MP_STARTING)) return false;
+    mp_own_thread_init();
+    mp_worker_init();
+    reset_features();
+    only_pid = children ? 0 : mp_sys_getpid();
+    recording = true;
+    mp_process->attached = true;
+    const uint64_t signals = mp_sys_block_signals();
+    active = take_number() && start_by_worker();
+    __atomic_store_n(&mp_process->state, active ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
+    mp_sys_restore_signals(signals);
+    return active;
 }
 
 bool mp_process_ready(void)
@@ -243,6 +299,13 @@ void mp_process_finish(const char *why)
     const uint64_t signals = mp_sys_block_signals();
     mp_own_stack_call(say_summary, NULL);
     mp_sys_restore_signals(signals);
+}
+
+void mp_process_leave(void)
+{
+    mp_worker_stop();
+    mp_records_retire();
+    mp_journal_release();
 }
 
 static bool suspend(void)

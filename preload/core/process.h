@@ -7,6 +7,17 @@
 /* Maps the state and starts the recording of the program's first process. Returns false if nothing
  * is recorded. */
 bool mp_process_init(void);
+/* Starts the recording of a process that runs already, possibly after an earlier recording.
+ * @children: also record the processes that it forks. Returns false if nothing is recorded. Not
+ * called in two threads at once. */
+bool mp_process_attach(bool children);
+/* Called when that recording has ended (mp_process_finish) and the program continues: ends memprof's
+ * threads. */
+void mp_process_leave(void);
+/* Between these two calls the thread uses this state: a later recording does not replace it meanwhile.
+ * Enter returns false, and nothing follows, if the recording has ended. Any context. */
+struct mp_process *mp_process_enter(void);
+void mp_process_exit(struct mp_process *p);
 /* Returns true if this copy of the library records. A copy that was dlopen'ed later (children
  * inherit NVTX_INJECTION64_PATH even if LD_PRELOAD was dropped) stays inert. */
 bool mp_process_active(void);

@@ -110,11 +110,15 @@ static void park(void)
 /* Does the same in a new chunk, unless a handler has made one since. */
 static uint64_t reserve_anew(struct mp_thread *t, uint64_t slots)
 {
-    const uint64_t at = reserve_row(t, slots);
-    if (at) return at;
-    if (mp_thread_chunk(t)) return reserve_row(t, slots);
-    mp_loss(mp_pool_why(), 1);
-    return 0;
+    uint64_t at = reserve_row(t, slots);
+    struct mp_process *const p = at ? NULL : mp_process_enter();
+    if (!p) return at;
+    if (mp_record_is_current(t)) {
+        if (mp_thread_chunk(t)) at = reserve_row(t, slots);
+        else mp_loss(mp_pool_why(), 1);
+    }
+    mp_process_exit(p);
+    return at;
 }
 
 /* Reserves consecutive slots for the calling thread, in a new chunk if necessary. Returns 0 if that
@@ -249,11 +253,15 @@ static void leave_out(void)
 /* The record of memprof's own threads has no number, and these threads never get another record. */
 static bool is_registered(void)
 {
-    if (mp_self && (mp_self->number || mp_thread_is_own())) return true;
+    if (mp_thread_is_own()) return true;
+    if (mp_self && mp_self->number && mp_record_is_current(mp_self)) return true;
     if (mp_sys_signals_come || !mp_process_ready()) return false;
+    struct mp_process *const p = mp_process_enter();
+    if (!p) return false;
     const uint64_t signals = mp_sys_block_signals();
     mp_thread_register();
     mp_sys_restore_signals(signals);
+    mp_process_exit(p);
     return mp_self;
 }
 

@@ -53,6 +53,23 @@ void mp_records_wipe(void)
             memset(mp_threads_part[i], 0, MP_THREADS_PART * sizeof(struct mp_thread));
 }
 
+/* An event of a thread with such a record leaves the fast path, whatever is recorded. */
+void mp_records_retire(void)
+{
+    const uint32_t threads = mp_threads_ever();
+    for (uint32_t i = 0; i < threads; i++) {
+        __atomic_store_n(&mp_thread_at(i)->cur, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&mp_thread_at(i)->guard, MP_HEAP_UNSEEN, __ATOMIC_RELEASE);
+    }
+}
+
+void mp_records_renew(void) { memset(mp_threads_part, 0, sizeof mp_threads_part); }
+
+bool mp_record_is_current(const struct mp_thread *t)
+{
+    return mp_threads_part[t->index / MP_THREADS_PART] && mp_thread_at(t->index) == t;
+}
+
 uint32_t mp_thread_records(void)
 {
     const struct mp_queue *q = &mp_process->threads_free;

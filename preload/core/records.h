@@ -14,6 +14,14 @@ bool mp_records_map(uint32_t index);
 struct mp_thread *mp_records_take(void);
 /* Makes all records read as zeros. */
 void mp_records_wipe(void);
+/* Called when a recording ends and the program continues: threads keep their records, but no event
+ * is stored there any more. */
+void mp_records_retire(void);
+/* Called before the next recording: the table is empty. The former records stay mapped, because
+ * threads still have them. */
+void mp_records_renew(void);
+/* Returns false for a record of a former recording. */
+bool mp_record_is_current(const struct mp_thread *t);
 /* Returns the number of slots of the chunk that the thread has reserved. */
 uint32_t mp_records_used_slots(const struct mp_thread *t, const struct mpf_chunk *c);
 /* Called when the thread stops filling the chunk. */

@@ -8,9 +8,17 @@
 
 static struct stat stderr_was;
 static bool stderr_known, is_quiet;
+static char *sink;
+static size_t sink_bytes;
 
 void mp_say_init(void) { stderr_known = mp_sys_fstat(2, &stderr_was) == 0; }
 void mp_say_quiet(bool quiet) { is_quiet = quiet; }
+void mp_say_into(char *buf, size_t cap)
+{
+    stderr_known = false;
+    sink_bytes = cap;
+    sink = buf;
+}
 
 /* A program that closed stderr may have another file at descriptor 2. */
 static bool stderr_is_same(void)
@@ -64,6 +72,13 @@ void mp_say_kept(void)
     __atomic_store_n(&kept.state, EMPTY, __ATOMIC_RELEASE);
 }
 
+static void copy_line(const struct mp_text *t)
+{
+    const size_t bytes = t->bytes < sink_bytes ? t->bytes : sink_bytes - 1;
+    memcpy(sink, t->buf, bytes);
+    sink[bytes] = 0;
+}
+
 void mp_say_line(const struct mp_text *t)
 {
     enum { WAIT_MS = 1000 };
@@ -71,6 +86,7 @@ void mp_say_line(const struct mp_text *t)
         keep_line(t);
         return;
     }
+    if (sink) copy_line(t);
     if (is_quiet || !stderr_is_same() || !mp_sys_writable(2, WAIT_MS)) return;
     size_t done;
     hide_unsafe(t);

@@ -16,6 +16,9 @@ void mp_say_kept(void);
 void mp_say_reset(void);
 /* Remembers which file stderr is. */
 void mp_say_init(void);
+/* Copies the last line into this buffer instead of printing it. NULL: nothing is printed or copied.
+ * The program was attached to, so its stderr is not memprof's. */
+void mp_say_into(char *buf, size_t cap);
 /* Sets MEMPROF_QUIET. */
 void mp_say_quiet(bool quiet);
 

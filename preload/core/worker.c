@@ -136,12 +136,21 @@ static bool await_job(struct mp_worker *w, uint64_t ns)
     return true;
 }
 
+/* After a detach the program continues without memprof's threads, although a thread may still be on
+ * its way to post a job. */
+static bool has_detached(const struct mp_worker *w)
+{
+    return w != &mp_process->worker ||
+           (mp_process->attached &&
+            __atomic_load_n(&mp_process->state, __ATOMIC_ACQUIRE) == MP_CLOSED);
+}
+
 /* After a failure the next attempt is a short time later, because otherwise every lost event would
  * try. Only the end of the process does not wait (`last`). */
 static bool start_thread(struct mp_worker *w, bool last)
 {
     const uint64_t now = mp_sys_clock(CLOCK_MONOTONIC);
-    if (w->failed && now < w->failed + RETRY_NS && !last) return false;
+    if (has_detached(w) || (w->failed && now < w->failed + RETRY_NS && !last)) return false;
     if (!mp_raw_thread_await_end(&w->thread, END_NS)) return false;
     __atomic_store_n(&w->state, POSTED, __ATOMIC_SEQ_CST);
     if (mp_raw_thread_start(&w->thread, serve, MP_TABLE_EMPTY)) return true;
@@ -253,6 +262,14 @@ bool mp_worker_stop(void)
     mp_raw_thread_await_end(&w->thread, END_NS);
     mp_unlock(&w->lock, signals);
     return ran;
+}
+
+bool mp_worker_has_ended(void)
+{
+    bool runs = __atomic_load_n(&mp_process->worker.thread.running, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < MP_WRITERS; i++)
+        runs |= __atomic_load_n(&mp_process->encoder[i].thread.running, __ATOMIC_ACQUIRE);
+    return !runs;
 }
 
 /* ---- whole files */

@@ -48,6 +48,8 @@ void mp_worker_wake(void);
  * (unshare, setns). Returns true if an encoder ran, which the caller must start again
  * afterwards. */
 bool mp_worker_stop(void);
+/* Returns true if neither the worker nor an encoder exists. */
+bool mp_worker_has_ended(void);
 
 /* Reads a whole file of /proc or the like and passes its lines, without their ends, to take(arg,
  * line) on the calling thread. Passes nothing if the file cannot be read. `path` must stay valid.

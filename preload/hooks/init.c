@@ -32,6 +32,8 @@
 #include "core/tmpfs.h"
 #include "core/variables.h"
 #include "core/window.h"
+#include "hooks/attach.h"
+#include "hooks/init.h"
 #include "hooks/shm.h"
 #include "mpf/sample.h"
 #include "nvtx/schemas.h"
@@ -188,6 +190,16 @@ static void at_exit(int status, void *arg)
 
 static void at_quick(void) { mp_process_finish("quick_exit"); }
 
+void mp_init_ends(void)
+{
+    static bool done;
+    if (done) return;
+    done = true;
+    pthread_atfork(NULL, NULL, mp_process_forked);
+    on_exit(at_exit, NULL);
+    at_quick_exit(at_quick);
+}
+
 /* A user who starts a program with more rights (setuid, file capabilities) must not be able to make
  * it write files. */
 static bool is_trusted(void) { return !getauxval(AT_SECURE); }
@@ -196,7 +208,7 @@ static void enter(void)
 {
     mp_real_ready();
     if (!is_trusted() || !mp_symbol_before_libc())
-        return; /* a copy that was loaded later does nothing */
+        return; /* a copy that was loaded later does nothing, until memprof_attach is called */
     mp_say_init();
     mp_config_read();
     if (!mp_config_wants(mp_sys_program_name(), mp_sys_executed_name())) return;
@@ -221,9 +233,8 @@ static void enter(void)
     mp_tmpfs_init(limit);
     if (root) say_keep();
     mp_window_start(root);
-    pthread_atfork(NULL, NULL, mp_process_forked);
-    on_exit(at_exit, NULL);
-    at_quick_exit(at_quick);
+    mp_attach_is_preloaded();
+    mp_init_ends();
 }
 
 static void enter_once(void)
@@ -235,7 +246,11 @@ static void enter_once(void)
     errno = saved;
 }
 
-__attribute__((constructor)) static void construct(void) { enter_once(); }
+__attribute__((constructor)) static void construct(void)
+{
+    enter_once();
+    mp_attach_is_loaded();
+}
 
 /* ---- the table of features */
 

@@ -43,6 +43,14 @@ struct mp_real mp_real = {
 };
 int (*mp_real_mallctl)(const char *, void *, size_t *, void *, size_t);
 bool mp_real_known, mp_real_has_heap, mp_real_frees_libc;
+static bool attached;
+
+/* The loader's list begins with the program. */
+static bool program_defines_malloc(void)
+{
+    const struct link_map *program = _r_debug.r_map;
+    return mp_symbol_is_in(program->l_addr, program->l_ld, "malloc");
+}
 
 /* Every thread finds the same functions, and so does a signal handler in the middle of it, so no
  * thread has to wait. */
@@ -61,10 +69,17 @@ void mp_real_resolve(void)
     mp_real_frees_libc = mp_symbol_is_libcs("malloc", (const void *)mp_real.malloc) &&
                          mp_symbol_is_libcs("free", (const void *)mp_real.free) &&
                          !mp_machine_tags_memory();
-    mp_real_has_heap = mp_symbol_before_libc() && !mp_symbol_before("malloc");
+    mp_real_has_heap = attached ? !program_defines_malloc()
+                                : mp_symbol_before_libc() && !mp_symbol_before("malloc");
     mp_real_mallctl =
         mp_real_has_heap ? (__typeof__(mp_real_mallctl))mp_symbol_next("mallctl") : NULL;
     __atomic_store_n(&mp_real_known, true, __ATOMIC_RELEASE);
+}
+
+void mp_real_attach(void)
+{
+    attached = true;
+    mp_real_resolve();
 }
 
 bool mp_real_object_of(const void *function, const char **name, const void **base)

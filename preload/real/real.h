@@ -50,6 +50,10 @@ static inline void mp_real_ready(void)
  * that allocator's lock. */
 extern bool mp_real_has_heap;
 
+/* Called once memprof was loaded into a running process, before the calls of its objects are led to
+ * the hooks: they serve the program, unless the program itself defines malloc. */
+void mp_real_attach(void);
+
 /* Set if free is that of the C library, so that the word before a block may be read. */
 extern bool mp_real_frees_libc;
 

@@ -21,6 +21,7 @@
 enum { CHAIN_MAX = 1 << 20, OBJECTS_MAX = 1 << 16 };
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+extern const char own_start __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 /* ---- one object's tables */
 
@@ -252,6 +253,19 @@ const char *mp_symbol_next_object(const char *name)
 {
     const struct definition d = next_definition(name);
     return d.symbol ? name_of(d.object) : NULL;
+}
+
+void *mp_symbol_own(const char *name)
+{
+    const struct link_map self = { .l_addr = (ElfW(Addr)) & own_start, .l_ld = _DYNAMIC };
+    const ElfW(Sym) *s = find(&self, name);
+    return s ? value_of(&self, s) : NULL;
+}
+
+bool mp_symbol_is_in(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *name)
+{
+    const struct link_map object = { .l_addr = base, .l_ld = (ElfW(Dyn) *)(uintptr_t)dynamic };
+    return find(&object, name) != NULL;
 }
 
 bool mp_symbol_is_libcs(const char *name, const void *function)

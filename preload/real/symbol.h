@@ -25,6 +25,12 @@ const char *mp_symbol_next_object(const char *name);
  * __libc_malloc. */
 bool mp_symbol_is_libcs(const char *name, const void *function);
 
+/* Returns this object's own definition of a name, or NULL. */
+void *mp_symbol_own(const char *name);
+/* Returns true if the object that is loaded at @base, with this dynamic section, defines the name.
+ * The object must stay loaded meanwhile. */
+bool mp_symbol_is_in(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char *name);
+
 /* Returns the first object before this one that defines the name, or NULL. */
 const struct link_map *mp_symbol_before(const char *name);
 

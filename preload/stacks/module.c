@@ -33,7 +33,7 @@ static struct known {
 
 bool mp_module_init(void)
 {
-    known = mp_sys_map_wiped(sizeof *known);
+    if (!known) known = mp_sys_map_wiped(sizeof *known);
     return known != NULL;
 }
 

@@ -1,5 +1,7 @@
-/* A program with a statically linked allocator, like one with a static jemalloc. */
+/* A program with a statically linked allocator, like one with a static jemalloc. With an argument
+ * it writes a line and waits for the end of its input. */
 #include <stdlib.h>
+#include <unistd.h>
 
 static char arena[1 << 20];
 static size_t used;
@@ -14,9 +16,12 @@ void *malloc(size_t bytes)
 
 void free(void *p) { (void)p; }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char *volatile p = malloc(100);
+    char byte;
+    (void)argv;
     free(p);
+    if (argc > 1 && write(1, "\n", 1) == 1) return (int)read(0, &byte, 1);
     return 0;
 }

@@ -1,1 +1,8 @@
-int main(void) { return 0; }
+/* With an argument it waits. */
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    return argc > 1 ? pause() : 0;
+}

@@ -69,7 +69,7 @@ def test_bash_completes_commands():
     mp.equal(offered("MEMPROF_REPORT", "-m", "100", "ti"), ["timeline"], "commands that begin with ti")
     mp.equal(offered("MEMPROF_REPORT", "log", ""), tables()[1], "commands of log")
     mp.equal(offered("MEMPROF_REPORT", "-m", "100", "log", "v"), ["verify"], "commands of log that begin with v")
-    mp.equal(offered("MEMPROF", ""), ["help", "run"], "commands of memprof")
+    mp.equal(offered("MEMPROF", ""), ["attach", "detach", "help", "run", "status"], "commands of memprof")
 
 
 def test_bash_completes_options():
@@ -106,7 +106,7 @@ def test_bash_completes_other_words_as_files():
 def test_zsh_completes_commands_and_options():
     mp.equal(offered_by_zsh("MEMPROF_REPORT", ""), ["FILES", *commands()], "a log, or a command of memprof-report")
     mp.equal(offered_by_zsh("MEMPROF_REPORT", "-m", "100", "ti"), ["FILES", "timeline"], "commands that begin with ti")
-    mp.equal(offered_by_zsh("MEMPROF", ""), ["help", "run"], "commands of memprof")
+    mp.equal(offered_by_zsh("MEMPROF", ""), ["attach", "detach", "help", "run", "status"], "commands of memprof")
     mp.equal(offered_by_zsh("MEMPROF_REPORT", "--"), taken("MEMPROF_REPORT"), "options of memprof-report")
     mp.equal(offered_by_zsh("MEMPROF_REPORT", "log", ""), tables()[1], "commands of log")
     for command in all_commands():

@@ -1008,10 +1008,10 @@ def test_help_version_and_usage_errors_are_printed():
         mp.equal((result.returncode, result.stderr), (0, ""), "help")
         mp.check("Examples:\n  memprof run -- python3 train.py" in result.stdout, result.stdout)
     mp.check(memprof("--version").stdout.startswith("memprof "), "version")
-    refused(memprof(), USAGE, "expected a command: run or help")
+    refused(memprof(), USAGE, "expected a command: run, attach, detach, status or help")
     refused(memprof("run"), USAGE, "expected a command")
     refused(memprof("run", "--no-such-option", "--", "echo", "ran"), USAGE, "no-such-option")
-    refused(memprof("walk"), USAGE, "unknown command 'walk'; expected run or help. To record a program: memprof run -- COMMAND")
+    refused(memprof("walk"), USAGE, "unknown command 'walk'; expected run, attach, detach, status or help. To record a program: memprof run -- COMMAND")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #define MPF_ENDS(X)                 \
     X(NONE,       "")               \
     X(EXIT_NOW,   "_exit")          \
+    X(DETACH,     "detach")         \
     X(EXEC,       "exec")           \
     X(EXIT,       "exit")           \
     X(QUICK_EXIT, "quick_exit")     \

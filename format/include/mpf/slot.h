@@ -14,7 +14,7 @@
 
 #define MPF_JOURNAL_MAGIC "MEMPROFJ"
 #define MPF_MAJOR         1 /* a reader refuses a newer one */
-#define MPF_MINOR         12
+#define MPF_MINOR         13
 
 struct mpf_slot {
     uint64_t time; /* ticks (struct mpf_clock) */
