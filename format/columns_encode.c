@@ -32,6 +32,7 @@ struct mpf_columns {
     struct hot hot;
     uint32_t max_events;
     unsigned tick_shift;
+    bool keeps_bytes;
     uint32_t pairs;
     uint16_t pair[PAIRS_MAX];
     uint8_t code[1 << 16]; /* op | heap << 8 -> number of the pair + 1 */
@@ -89,6 +90,7 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
     uint8_t *at = memory;
     c->max_events = max_events;
     c->tick_shift = tick_shift;
+    c->keeps_bytes = false;
     at += aligned(sizeof *c);
     c->hot.ages.entry = (uint64_t *)at;
     at += aligned(sizeof(uint64_t) << age_bits(max_events));
@@ -103,6 +105,8 @@ struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned
     mpf_columns_begin(c);
     return c;
 }
+
+void mpf_columns_keep_bytes(struct mpf_columns *c) { c->keeps_bytes = true; }
 
 void mpf_columns_begin(struct mpf_columns *c)
 {
@@ -120,7 +124,7 @@ uint32_t mpf_columns_count(const struct mpf_columns *c) { return c->hot.events; 
 uint32_t mpf_columns_room(const struct mpf_columns *c)
 {
     const uint32_t events = c->max_events - c->hot.events, pairs = PAIRS_MAX - c->pairs;
-    return events < pairs ? events : pairs;
+    return (events < pairs ? events : pairs) / (c->keeps_bytes ? 2 : 1);
 }
 
 static inline uint64_t entries(struct ages a) { return UINT64_C(1) << (64 - a.shift); }
@@ -313,12 +317,25 @@ static inline void begin_event(const struct mpf_columns *c, struct hot *h, uint6
     h->events++;
 }
 
+/* Adds the bytes of a block that is not in the frame, as an event of the same thread and time. */
+static __attribute__((noinline)) void add_bytes(struct mpf_columns *c, struct hot *h,
+                                                const struct mpf_slot *slot)
+{
+    if (block_at(h, slot->addr)) return;
+    h->events++;
+    put(h, COL_VALUES, mpf_slot_size(slot->head));
+    put(h, COL_VALUES, 0);
+    add_op(c, h, MPF_OP_BLOCK_BYTES);
+}
+
 /* Adds a BLOCK or REF event. */
 static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *c, struct hot *h,
                                                             const struct mpf_slot *slot, bool block)
 {
     const unsigned op = mpf_slot_op(slot->head);
     uint16_t pair = (uint16_t)slot->head;
+    if (__builtin_expect(!block & c->keeps_bytes, 0) && mpf_slot_size(slot->head))
+        add_bytes(c, h, slot);
     if (!block) add_ref(c, h, slot->addr, op == MPF_OP_MOVE_BEGIN);
     else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END))
         pair |= PREDICTED;

@@ -90,6 +90,8 @@ void mpr_counted_totals_free(struct mpr_counted_totals *t)
     t->since = (struct mpr_since){ 0 };
 }
 
+static void update_before(struct mpr_replay *r);
+
 void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
 {
     struct mpr_counted_totals *t = &r->totals;
@@ -108,7 +110,40 @@ void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
     const struct mpr_counted_blocks live = { total_of(t, MPF_HOST_MADE_BYTES),
                                              total_of(t, MPF_HOST_MADE_BLOCKS) };
     set_live(accounts, t->cell, &t->live, live, e->time);
+    update_before(r);
 }
+
+/* ---- blocks from before the attach */
+
+/* Blocks that are only counted may have been freed in larger numbers than were made. */
+static void update_before(struct mpr_replay *r)
+{
+    struct mpr_before *b = &r->before;
+    const uint64_t *counts = r->totals.value;
+    if (!b->known) return;
+    const uint64_t counted_bytes = mpr_saturating_sub(counts[MPF_HOST_FREED_BYTES],
+                                                      counts[MPF_HOST_MADE_BYTES]),
+                   begun = r->options.before_bytes < LIVE_MAX ? r->options.before_bytes : LIVE_MAX,
+                   left = mpr_saturating_sub(begun, b->freed);
+    const struct mpr_counted_blocks now = { mpr_saturating_sub(left, counted_bytes), 0 };
+    set_live(&r->accounts, b->cell, &b->live, now, r->now);
+}
+
+void mpr_before_begin(struct mpr_replay *r)
+{
+    struct mpr_before *b = &r->before;
+    b->known = r->accounts.heap[MPF_HEAP_HOST].used = true;
+    b->cell = cell_named(r, MPR_BEFORE_NAME, MPF_HEAP_HOST, &b->site);
+    update_before(r);
+}
+
+void mpr_before_freed(struct mpr_replay *r, uint64_t bytes)
+{
+    if (bytes < LIVE_MAX - r->before.freed) r->before.freed += bytes;
+    update_before(r);
+}
+
+/* ---- the end of the totals */
 
 void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts *accounts)
 {

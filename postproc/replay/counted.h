@@ -56,6 +56,23 @@ static inline bool mpr_counted_totals_is(const struct mpr_counted_totals *t,
     return t->known && cell == &accounts->cell[t->cell];
 }
 
+/* ---- blocks that were allocated before memprof was attached */
+
+#define MPR_BEFORE_NAME "(allocated before the attach)"
+
+struct mpr_before {
+    bool known;                     /* their bytes at the attach are known */
+    uint32_t cell;                  /* of the accounts */
+    uint32_t site;                  /* its Python stack is the name of these blocks */
+    struct mpr_counted_blocks live; /* in the cell; their number is not known */
+    uint64_t freed;                 /* bytes of blocks that were freed one by one */
+};
+
+/* Call before the first event. */
+void mpr_before_begin(struct mpr_replay *r);
+/* Such a block of this many bytes was freed. */
+void mpr_before_freed(struct mpr_replay *r, uint64_t bytes);
+
 /* ---- thinned parts of a log (FOLDED): how many blocks there were, and what they held at some
  * instants */
 

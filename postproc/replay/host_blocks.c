@@ -13,7 +13,10 @@ void mpr_host_expire(struct mpr_replay *r, uint64_t now)
     while (mpr_reorder_expire(&r->repairs, now, &expired)) {
         struct mpr_heap *heap = &r->accounts.heap[expired.key & 0xff];
         if (expired.kind == MPR_AWAITS_FREE) heap->missed++;
-        else heap->unmatched++;
+        else if (r->options.attached) {
+            heap->inherited++;
+            mpr_before_freed(r, expired.bytes);
+        } else heap->unmatched++;
     }
 }
 
@@ -117,11 +120,22 @@ void mpr_host_alloc(struct mpr_replay *r, struct mpr_thread *t, const struct mpf
 
 /* ---- frees */
 
-/* Moves the block that is freed or reallocated from the live table to *block.  Returns false if it
- * is unknown. */
-static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t thread,
+/* The block is unknown: it is from before the attach, or its allocation comes later in the log. The
+ * event's size is that of a slot of the journal. */
+MPR_COLD static void wait_with_bytes(struct mpr_replay *r, uint64_t key, const struct mpf_event *e)
+{
+    const struct mpr_block_bytes *known = &r->block_bytes;
+    const uint64_t in_log = known->thread == e->thread ? known->bytes : 0;
+    mpr_reorder_wait(&r->repairs, key, r->now, e->thread, MPR_AWAITS_ALLOC);
+    if (r->options.attached) mpr_reorder_set_bytes(&r->repairs, e->size ? e->size : in_log);
+}
+
+/* Moves the block that the event frees or reallocates from the live table to *block.  Returns false
+ * if it is unknown. */
+static inline bool take_block(struct mpr_replay *r, const struct mpf_event *e,
                               struct mpr_block *block)
 {
+    const uint64_t key = mpr_block_key(e->addr, e->heap);
     if (r->repairs.count && mpr_reorder_match(&r->repairs, key, MPR_AWAITS_FREE, 0)) {
         r->accounts.heap[key & 0xff].repairs++;
         return false;
@@ -131,7 +145,7 @@ static inline bool take_block(struct mpr_replay *r, uint64_t key, uint32_t threa
         return true;
     }
     if (r->options.has_parent) r->accounts.heap[key & 0xff].inherited++;
-    else mpr_reorder_wait(&r->repairs, key, r->now, thread, MPR_AWAITS_ALLOC);
+    else wait_with_bytes(r, key, e);
     return false;
 }
 
@@ -140,7 +154,7 @@ void mpr_host_free(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_block block;
     r->accounts.heap[e->heap].frees++;
     r->accounts.heap[e->heap].used = true;
-    if (take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &block)) remove_block(r, &block);
+    if (take_block(r, e, &block)) remove_block(r, &block);
 }
 
 /* ---- realloc */
@@ -156,7 +170,7 @@ void mpr_host_move_begin(struct mpr_replay *r, struct mpr_thread *t, const struc
 {
     move_back(r, t);
     t->moving = true;
-    if (!take_block(r, mpr_block_key(e->addr, e->heap), e->thread, &t->moved)) t->moved.key = 0;
+    if (!take_block(r, e, &t->moved)) t->moved.key = 0;
 }
 
 static void end_move(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e,

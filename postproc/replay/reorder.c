@@ -38,7 +38,12 @@ static struct mpr_early_event *early_event(struct mpr_reorder *r, uint32_t n)
 void mpr_reorder_wait(struct mpr_reorder *r, uint64_t key, uint64_t time, uint32_t thread,
                       enum mpr_awaited kind)
 {
-    *early_event(r, r->count++) = (struct mpr_early_event){ key, time, thread, (uint8_t)kind };
+    *early_event(r, r->count++) = (struct mpr_early_event){ key, time, thread, (uint8_t)kind, 0 };
+}
+
+void mpr_reorder_set_bytes(struct mpr_reorder *r, uint64_t bytes)
+{
+    early_event(r, r->count - 1)->bytes = bytes;
 }
 
 static struct mpr_early_event *oldest(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kind,

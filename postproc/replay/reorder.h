@@ -57,6 +57,7 @@ struct mpr_early_event {
     uint64_t key, time;
     uint32_t thread;
     uint8_t kind;
+    uint64_t bytes; /* of a block that was freed, or 0 if the log does not have them */
 };
 
 struct mpr_reorder {
@@ -67,6 +68,8 @@ struct mpr_reorder {
 
 void mpr_reorder_wait(struct mpr_reorder *r, uint64_t key, uint64_t time, uint32_t thread,
                       enum mpr_awaited kind);
+/* Sets the bytes of the event that was added last. */
+void mpr_reorder_set_bytes(struct mpr_reorder *r, uint64_t bytes);
 /* Removes the oldest entry of that kind and key that is not of thread `not_thread` (0: of any
  * thread).  Returns false if there is none. */
 bool mpr_reorder_match(struct mpr_reorder *r, uint64_t key, enum mpr_awaited kind,

@@ -201,6 +201,8 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
 static void apply_high(struct mpr_replay *r, struct mpr_thread *t, const struct mpf_event *e)
 {
     if (e->op == MPF_OP_FOLDED) mpr_counted_thinned(r, e);
+    else if (e->op == MPF_OP_BLOCK_BYTES)
+        r->block_bytes = (struct mpr_block_bytes){ e->addr, e->thread };
     else if (e->heap == MPF_HEAP_PYTHON) mpr_host_python(r, t, e);
     else if (e->heap == MPF_HEAP_PART) mpr_host_part(r, t, *e);
     else if (e->heap == MPF_HEAP_NVTX) mpr_nvtx_event(r, t, e);
@@ -270,6 +272,9 @@ static void apply_some(struct mpr_replay *r, const struct mpf_event *events, siz
 
 void mpr_replay_batch(struct mpr_replay *r, const struct mpf_event *events, size_t count)
 {
+    if (__builtin_expect(r->options.before_bytes && !r->before.known, 0) &&
+        !r->options.without_malloc && !r->options.without_blocks)
+        mpr_before_begin(r);
     r->repairs.recent.batch = events;
     if (r->options.without_malloc || r->options.without_blocks) apply_some(r, events, count);
     else {

@@ -97,6 +97,8 @@ struct mpr_replay_options {
     enum mpr_group by;     /* grouping of the cells */
     struct mpr_instant at; /* the selected instant, whose state replaces the peaks */
     bool has_parent;       /* a forked child: unknown blocks that it frees are its parent's */
+    bool attached;         /* unknown blocks are from before the attach */
+    uint64_t before_bytes; /* of these at the attach; 0: unknown */
     bool no_inherit;       /* threads without ranges do not take those of another thread */
     bool backward_of;      /* PyTorch's backward ranges are put below their forward operators */
     bool backward_also;    /* device blocks have both: their own path and the backward path */
@@ -160,6 +162,12 @@ struct mpr_replay {
     struct mpr_nvtx nvtx;
     struct mpr_estimates estimates;
     struct mpr_counted_totals totals;
+    struct mpr_before before; /* of an attached process */
+    /* The newest BLOCK_BYTES, whose thread's next event it is about. */
+    struct mpr_block_bytes {
+        uint64_t bytes;
+        uint32_t thread;
+    } block_bytes;
     uint32_t thinned_site; /* site of blocks in thinned parts of the log, 0 without such parts */
     struct mpr_counted_blocks thinned[MPR_HEAPS];
     struct mpr_capture_windows windows;

@@ -107,8 +107,8 @@ static void sizes(struct mpr_document *doc, const struct mpr_info *info)
                  mpr_doc_counted(doc, info->paths, "path", "paths"));
     mpr_doc_line(doc, "order    %s", mpr_doc_counted(doc, s->order_repairs, "repair", "repairs"));
     if (s->inherited_frees)
-        mpr_doc_line(doc, "frees    %s of blocks inherited from the parent process",
-                     mpr_doc_count(doc, s->inherited_frees));
+        mpr_doc_line(doc, "frees    %s of blocks %s", mpr_doc_count(doc, s->inherited_frees),
+                     s->attached ? "from before the attach" : "inherited from the parent process");
 }
 
 void mpr_report_info(struct mpr_document *doc, const struct mpr_info *info)

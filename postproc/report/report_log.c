@@ -358,6 +358,11 @@ void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)
         mpr_doc_line(doc, "times: time of day, %s", zone);
     }
     warn_missing(doc, s);
+    if (s->attached)
+        mpr_doc_line(
+            doc,
+            "memprof was attached to the running process: blocks from before are one line, and GPU "
+            "memory is not recorded");
     if (*s->unseen_malloc)
         mpr_doc_line(
             doc,

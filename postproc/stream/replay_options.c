@@ -31,6 +31,8 @@ void mpr_replay_options_read(struct mpr_replay_options *options, const struct mp
     const double mean = read_mean(header, "stacks.mean"),
                  python_mean = read_mean(header, "stacks.python.mean");
     options->has_parent = mpr_header_get(header, "parent.log") != NULL;
+    options->attached = mpr_header_get(header, "attached") != NULL;
+    options->before_bytes = read_size(header, "attached.bytes", 0);
     options->in_window = mpr_header_get(header, "window.open") != NULL;
 
     /* Call stacks: those of smaller blocks may be a sample. */

@@ -9,6 +9,8 @@
 #include "core/state.h"
 #include "core/threads.h"
 #include "core/window.h"
+#include "mpf/sample.h"
+#include "real/symbol.h"
 
 /* Bytes after which a thread makes sure that an encoder runs, because the encoder writes totals to
  * the log. */
@@ -56,7 +58,36 @@ void mp_counted_init(void)
     if (mp_counted.on && mode == MP_HOST_SAMPLE) init_sample();
     mp_counted_window(false);
     mp_counted.each = !mp_counted.on;
+    mp_counted.frees = mp_counted.each && !mp_counted.attached;
     if (mode == MP_HOST_OFF) mp_counted.nothing = mp_thread_guard();
+}
+
+static size_t (*attached_usable)(void *);
+
+/* Blocks of glibc's malloc, with their heads. */
+static uint64_t bytes_of_glibc(void)
+{
+    struct mallinfo2 (*information)(void) = (__typeof__(information))mp_symbol_next("mallinfo2");
+    if (!information) return 0;
+    const struct mallinfo2 now = information();
+    return now.uordblks + now.hblkhd;
+}
+
+uint64_t mp_counted_attach(void)
+{
+    attached_usable = mp_real_usable();
+    mp_counted.attached = true;
+    mp_counted_init();
+    if (mp_config.host == MP_HOST_OFF) return 0;
+    if (mp_real_frees_libc) return bytes_of_glibc();
+    const uint64_t bytes = mp_real_mallctl ? mp_jemalloc_allocated() : MPF_UNKNOWN;
+    return bytes == MPF_UNKNOWN ? 0 : bytes;
+}
+
+size_t mp_counted_block_bytes(void *p)
+{
+    if (mp_real_frees_libc) return ((const size_t *)p)[-1] & ~(size_t)7;
+    return attached_usable ? attached_usable(p) : 0;
 }
 
 void mp_counted_reset(void)
@@ -156,7 +187,8 @@ void *mp_counted_look(struct mp_thread *t, void *p, size_t usable)
 
 void *mp_counted_end(struct mp_thread *t, void *p, size_t usable)
 {
-    if (was_recorded(p, usable)) mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
+    if (was_recorded(p, usable))
+        mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, mp_counted.attached ? usable : 0);
     else mp_counted_add(&t->freed, usable);
     return p;
 }
@@ -200,7 +232,9 @@ struct mp_counted_move mp_counted_moves(void *p)
     if (!m.t) return m;
     m.usable = mp_counted.usable(p);
     m.recorded = was_recorded(p, m.usable);
-    if (m.recorded) mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_PART, (uintptr_t)p, 0);
+    if (m.recorded)
+        mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_PART, (uintptr_t)p,
+                  mp_counted.attached ? m.usable : 0);
     return m;
 }
 

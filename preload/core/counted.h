@@ -28,8 +28,12 @@
 #include "real/real.h"
 
 struct mp_counted {
-    bool each;                 /* each block is recorded, */
-    bool on;                   /* or only some are; if neither is set, this is not decided yet */
+    bool each;  /* each block is recorded, */
+    bool on;    /* or only some are; if neither is set, this is not decided yet */
+    bool frees; /* each free is recorded, without the block's bytes */
+    /* The process was attached to. The bytes of freed blocks are recorded, because it has blocks
+     * that are not in the log. */
+    bool attached;
     size_t (*usable)(void *p); /* the allocator's malloc_usable_size; NULL if nothing is counted */
     /* the size before a block was compared with the result of `usable` */
     bool compared;
@@ -48,6 +52,13 @@ extern struct mp_counted mp_counted;
 /* Sets the mode from the configuration, if the allocator reports sizes. Called at the start, when
  * the loader's lock may be taken. */
 void mp_counted_init(void);
+/* The same in a process that was attached to. Returns the bytes of its blocks, as the allocator
+ * counts them, or 0 if they are unknown. The allocator may look through its free blocks for that.
+ */
+uint64_t mp_counted_attach(void);
+/* Returns the bytes of a block that is about to be freed or moved in such a process, in the same
+ * way, or 0 if they are unknown. */
+size_t mp_counted_block_bytes(void *p);
 /* Prints a message if the allocator does not report sizes. */
 void mp_counted_say(void);
 /* Forgets which blocks are recorded. Called in a forked child, which has one thread. */

@@ -40,6 +40,13 @@ static bool take_turn(uint64_t now, uint64_t period)
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+uint64_t mp_jemalloc_allocated(void)
+{
+    uint64_t values[MPF_JEMALLOC_COUNT];
+    read_values(values);
+    return values[MPF_JEMALLOC_ALLOCATED];
+}
+
 void mp_jemalloc_read(void)
 {
     const uint64_t now = mp_clock_ticks(), period = PERIOD_US << mp_process->tick_shift;

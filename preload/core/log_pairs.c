@@ -113,6 +113,8 @@ static void add_parent(struct mpf_pairs *p, const struct mp_log_parent *parent)
 {
     mpf_pairs_add(p, "root", mp_process->root ? "1" : "0");
     if (mp_process->attached) mpf_pairs_add(p, "attached", "1");
+    if (mp_process->attached_bytes)
+        mpf_pairs_add_u64(p, "attached.bytes", mp_process->attached_bytes);
     if (!parent->path[0]) return;
     mpf_pairs_add(p, "parent.log", parent->path);
     mpf_pairs_add_u64(p, "parent.pid", (uint64_t)parent->pid);

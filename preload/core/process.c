@@ -182,7 +182,7 @@ static bool last_one_is_over(void)
     return !p || mp_worker_has_ended();
 }
 
-bool mp_process_attach(bool children)
+bool mp_process_attach(bool children, uint64_t bytes)
 {
     if (mp_process_is_owner()) return false;
     if (!last_one_is_over()) {
@@ -198,6 +198,7 @@ bool mp_process_attach(bool children)
     only_pid = children ? 0 : mp_sys_getpid();
     recording = true;
     mp_process->attached = true;
+    mp_process->attached_bytes = bytes;
     const uint64_t signals = mp_sys_block_signals();
     active = take_number() && start_by_worker();
     __atomic_store_n(&mp_process->state, active ? MP_ON : MP_OFF, __ATOMIC_RELEASE);

@@ -8,14 +8,15 @@
  * is recorded. */
 bool mp_process_init(void);
 /* Starts the recording of a process that runs already, possibly after an earlier recording.
- * @children: also record the processes that it forks. Returns false if nothing is recorded. Not
+ * @children: also record the processes that it forks. @bytes: of its blocks, or 0 if they are
+ * unknown. Returns false if nothing is recorded. Not
  * called in two threads at once. */
-bool mp_process_attach(bool children);
-/* Called when that recording has ended (mp_process_finish) and the program continues: ends memprof's
- * threads. */
+bool mp_process_attach(bool children, uint64_t bytes);
+/* Called when that recording has ended (mp_process_finish) and the program continues: ends
+ * memprof's threads. */
 void mp_process_leave(void);
-/* Between these two calls the thread uses this state: a later recording does not replace it meanwhile.
- * Enter returns false, and nothing follows, if the recording has ended. Any context. */
+/* Between these two calls the thread uses this state: a later recording does not replace it
+ * meanwhile. Enter returns false, and nothing follows, if the recording has ended. Any context. */
 struct mp_process *mp_process_enter(void);
 void mp_process_exit(struct mp_process *p);
 /* Returns true if this copy of the library records. A copy that was dlopen'ed later (children

@@ -43,11 +43,12 @@ enum mp_away {
 struct mp_process {
     uint32_t state; /* enum mp_state */
     int32_t pid;
-    bool root;          /* the user started this process (or the program that executed this one) */
-    bool attached;      /* it ran before, without memprof */
-    uint32_t inside;    /* number of threads between mp_process_enter and mp_process_exit */
-    int32_t starter;    /* the thread that is in mp_process_start */
-    bool start_overdue; /* it hangs, so no thread waits for it any more */
+    bool root;     /* the user started this process (or the program that executed this one) */
+    bool attached; /* it ran before, without memprof */
+    uint64_t attached_bytes; /* of blocks of malloc at that time, or 0 if unknown */
+    uint32_t inside;         /* number of threads between mp_process_enter and mp_process_exit */
+    int32_t starter;         /* the thread that is in mp_process_start */
+    bool start_overdue;      /* it hangs, so no thread waits for it any more */
     /* Set if the C library knows this process, that is, it is not a child of _Fork or a raw clone.
      * Such a child may end by a raw exit of its only thread, so no second thread may stay. */
     uint32_t known;

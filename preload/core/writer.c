@@ -32,9 +32,10 @@ struct mp_writer *mp_writer_map(unsigned number, uint32_t events)
     struct mp_writer *w = (struct mp_writer *)memory;
     w->number = number;
     w->slots.place = (uint32_t *)(memory + aligned(sizeof *w));
-    w->slots.most_events = events - MP_NOTES;
+    w->slots.most_events = (mp_process->attached ? events / 2 : events) - MP_NOTES;
     w->columns = mpf_columns_init(memory + aligned(sizeof *w) + aligned(sizeof(uint32_t) * events),
                                   events, mp_process->tick_shift);
+    if (mp_process->attached) mpf_columns_keep_bytes(w->columns);
     return w;
 }
 

@@ -68,12 +68,12 @@ static bool start(bool children)
     mp_real_attach();
     mp_real_allocator();
     mp_clock_init();
-    mp_counted_init();
+    const uint64_t bytes = mp_counted_attach();
     mp_window_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();
     mp_process_adopt(true);
-    if (!mp_process_attach(children)) return false;
+    if (!mp_process_attach(children, bytes)) return false;
     mp_worker_run(find_shared_memory, FILE_NS);
     mp_init_ends();
     mp_window_start(true);

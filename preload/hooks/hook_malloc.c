@@ -46,10 +46,17 @@ static inline size_t bytes_of(const void *p)
     return mp_real_frees_libc ? ((const size_t *)p)[-1] : 0;
 }
 
+/* In a process that was attached to. */
+static MP_COLD void *frees_with_bytes(void *p)
+{
+    return (void *)mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, mp_counted_block_bytes(p));
+}
+
 /* Records the block's end, before the real free. */
 static inline __attribute__((always_inline)) void *frees(void *p, bool is_libcs)
 {
-    if (__builtin_expect(!mp_counted.each, 0)) return mp_counted_freed(p);
+    if (__builtin_expect(!mp_counted.frees, 0))
+        return mp_counted.each ? frees_with_bytes(p) : mp_counted_freed(p);
     const size_t old_bytes = is_libcs ? bytes_of(p) : 0;
     return (void *)mp_record_of(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0, old_bytes);
 }
@@ -98,7 +105,9 @@ HOOK void *realloc(void *p, size_t bytes)
     mp_real_ready();
     if (!p) return allocated(mp_real.realloc(p, bytes), bytes);
     if (__builtin_expect(!mp_counted.each, 0)) return reallocated(p, bytes);
-    mp_record_of(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0, bytes_of(p));
+    if (__builtin_expect(mp_counted.frees, 1))
+        mp_record_of(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, 0, bytes_of(p));
+    else mp_record(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, (uintptr_t)p, mp_counted_block_bytes(p));
     void *q = mp_real.realloc(p, bytes);
     if (q) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, (uintptr_t)q, bytes);
     else if (!bytes) mp_record(MPF_OP_MOVE_END, MPF_HEAP_HOST, 0, 0);

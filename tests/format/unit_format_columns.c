@@ -220,6 +220,39 @@ static void a_frame_can_have_a_limited_number_of_kinds(void **state)
     assert_int_equal(mpf_columns_room(columns), 2);
 }
 
+/* Blocks of other frames, and of before an attach. */
+static void bytes_of_freed_blocks_are_kept_unless_they_are_in_the_frame(void **state)
+{
+    (void)state;
+    static struct mpf_columns_reader r;
+    static struct mpf_block block[MOST];
+    struct mpf_event e[8];
+    add(MPF_OP_ALLOC, MPF_HEAP_HOST, from.ticks, 4096, 100, 1);
+    add(MPF_OP_FREE, MPF_HEAP_HOST, from.ticks, 4096, 112, 1);
+    add(MPF_OP_FREE, MPF_HEAP_HOST, from.ticks, 8192, 208, 1);
+    add(MPF_OP_MOVE_BEGIN, MPF_HEAP_HOST, from.ticks, 12288, 304, 1);
+    mpf_columns_keep_bytes(columns);
+    mpf_columns_begin(columns);
+    assert_int_equal(mpf_columns_room(columns), PAIRS_MAX / 2);
+    for (uint32_t i = 0; i < events; i++)
+        mpf_columns_add(columns, &event[i].slot, event[i].thread, NULL);
+    assert_int_equal(mpf_columns_count(columns), 6);
+    const long bytes = mpf_columns_finish(columns, &from, &to, body, mpf_columns_bound(MOST));
+    assert_int_equal(mpf_columns_open(&r, body, (size_t)bytes, 0, block, MOST), MPF_OK);
+    assert_int_equal(mpf_columns_next(&r, e, 8), 6);
+    static const struct {
+        unsigned op;
+        uint64_t addr;
+    } expected[] = { { MPF_OP_ALLOC, 4096 },      { MPF_OP_FREE, 4096 },
+                     { MPF_OP_BLOCK_BYTES, 208 }, { MPF_OP_FREE, 8192 },
+                     { MPF_OP_BLOCK_BYTES, 304 }, { MPF_OP_MOVE_BEGIN, 12288 } };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(e[i].op, expected[i].op);
+        assert_int_equal(e[i].addr, expected[i].addr);
+        assert_int_equal(e[i].thread, 1);
+    }
+}
+
 /* Random allocation patterns that use ages, growth of the age table, stacks of freed addresses, and
  * reallocs in place and elsewhere. */
 static void random_program(uint64_t seed, uint32_t count)
@@ -356,6 +389,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_body_that_ends_in_its_header_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_known_operation_of_another_class_is_damage, make, drop),
         cmocka_unit_test_setup_teardown(a_frame_can_have_a_limited_number_of_kinds, make, drop),
+        cmocka_unit_test_setup_teardown(bytes_of_freed_blocks_are_kept_unless_they_are_in_the_frame,
+                                        make, drop),
         cmocka_unit_test_setup_teardown(random_programs_frame_after_frame, make, drop),
         cmocka_unit_test_setup_teardown(last_in_first_out_needs_no_bytes_for_addresses, make, drop),
         cmocka_unit_test_setup_teardown(a_growing_heap_needs_one_byte_per_address, make, drop),

@@ -1,11 +1,17 @@
-/* A program to attach to. It obeys the commands on its standard input, one per line, and answers
- * each with a line: keep N BYTES   allocates N blocks and keeps them drop           frees the
- * blocks of the last keep threads N      starts threads that allocate and free until the end loader
- * FILE    starts a thread that opens and closes this library until the end forker         starts a
- * thread that forks children, each of which allocates and exits load FILE      opens a library and
- * calls its function plugin_work filter         installs a seccomp filter that allows every call At
- * the end of its input it ends its threads and exits with 0, or with 1 if a block was damaged or a
- * child failed. */
+// clang-format off
+/* A program to attach to. It obeys the commands on its standard input, one per line, and answers each with
+ * a line:
+ *   keep N BYTES   allocates N blocks and keeps them
+ *   drop           frees the blocks of the last keep
+ *   move BYTES     reallocates them
+ *   threads N      starts threads that allocate and free until the end
+ *   loader FILE    starts a thread that opens and closes this library until the end
+ *   forker         starts a thread that forks children, each of which allocates and exits
+ *   load FILE      opens a library and calls its function plugin_work
+ *   filter         installs a seccomp filter that allows every call
+ * At the end of its input it ends its threads and exits with 0, or with 1 if a block was damaged or a child
+ * failed. */
+// clang-format on
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -86,6 +92,15 @@ static void drop(void)
     while (blocks) free(block[--blocks]);
 }
 
+static void move(size_t bytes)
+{
+    for (int i = 0; i < blocks; i++) {
+        char *moved = realloc(block[i], bytes);
+        if (moved) block[i] = moved;
+        else failed = true;
+    }
+}
+
 static void load(const char *file)
 {
     void *library = dlopen(file, RTLD_NOW);
@@ -111,6 +126,7 @@ static void obey(char *line)
     line[strcspn(line, "\n")] = 0;
     if (sscanf(line, "keep %d %zu", &count, &bytes) == 2) keep(count, bytes);
     else if (strcmp(line, "drop") == 0) drop();
+    else if (sscanf(line, "move %zu", &bytes) == 1) move(bytes);
     else if (sscanf(line, "threads %d", &count) == 1)
         for (int i = 0; i < count; i++) start(allocate, (void *)(size_t)(threads + 1));
     else if (sscanf(line, "loader %4000s", file) == 1) start(open_and_close, file);

@@ -111,7 +111,8 @@ def test_blocks_between_attach_and_detach_are_recorded_exactly():
     detach(target)
     target.tell("keep 10 5000")
     heap = complete(log()).heap()
-    mp.equal((heap["allocations"], heap["frees"], heap["end_bytes"]), (1000, 0, 6000000), "allocations, frees and bytes at the end")
+    mp.equal((heap["allocations"], heap["frees"]), (1000, 0), "allocations and frees")
+    mp.equal(log().at_end().ranges()[""]["bytes_at_peak"], 6000000, "bytes at the end")
     target.end()
 
 
@@ -129,8 +130,38 @@ def test_busy_threads_are_recorded_and_stay_healthy():
         complete(found)
         heap = found.heap()
         mp.check(heap["allocations"] > 100, heap)
+        before = found.ranges()["(allocated before the attach)"]["bytes_at_peak"]
         # each thread keeps at most 64 blocks of at most 1 KiB
-        mp.within(heap["peak_bytes"], 100 * 6000, 100 * 6000 + 8 * 64 * 1024, "peak")
+        mp.within(heap["peak_bytes"] - before, 100 * 6000, 100 * 6000 + 8 * 64 * 1024, "peak of blocks since the attach")
+
+
+def test_blocks_from_before_the_attach_are_one_row_that_shrinks():
+    for mode in "all", "large", "sample":
+        target = Target()
+        target.tell("keep 1000 100000")
+        attach(target, "--host", mode, "-o", mode)
+        target.tell("drop")
+        target.tell("keep 10 6000")
+        detach(target)
+        target.end()
+        found = complete(mp.Logs(os.path.join(mp.folder, mode)).one())
+        before, = [r for path, r in found.ranges().items() if path == "(allocated before the attach)"]
+        mp.within(before["bytes_at_peak"], 100000 * 1000, 101 * 1000 * 1000, f"{mode}: bytes before the attach")
+        mp.equal((found.json["unmatched_frees"], found.heap()["failures"]), (0, 0), f"{mode}: unmatched frees, failures")
+        mp.within(found.heap()["end_bytes"], 60000, 160000, f"{mode}: bytes at the end")
+
+
+def test_blocks_from_before_that_realloc_moves_leave_their_row():
+    target = Target()
+    target.tell("keep 100 100000")
+    attach(target)
+    target.tell("move 150000")
+    detach(target)
+    target.end()
+    found = complete(log())
+    end = found.at_end().ranges()
+    mp.within(end["(allocated before the attach)"]["bytes_at_peak"], 0, 100000, "bytes from before at the end")
+    mp.within(found.heap()["end_bytes"], 100 * 150000, 100 * 150000 + 100000, "bytes at the end")
 
 
 def test_python_has_its_own_call_stacks():

@@ -23,6 +23,10 @@ size_t mpf_columns_memory(uint32_t max_events);
 size_t mpf_columns_bound(uint32_t max_events);
 struct mpf_columns *mpf_columns_init(void *memory, uint32_t max_events, unsigned tick_shift);
 
+/* From now on a FREE or MOVE_BEGIN whose slot has a size, and whose block is not in the frame, gets
+ * a BLOCK_BYTES event before it. Then a frame has room for half as many events. */
+void mpf_columns_keep_bytes(struct mpf_columns *c);
+
 /* Starts a frame.  Events must come in non-decreasing order of slot->time. */
 void mpf_columns_begin(struct mpf_columns *c);
 /* Adds one event.  data: mpf_slot_size(slot->head) bytes for a DATA event, else NULL.  The caller

@@ -244,14 +244,16 @@ const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r
 
 const char *mpr_label_owner(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
-    const bool rest = !number && r->totals.known;
-    return rest ? mpr_arena_text(arena, r->options.rest_name) : mpr_label_thread(arena, r, number);
+    if (!number && r->totals.known) return mpr_arena_text(arena, r->options.rest_name);
+    if (!number && r->before.known) return mpr_arena_text(arena, MPR_BEFORE_NAME);
+    return mpr_label_thread(arena, r, number);
 }
 
 const struct mpr_frame *mpr_label_owner_frame(struct mpr_arena *arena, const struct mpr_replay *r,
                                               uint32_t number)
 {
-    const struct mpr_thread *t = !number && r->totals.known ? NULL : thread_at(r, number);
+    const bool counted = !number && (r->totals.known || r->before.known);
+    const struct mpr_thread *t = counted ? NULL : thread_at(r, number);
     const char *text = mpr_label_owner(arena, r, number);
     return mpr_frame_new(
         arena, (struct mpr_frame){ .text = text,
@@ -467,6 +469,8 @@ struct mpr_path mpr_label_path(struct mpr_arena *arena, const struct mpr_reader 
     case MPR_GROUP_SIZE:
         text = mpr_counted_totals_is(&r->totals, &r->accounts, cell)
                    ? mpr_arena_text(arena, r->options.rest_name)
+               : r->before.known && cell == &r->accounts.cell[r->before.cell]
+                   ? mpr_arena_text(arena, MPR_BEFORE_NAME)
                    : mpr_label_size(arena, number);
         break;
     default: break;

@@ -160,6 +160,7 @@ void mpr_reader_summary(const struct mpr_reader *reader, const char *path, struc
         .allocator = mpr_arena_text(arena, allocator),
         .unseen_malloc =
             unseen ? mpr_arena_text(arena, allocator ? allocator : "another library") : "",
+        .attached = r->options.attached,
         .anonymous = mpr_reading_high(&r->samples, MPF_RSS_ANON),
         .alone = mpr_saturating_sub(mpr_reading_high(&r->samples, MPF_RSS_PRIVATE_DIRTY),
                                     mpr_reading_high(&r->samples, MPF_RSS_MEMPROF)),

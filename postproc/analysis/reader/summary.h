@@ -104,6 +104,7 @@ struct mpr_summary {
     bool complete;          /* the log has an end and no damage */
     bool incomplete;        /* events are missing (exit code 3) */
     bool journal, journal_only, cut, has_header;
+    bool attached;       /* memprof was attached to the process */
     bool copied;         /* a copy, whose process may have recorded more later */
     bool torch_snapshot; /* not a log of memprof, but a memory snapshot of PyTorch */
     struct mpr_summary_fold fold;
