@@ -43,8 +43,10 @@ static void forget_objects(struct mpl_remote *r)
         if (r->object[i].segment)
             munmap((void *)(uintptr_t)r->object[i].segment, r->object[i].segment_bytes);
     free(r->object);
+    free(r->stack);
     r->object = NULL;
-    r->count = 0;
+    r->stack = NULL;
+    r->count = r->stacks = r->main_stack = 0;
 }
 
 void mpl_remote_close(struct mpl_remote *r)
@@ -79,29 +81,41 @@ static bool read_mapping(const char *line, struct mapping *m)
     return true;
 }
 
+/* ---- stacks */
+
+/* Remembers a writable mapping without a file: it may be a thread's stack. The list of mappings is
+ * not read while threads are stopped, because the kernel may have to wait for it. */
+static void take_stack(struct mpl_remote *r, const struct mapping *m)
+{
+    const bool is_main = strcmp(m->name, "[stack]") == 0;
+    if (m->rights[1] != 'w' || (m->name[0] && !is_main && m->name[0] != '[')) return;
+    struct mpl_range *more = realloc(r->stack, (r->stacks + 1) * sizeof *more);
+    if (!more) return;
+    r->stack = more;
+    more[r->stacks] = (struct mpl_range){ m->from, m->to };
+    if (is_main) r->main_stack = r->stacks + 1;
+    r->stacks++;
+}
+
 /* The kernel keeps the addresses below the main thread's stack free, up to the limit of its size.
  */
-static size_t room_below(const struct mpl_remote *r, const struct mapping *m, uintptr_t sp)
+static size_t room_of_main(const struct mpl_remote *r, const struct mpl_range *stack, uintptr_t sp)
 {
     struct rlimit limit;
-    const size_t mapped = sp - m->from, used = m->to - sp;
-    if (strcmp(m->name, "[stack]") != 0 || prlimit(r->pid, RLIMIT_STACK, NULL, &limit) != 0 ||
-        limit.rlim_cur < used + mapped)
+    const size_t mapped = sp - stack->from, used = stack->to - sp;
+    if (prlimit(r->pid, RLIMIT_STACK, NULL, &limit) != 0 || limit.rlim_cur < used + mapped)
         return mapped;
     return limit.rlim_cur - used;
 }
 
 size_t mpl_remote_stack_room(const struct mpl_remote *r, uintptr_t sp)
 {
-    FILE *f = open_maps(r);
-    char *line = NULL;
-    size_t cap = 0, room = 0;
-    struct mapping m;
-    while (f && getline(&line, &cap, f) > 0)
-        if (read_mapping(line, &m) && sp >= m.from && sp < m.to) room = room_below(r, &m, sp);
-    free(line);
-    if (f) fclose(f);
-    return room;
+    for (size_t i = 0; i < r->stacks; i++) {
+        const struct mpl_range *stack = &r->stack[i];
+        if (sp >= stack->from && sp < stack->to)
+            return i + 1 == r->main_stack ? room_of_main(r, stack, sp) : sp - stack->from;
+    }
+    return 0;
 }
 
 /* ---- the tables of an object */
@@ -315,7 +329,10 @@ bool mpl_remote_read_objects(struct mpl_remote *r)
     forget_objects(r);
     r->libc = r->loader = r->memprof = NULL;
     while (f && getline(&line, &cap, f) > 0)
-        if (read_mapping(line, &m)) take_mapping(r, &m);
+        if (read_mapping(line, &m)) {
+            take_stack(r, &m);
+            take_mapping(r, &m);
+        }
     free(line);
     if (f) fclose(f);
     for (size_t i = 0; i < r->count; i++) {

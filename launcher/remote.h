@@ -34,6 +34,8 @@ struct mpl_remote {
     struct mpl_remote_object *object;
     size_t count;
     struct mpl_range vdso;
+    struct mpl_range *stack;   /* mappings that may be stacks of threads */
+    size_t stacks, main_stack; /* main_stack: its number + 1, or 0 */
     const struct mpl_remote_object *program, *libc, *loader, *allocator;
     const struct mpl_remote_object *memprof; /* libmemprof.so, or NULL */
 };
@@ -61,8 +63,8 @@ struct mpl_remote_object *mpl_remote_object_at(const struct mpl_remote *r, uintp
 /* Maps a copy of the segment with the object's call frame information. Returns false without one.
  */
 bool mpl_remote_map_frames(const struct mpl_remote *r, struct mpl_remote_object *o);
-/* Returns the bytes of the mapping that contains a stack pointer below it, or 0. The main thread's
- * stack grows. */
+/* Returns the bytes below the stack pointer in its mapping, which was there when the objects were
+ * read, or 0. The main thread's stack grows. */
 size_t mpl_remote_stack_room(const struct mpl_remote *r, uintptr_t sp);
 
 #endif

@@ -191,11 +191,19 @@ static void find_restorer(struct mpl_safety *s)
     free(text);
 }
 
+/* Most stacks pass through these two objects. */
+static void map_frames(const struct mpl_remote *process)
+{
+    mpl_remote_map_frames(process, mpl_remote_object_at(process, process->libc->code_from));
+    mpl_remote_map_frames(process, mpl_remote_object_at(process, process->program->code_from));
+}
+
 bool mpl_safety_find(struct mpl_safety *s, const struct mpl_remote *process)
 {
     *s = (struct mpl_safety){ .process = process };
     find_functions(s);
     find_restorer(s);
+    map_frames(process);
     return find_locks(s) && s->restorer && s->holders.count && s->waiters.count &&
            s->holders.count < MPL_RANGES && s->waiters.count < MPL_RANGES;
 }

@@ -73,12 +73,16 @@ static uint64_t bytes_of_glibc(void)
     return now.uordblks + now.hblkhd;
 }
 
-uint64_t mp_counted_attach(void)
+void mp_counted_attach(void)
 {
     attached_usable = mp_real_usable();
     mp_counted.attached = true;
     mp_counted_init();
-    if (mp_config.host == MP_HOST_OFF) return 0;
+}
+
+uint64_t mp_counted_before(void)
+{
+    if (mp_config.host == MP_HOST_OFF || mp_config.host == MP_HOST_SAMPLE) return 0;
     if (mp_real_frees_libc) return bytes_of_glibc();
     const uint64_t bytes = mp_real_mallctl ? mp_jemalloc_allocated() : MPF_UNKNOWN;
     return bytes == MPF_UNKNOWN ? 0 : bytes;

@@ -52,10 +52,11 @@ extern struct mp_counted mp_counted;
 /* Sets the mode from the configuration, if the allocator reports sizes. Called at the start, when
  * the loader's lock may be taken. */
 void mp_counted_init(void);
-/* The same in a process that was attached to. Returns the bytes of its blocks, as the allocator
- * counts them, or 0 if they are unknown. The allocator may look through its free blocks for that.
- */
-uint64_t mp_counted_attach(void);
+/* The same in a process that was attached to. */
+void mp_counted_attach(void);
+/* Returns the bytes of the blocks of such a process, as the allocator counts them, or 0 if they are
+ * unknown or their frees are not recorded. The allocator may look through its free blocks. */
+uint64_t mp_counted_before(void);
 /* Returns the bytes of a block that is about to be freed or moved in such a process, in the same
  * way, or 0 if they are unknown. */
 size_t mp_counted_block_bytes(void *p);

@@ -196,12 +196,13 @@ bool mp_process_attach(bool children, uint64_t bytes)
     mp_worker_init();
     reset_features();
     only_pid = children ? 0 : mp_sys_getpid();
-    recording = true;
     mp_process->attached = true;
     mp_process->attached_bytes = bytes;
     const uint64_t signals = mp_sys_block_signals();
     active = take_number() && start_by_worker();
     __atomic_store_n(&mp_process->state, active ? MP_ON : MP_OFF, __ATOMIC_RELEASE);
+    __atomic_store_n(&recording, active, __ATOMIC_RELEASE); /* last: no thread waits for the start
+                                                             */
     mp_sys_restore_signals(signals);
     return active;
 }
@@ -209,7 +210,7 @@ bool mp_process_attach(bool children, uint64_t bytes)
 bool mp_process_ready(void)
 {
     struct mp_process *p = mp_process;
-    if (!recording || !p) return false;
+    if (!__atomic_load_n(&recording, __ATOMIC_ACQUIRE) || !p) return false;
     const uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
     if (__builtin_expect(state == MP_ON, 1)) return true;
     if (state == MP_NEW) start_child(p);
@@ -304,6 +305,7 @@ void mp_process_finish(const char *why)
 
 void mp_process_leave(void)
 {
+    __atomic_store_n(&recording, false, __ATOMIC_RELEASE);
     mp_worker_stop();
     mp_records_retire();
     mp_journal_release();

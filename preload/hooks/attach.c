@@ -63,17 +63,21 @@ static bool find_shared_memory(void)
 
 /* As the constructor does for a preloaded library, without changing the environment of the program,
  * which its threads may read. */
-static bool start(bool children)
+static void prepare(void)
 {
     mp_real_attach();
     mp_real_allocator();
     mp_clock_init();
-    const uint64_t bytes = mp_counted_attach();
+    mp_counted_attach();
     mp_window_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();
     mp_process_adopt(true);
-    if (!mp_process_attach(children, bytes)) return false;
+}
+
+static bool start(const struct mpf_attach_request *r)
+{
+    if (!mp_process_attach(r->children, mp_counted_before())) return false;
     mp_worker_run(find_shared_memory, FILE_NS);
     mp_init_ends();
     mp_window_start(true);
@@ -83,9 +87,13 @@ static bool start(bool children)
 static enum mpf_attach_state attach(const struct mpf_attach_request *r)
 {
     read_settings(r);
-    if (!start(r->children)) return MPF_ATTACH_FAILED;
-    keep_log_path();
+    prepare();
     STATUS.slots = mp_slots_take((pthread_mutex_t *)(uintptr_t)r->loader_lock);
+    if (!start(r)) {
+        mp_slots_give_back();
+        return MPF_ATTACH_FAILED;
+    }
+    keep_log_path();
     return MPF_ATTACH_ON;
 }
 

@@ -6,8 +6,6 @@
  * have been used yet (lazy binding); then it is replaced if only one object of the process defines
  *    malloc, because then the loader would have found that one.
  *  - A slot is written in one instruction, because threads call through it at the same time.
- *  - The calls that end blocks are led to the hooks first, in all objects, and the calls that only
- *    allocate last. So a block that was recorded is not freed without a record.
  *  - Slots that the loader made read-only (RELRO) are read-only again afterwards. So no object is
  *    visited that the loader may still be relocating: the loader's lock is held, and no dlopen of
  * this thread is under way.
@@ -33,13 +31,9 @@
 
 enum { NAMES = 256 }; /* a power of two, several times the number of hooks */
 
-/* In this order calls are led to the hooks. */
-enum turn { ENDS_BLOCKS, MOVES_BLOCKS, OTHERS, TURNS };
-
 struct hook {
     const char *name; /* NULL: a free place */
     uintptr_t hook, real;
-    enum turn turn;
 };
 static struct hook by_name[NAMES];
 
@@ -67,26 +61,9 @@ static const struct hook *find_hook(const char *name)
     return h->name ? h : NULL;
 }
 
-static bool is_one_of(const char *name, const char *const *list)
-{
-    while (*list && strcmp(*list, name) != 0) list++;
-    return *list;
-}
-
-/* Operators delete are _Zd... */
-static enum turn turn_of(const char *name)
-{
-    static const char *const ends[] = { "free",   "cfree", "free_sized", "free_aligned_sized",
-                                        "munmap", "shmdt", NULL };
-    static const char *const moves[] = { "realloc", "reallocarray", "mremap", NULL };
-    if (is_one_of(name, ends) || strncmp(name, "_Zd", 3) == 0) return ENDS_BLOCKS;
-    return is_one_of(name, moves) ? MOVES_BLOCKS : OTHERS;
-}
-
 static void add_hook(const char *name, const void *hook, const void *real)
 {
-    if (hook && real)
-        *hook_at(name) = (struct hook){ name, (uintptr_t)hook, (uintptr_t)real, turn_of(name) };
+    if (hook && real) *hook_at(name) = (struct hook){ name, (uintptr_t)hook, (uintptr_t)real };
 }
 
 /* An operator of a C++ library calls malloc and free through slots. That of an allocator does not.
@@ -270,14 +247,11 @@ static bool is_lazy(const struct object *o, const ElfW(Rela) * r, const ElfW(Sym
            s->st_shndx == SHN_UNDEF && now >= o->from && now < o->to;
 }
 
-static enum turn turn; /* of the hooks that are led to now */
-
 /* A thread may resolve a lazy slot meanwhile. */
 static void take(struct object *o, const ElfW(Rela) * r, const ElfW(Sym) * s, const struct hook *h)
 {
     const uintptr_t at = o->info->dlpi_addr + r->r_offset;
     uintptr_t now;
-    if (h->turn != turn) return;
     do {
         now = read_slot(at);
         if ((now != h->real && !is_lazy(o, r, s, now)) || !has_room() || !opens(o, at)) return;
@@ -374,10 +348,7 @@ static void take_all(void)
     size_t objects = 0;
     dl_iterate_phdr(count_malloc, &defined);
     sole_malloc = defined == THIS_AND_ANOTHER;
-    for (turn = ENDS_BLOCKS; turn < TURNS; turn++) {
-        objects = 0;
-        dl_iterate_phdr(take_object, &objects);
-    }
+    dl_iterate_phdr(take_object, &objects);
     visited.objects = objects;
 }
 

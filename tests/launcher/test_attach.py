@@ -136,7 +136,7 @@ def test_busy_threads_are_recorded_and_stay_healthy():
 
 
 def test_blocks_from_before_the_attach_are_one_row_that_shrinks():
-    for mode in "all", "large", "sample":
+    for mode in "all", "large":
         target = Target()
         target.tell("keep 1000 100000")
         attach(target, "--host", mode, "-o", mode)
