@@ -41,17 +41,16 @@
     "{a_second_bytes} a second[; {place_bytes} of it in one place][, in blocks of {block_bytes} "  \
     "on average]"
 #define GROWTH_BY_CALL                                                                             \
-    "{heap} grows with each call: {times} allocations left {grown_bytes}[; the median training "    \
-    "step peaks {step_bytes} above the step before it]"
+    "{heap} grows with each call: of {times} allocations {grown_bytes} stayed[; the median "        \
+    "training step peaks {step_bytes} above the step before it]"
 #define LARGEST_USE                                                                                \
     "one of {uses} uses of this place needed {largest_bytes} of {heap}; all others needed at "     \
     "most {second_bytes}"
 
 #define KEPT_SOMEWHERE                                                                             \
-    "at {time} about {kept_bytes} of anonymous memory was in no live block: freed blocks that "    \
-    "malloc kept in its arenas, or memory that memprof does not record; the process had "          \
-    "{anonymous_bytes}, live blocks and mappings {live_bytes}[; by kind of mapping, up to "        \
-    "{unowned_bytes} of private memory was in no live block][; most blocks at the heap's peak, "   \
+    "at {time} about {kept_bytes} of the process's {anonymous_bytes} of anonymous memory was in "   \
+    "no live block: malloc kept freed blocks in its arenas, or memprof does not record the "       \
+    "owner[; by kind of mapping, it was up to {unowned_bytes}][; most blocks at the heap's peak, " \
     "{freed_bytes}, came from one place]"
 #define PINNED_BY                                                                                  \
     "[; {pin_blocks} {pin_blocks?block:blocks} of one place, {pin_bytes}, "                        \
@@ -61,9 +60,9 @@ static const struct {
     const char *what, *change, *report;
 } sentences[MPR_FINDING_KINDS] = {
     [MPR_FINDING_ACTIVATIONS] = {
-        "<activations hold {activation_bytes} of {heap}'s {heap_bytes}; memory ran out"
-        "|activations of forward passes hold {activation_bytes} of {heap}'s {heap_bytes}; memory ran "
-        "out before the first backward pass"
+        "<when memory ran out, activations held {activation_bytes} of {heap}'s {heap_bytes}"
+        "|when memory ran out, before the first backward pass, activations of forward passes held "
+        "{activation_bytes} of {heap}'s {heap_bytes}"
         "|activations of a forward pass without a backward pass hold {activation_bytes} of {heap}'s "
         "{heap_bytes}"
         "|activations of module {module} hold {activation_bytes}; other modules of its kind hold at "
@@ -120,7 +119,7 @@ static const struct {
         "their tensors (del error, or store only its text)",
         "oom" },
     [MPR_FINDING_FRAGMENTATION] = {
-        "{split_free_bytes} is free but unusable between live blocks; {pinning_blocks} "
+        "{split_free_bytes} is free in pieces between live blocks; {pinning_blocks} "
         "{pinning_blocks?block:blocks} ({pinning_bytes}) of one place "
         "{pinning_blocks?keeps:keep} {segments} {segments?segment:segments} with {pinned_bytes} of it",
         "allocate long-lived tensors before temporary ones; "
@@ -130,8 +129,8 @@ static const struct {
         "<{gradient_bytes} of gradients are live in addition to their copies in the buckets of "
         "DistributedDataParallel, {bucket_bytes}"
         "|are these copies of the gradients? {copy_bytes} of {heap}'s {heap_bytes} are temporaries "
-        "between a backward pass and the optimizer's step, {copies} times as large as all gradients, "
-        "{gradient_bytes}; {place_bytes} of it in one place>",
+        "between a backward pass and the optimizer's step, {copies} times as large as all gradients "
+        "({gradient_bytes}); {place_bytes} of it in one place>",
         "<DistributedDataParallel(..., gradient_as_bucket_view=True)"
         "|accumulate into one buffer instead of a copy for each loss, work on the gradients in place, "
         "or keep copies in half precision or on the CPU>",
@@ -143,8 +142,8 @@ static const struct {
         "= True, or compile without CUDA graphs (mode=\"default\")",
         "graphs" },
     [MPR_FINDING_GRAPH_POOLS] = {
-        "CUDA graphs hold {pools} memory pools, {pool_bytes}; the largest has {largest_pool_bytes}[; "
-        "after the peak {later_pools} pools hold {later_pool_bytes}]",
+        "CUDA graphs hold {pools} memory pools with {pool_bytes}; the largest has "
+        "{largest_pool_bytes}[; after the peak {later_pools} pools hold {later_pool_bytes}]",
         "use one pool for graphs that do not run at the same time: torch.cuda.graph(g, "
         "pool=first.pool()), and capture the largest first",
         "graphs" },
@@ -169,10 +168,11 @@ static const struct {
         "or the graph of a kept loss (torch.no_grad(), retain_graph, save_for_backward)>",
         "leaks" },
     [MPR_FINDING_HOLDER] = {
-        "<one place holds {holder_bytes} of {heap}'s {heap_bytes}; memory ran out"
+        "<when memory ran out, one place held {holder_bytes} of {heap}'s {heap_bytes}"
         "|is it needed on the GPU? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
         "{holder_blocks} {holder_blocks?block:blocks}, besides the model and its passes"
         "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak[, of which at most {resident_bytes} was resident]"
+        "[; {huge_bytes} of it is in huge pages, which are whole if the program touches a part]"
         "|is it needed on the GPU, in this precision? One place holds {holder_bytes} of {heap}'s "
         "{heap_bytes}, in {holder_blocks} {holder_blocks?block:blocks}, in addition to the modules"
         "|is each of them needed? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
@@ -180,7 +180,8 @@ static const struct {
         "optimizer's state, {state_bytes}, is too small to train them>",
         "<keep it on the CPU and load parts on demand, or free it before this point"
         "|keep it on the CPU (map_location=\"cpu\", .cpu(); an EMA copy too), or del it after its last use"
-        "|stream or iterate over it in chunks, bound the cache, or free it before the peak"
+        "|stream or iterate over it in chunks, bound the cache, reserve less, or free it before the peak"
+        "[; madvise(MADV_NOHUGEPAGE) if only parts of the {huge_bytes} are used]"
         "|use a smaller dtype (half precision, quantized), a shard on each GPU, or keep it on the CPU "
         "and load parts on demand"
         "|share one buffer among the modules, make it smaller, or compute it when it is needed "
@@ -216,8 +217,8 @@ static const struct {
         "cudaLimitStackSize: the driver reserves it for every thread that fits on the device",
         "peaks" },
     [MPR_FINDING_OPTIMIZER_STATE] = {
-        "the optimizer allocated {state_bytes} of state in its step at {time}: each step after the "
-        "first needs this in addition",
+        "the optimizer allocated {state_bytes} of state in its step at {time}, and keeps it for all "
+        "later steps",
         "measure from the second step on; train fewer parameters (requires_grad_(False)); use state in "
         "8 bits (bitsandbytes, torchao)<|, or shard it over ranks (ZeroRedundancyOptimizer, FSDP)>",
         "breakdown" },
@@ -239,14 +240,14 @@ static const struct {
         "oom" },
     [MPR_FINDING_PAGE_TABLES] = {
         "page tables take {page_table_bytes}, in addition to {rss_bytes} of resident memory",
-        "touch memory densely, because each touched 2 MiB need a page table of 4 KiB; or use huge "
-        "pages",
+        "touch memory densely, because each 2 MiB of addresses with a touched page need a page table "
+        "of 4 KiB; or use huge pages",
         "peaks" },
     [MPR_FINDING_PINNED] = {
         "{pinned_bytes} of host memory is pinned, in {pinned_blocks} {pinned_blocks?block:blocks}; it "
-        "cannot be swapped, and PyTorch keeps it",
-        "pin less: offload without pin_memory=True, or with fewer or reused buffers; PyTorch rounds "
-        "each pinned block up to a power of two",
+        "cannot be swapped<, and PyTorch keeps it|>",
+        "<pin less: offload without pin_memory=True, or with fewer or reused buffers; PyTorch rounds "
+        "each pinned block up to a power of two|pin less, or pin a few buffers once and reuse them>",
         "peaks --heap host/pinned" },
     [MPR_FINDING_POOL_KEPT] = {
         "stream-ordered pools keep {kept_bytes} of freed memory, of {pool_bytes} that they hold: other "
@@ -276,8 +277,8 @@ static const struct {
     [MPR_FINDING_STATIC_DATA] = {
         "static data of the program and its libraries holds {resident_bytes} of the process's "
         "{rss_bytes} of resident memory[, {largest_bytes} of it in {largest}]",
-        "allocate large static arrays (.bss, .data) at the size that is needed, and free them after "
-        "use; nm --size-sort lists them",
+        "replace large static arrays (.bss, .data) by blocks of the size that is needed; nm "
+        "--size-sort lists them",
         "peaks" },
     [MPR_FINDING_TEMPORARIES] = {
         "<" TEMPORARIES_OF("a forward pass") "|" TEMPORARIES_OF("a backward pass")
@@ -317,8 +318,8 @@ static const struct {
         "processes" },
     [MPR_FINDING_WORKSPACES] = {
         "{workspaces} blocks of {each_bytes}, the size of a cuBLAS workspace, hold {workspace_bytes} "
-        "of {heap}'s {heap_bytes}: PyTorch keeps one for each stream that runs a matmul",
-        "use fewer streams for matmuls, or smaller workspaces: CUBLAS_WORKSPACE_CONFIG=:4096:2 takes 8 "
+        "of {heap}'s {heap_bytes}: PyTorch keeps one for each thread and stream that run a matmul",
+        "use fewer threads and streams for matmuls, or smaller workspaces: CUBLAS_WORKSPACE_CONFIG=:4096:2 takes 8 "
         "MiB each, :16:8 128 KiB, which can be slower",
         "peaks" },
 };
@@ -558,7 +559,7 @@ void mpr_report_insights(struct mpr_document *doc, const struct mpr_insights *in
                  .folded = { NULL, "finding", "saves_at_most_bytes" });
     mpr_doc_csv(doc, columns);
     mpr_doc_gap(doc);
-    if (insights->findings) mpr_doc_line(doc, "findings (at most this much less at the peak)");
+    if (insights->findings) mpr_doc_line(doc, "findings, each with the most that it can save");
     else mpr_doc_line(doc, "no findings");
     mpr_report_findings(doc, insights, count);
     if (count < insights->findings) mpr_doc_line(doc, "  (%zu more)", insights->findings - count);

@@ -133,9 +133,11 @@ static void where(struct mpr_document *doc, const struct mpr_oom_event *s)
     if (*places) continued(doc, places);
 }
 
+const char mpr_report_own_limit[] =
+    "the driver was not called: PyTorch's own limit (set_per_process_memory_fraction)";
+
 void mpr_report_oom_request_lines(struct mpr_document *doc, const struct mpr_oom_event *s)
 {
-    static const char own_limit[] = "PyTorch's own limit (set_per_process_memory_fraction)";
     const bool known = s->free != MPF_UNKNOWN;
     mpr_report_oom_label(doc, "asked");
     mpr_doc_add_plain(doc, "%s (%" PRIu64 " B)", mpr_doc_size(doc, s->bytes), s->bytes);
@@ -148,7 +150,7 @@ void mpr_report_oom_request_lines(struct mpr_document *doc, const struct mpr_oom
     mpr_doc_add_plain(doc, "free %s", known ? mpr_doc_size(doc, s->free) : "not known");
     if (known && s->total != MPF_UNKNOWN)
         mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, s->total));
-    if (!s->attempts) mpr_doc_add_plain(doc, "; the driver was not called: %s", own_limit);
+    if (!s->attempts) mpr_doc_add_plain(doc, "; %s", mpr_report_own_limit);
     mpr_doc_line(doc, "; %s under way", s->capturing ? "a graph's capture was" : "no capture");
     if (s->attempts > 1) {
         mpr_report_oom_label(doc, "tried");

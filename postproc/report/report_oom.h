@@ -11,6 +11,8 @@ struct mpr_fit_text {
 };
 extern const struct mpr_fit_text mpr_report_fit_text[MPR_FITS];
 
+/* The reason for a failure without a call of the driver. */
+extern const char mpr_report_own_limit[];
 /* Adds the lines of an event that say what was requested, where, and how much was missing. */
 void mpr_report_oom_request_lines(struct mpr_document *doc, const struct mpr_oom_event *event);
 /* "since the last good peak (step:11, 00:11:40.000)" */

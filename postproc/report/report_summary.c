@@ -7,6 +7,7 @@
 #include "mpf/sample.h"
 #include "readings.h"
 #include "report_device.h"
+#include "report_oom.h"
 #include "report_rows.h"
 #include "reports.h"
 #include "utf8.h"
@@ -35,6 +36,7 @@ void mpr_report_ran_out(struct mpr_document *doc, const struct mpr_insights_oom 
     if (o->free != MPF_UNKNOWN) mpr_doc_add_plain(doc, ", %s free", mpr_doc_size(doc, o->free));
     if (o->free != MPF_UNKNOWN && o->total != MPF_UNKNOWN)
         mpr_doc_add_plain(doc, " of %s", mpr_doc_size(doc, o->total));
+    if (o->own_limit) mpr_doc_add_plain(doc, "; %s", mpr_report_own_limit);
     if (o->path.depth) mpr_doc_add_plain(doc, ", in %s", mpr_report_path_words(doc, o->path));
     mpr_doc_end_wrapped(doc, 2);
 }
@@ -341,7 +343,7 @@ void mpr_report_summary(struct mpr_document *doc, const struct mpr_insights *in,
     refused(doc, &in->refused);
     if (in->findings) {
         mpr_doc_gap(doc);
-        mpr_doc_line(doc, "findings (at most this much less at the peak)");
+        mpr_doc_line(doc, "findings, each with the most that it can save");
         mpr_report_findings(doc, in, FINDINGS);
     }
     mpr_report_accounts(doc, log->device, log->devices, "peak",

@@ -140,8 +140,9 @@ static void graph_pools_that_exist_together_are_separate(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_GRAPH_POOLS);
     assert_int_equal(f->out.finding[0].bytes, 150 * MIB);
-    assert_string_equal(text(f, 0).what,
-                        "CUDA graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
+    assert_string_equal(
+        text(f, 0).what,
+        "CUDA graphs hold 2 memory pools with 350.00 MiB; the largest has 200.00 MiB");
     pool[1].graph = false;
     mpr_insights_torch(&f->out, &e);
     assert_int_equal(f->out.findings, 1);
@@ -163,13 +164,15 @@ static void graph_pools_that_were_made_after_the_peak_are_counted(void **state)
         .log = &f->log, .state = f->state, .segments = &segments, .device = &evidence
     };
     mpr_insights_torch(&f->out, &e);
-    assert_string_equal(text(f, 0).what,
-                        "CUDA graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB; "
-                        "after the peak 3 pools hold 600.00 MiB");
+    assert_string_equal(
+        text(f, 0).what,
+        "CUDA graphs hold 2 memory pools with 350.00 MiB; the largest has 200.00 MiB; "
+        "after the peak 3 pools hold 600.00 MiB");
     evidence.graph_pools.time = 4;
     mpr_insights_torch(&f->out, &e);
-    assert_string_equal(text(f, 1).what,
-                        "CUDA graphs hold 2 memory pools, 350.00 MiB; the largest has 200.00 MiB");
+    assert_string_equal(
+        text(f, 1).what,
+        "CUDA graphs hold 2 memory pools with 350.00 MiB; the largest has 200.00 MiB");
 }
 
 static void look_at_cache(struct fixture *f, uint64_t used, bool at_oom)
@@ -258,8 +261,8 @@ static void workspaces_of_many_streams_are_named(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKSPACES);
     assert_string_equal(text(f, 0).what,
                         "4 blocks of 32.00 MiB, the size of a cuBLAS workspace, hold 128.00 MiB of "
-                        "gpu0/torch's 1000.00 MiB: PyTorch keeps one for each stream that runs a "
-                        "matmul");
+                        "gpu0/torch's 1000.00 MiB: PyTorch keeps one for each thread and stream "
+                        "that run a matmul");
 }
 
 static void workspaces_of_a_few_streams_are_fine(void **state)

@@ -29,9 +29,9 @@ static void freed_blocks_may_have_been_kept_by_malloc(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_RETENTION);
     assert_int_equal(f->out.finding[0].bytes, 350 * MIB);
     assert_non_null(strstr(text(f, 0).what,
-                           "about 350.00 MiB of anonymous memory was in no live block: freed "
-                           "blocks that malloc kept in its arenas, or memory that memprof does "
-                           "not record"));
+                           "about 350.00 MiB of the process's 500.00 MiB of anonymous memory was "
+                           "in no live block: malloc kept freed blocks in its arenas, or memprof "
+                           "does not record the owner"));
     assert_true(f->out.finding[0].estimated);
     look_at_retained(f, 200 * MIB, 200 * MIB);
     assert_int_equal(f->out.findings, 2);
@@ -42,7 +42,7 @@ static bool has_unowned(struct fixture *f)
 {
     look_at_retained(f, 1000 * MIB, 1000 * MIB);
     return strstr(text(f, f->out.findings - 1).what,
-                  "; by kind of mapping, up to 390.00 MiB of private memory was in no live block");
+                  "; by kind of mapping, it was up to 390.00 MiB");
 }
 
 static void private_memory_after_the_peak_shows_the_most_that_malloc_can_have_kept(void **state)

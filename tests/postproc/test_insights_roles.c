@@ -41,8 +41,7 @@ static void optimizer_state_appears_after_the_first_step(void **state)
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_OPTIMIZER_STATE);
     assert_int_equal(f->out.finding[0].bytes, 200 * MIB);
     assert_string_equal(text(f, 0).what, "the optimizer allocated 200.00 MiB of state in its step "
-                                         "at 0.000 s: each step after the first needs this in "
-                                         "addition");
+                                         "at 0.000 s, and keeps it for all later steps");
 }
 
 static void small_optimizer_state_and_8_bit_state_are_fine(void **state)

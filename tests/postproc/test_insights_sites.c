@@ -224,6 +224,30 @@ static void small_holders_and_untouched_memory_are_fine(void **state)
     assert_int_equal(f->out.findings, 1);
 }
 
+/* The other rows may have been in memory as a whole. */
+static void a_place_larger_than_the_resident_part_has_the_rest_of_it(void **state)
+{
+    struct fixture *f = *state;
+    look_at_holder(f, 310 * MIB, 200 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_int_equal(f->out.finding[0].bytes, 190 * MIB);
+    assert_non_null(strstr(text(f, 0).what, "One place holds 310.00 MiB of host/heap's 320.00 MiB "
+                                            "at the peak, of which at most 200.00 MiB was "
+                                            "resident"));
+    assert_null(strstr(text(f, 0).change, "HUGEPAGE"));
+}
+
+static void a_place_in_huge_pages_may_have_touched_a_part_of_them(void **state)
+{
+    struct fixture *f = *state;
+    struct mpr_resident_owner owner = { .path = site, .resident = 300 * MIB, .huge = 280 * MIB };
+    f->log.owner = &owner;
+    f->log.owners = 1;
+    look_at_holder(f, 300 * MIB, UINT64_MAX);
+    assert_non_null(strstr(text(f, 0).what, "; 280.00 MiB of it is in huge pages"));
+    assert_non_null(strstr(text(f, 0).change, "MADV_NOHUGEPAGE"));
+}
+
 static void look_at_pinned(struct fixture *f, uint64_t bytes, uint64_t rss)
 {
     struct mpr_row row = { .path = site, .bytes = bytes };
@@ -243,6 +267,8 @@ static void much_pinned_memory_is_named(void **state)
     assert_int_equal(f->out.findings, 1);
     assert_int_equal(f->out.finding[0].kind, MPR_FINDING_PINNED);
     assert_false(f->out.finding[0].weak);
+    assert_null(strstr(text(f, 0).what, "PyTorch"));
+    assert_null(strstr(text(f, 0).change, "PyTorch"));
 }
 
 static void pinned_memory_that_is_a_small_part_of_the_process_is_weak(void **state)
@@ -275,6 +301,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_place_that_holds_much_of_the_host_is_a_weak_finding,
                                         begin, end),
         cmocka_unit_test_setup_teardown(small_holders_and_untouched_memory_are_fine, begin, end),
+        cmocka_unit_test_setup_teardown(a_place_larger_than_the_resident_part_has_the_rest_of_it,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(a_place_in_huge_pages_may_have_touched_a_part_of_them,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(much_pinned_memory_is_named, begin, end),
         cmocka_unit_test_setup_teardown(pinned_memory_that_is_a_small_part_of_the_process_is_weak,
                                         begin, end),

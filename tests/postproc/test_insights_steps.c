@@ -159,10 +159,10 @@ static void growth_of_a_site_has_the_growth_of_a_training_step(void **state)
 {
     struct fixture *f = *state;
     assert_string_equal(growth_of_training(f, 10 * MIB),
-                        "gpu0/torch grows with each call: 24 allocations left 120.00 MiB; the "
+                        "gpu0/torch grows with each call: of 24 allocations 120.00 MiB stayed; the "
                         "median training step peaks 10.00 MiB above the step before it");
     assert_string_equal(growth_of_training(f, 4 * MIB), /* something else grows */
-                        "gpu0/torch grows with each call: 24 allocations left 120.00 MiB");
+                        "gpu0/torch grows with each call: of 24 allocations 120.00 MiB stayed");
 }
 
 /* An allocation that happens once, such as the optimizer's state, does not happen with each

@@ -88,7 +88,7 @@ const SITUATIONS = [
     what: /OUT OF MEMORY on gpu0 at 7\.904 s: requested 11\.58 GiB, 7\.58 GiB free/,
     missing: 'SHORT BY 4.00 GiB',
     who: /preprocess > rope cache/,
-    why: /10\.53 GiB is free but unusable between live blocks/,
+    why: /10\.53 GiB is free in pieces between live blocks/,
     advice: /expandable_segments:True/,
     command: 'memprof-report oom h100-fragments.zst',
     fits: ['no 2.50 GiB short'],

@@ -71,7 +71,7 @@ const happened = (app, log) => [ending(log), ...lack(app, log), ...failures(app,
 /** @param {Log} log */
 function headingOf({ findings }) {
   if (!findings) return 'findings were not computed for this run: memprof-report summary --all LOG prints them';
-  return findings.length ? 'findings (at most this much less at the peak)' : 'no findings';
+  return findings.length ? 'findings, each with the most that it can save' : 'no findings';
 }
 
 /** Returns the list of events: how the process ended, failures and graphs. @param {App} app @param {Log} log */

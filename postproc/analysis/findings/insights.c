@@ -231,6 +231,7 @@ static void take_evidence(struct mpr_insights_reading *g, const struct mpr_reade
         const unsigned device = mpf_heap_device(oom->heap);
         out->oom = (struct mpr_insights_oom){ .told = true,
                                               .capturing = oom->capturing,
+                                              .own_limit = !oom->attempts,
                                               .device = device,
                                               .time = oom->time,
                                               .asked = oom->bytes,

@@ -136,6 +136,9 @@ enum mpr_finding_variant {
     /* OTHER_PROCESS: it has a log, or not */
     MPR_VARIANT_RECORDED = 0,
     MPR_VARIANT_UNRECORDED,
+    /* PINNED: a program with PyTorch, or without it */
+    MPR_VARIANT_PINNED_BY_TORCH = 0,
+    MPR_VARIANT_PINNED_BY_PROGRAM,
     /* RETENTION: the allocator, or what is known of its pages: most of the free bytes are in pages
      * that malloc_trim returns, or in pages of live blocks of glibc or of jemalloc */
     MPR_VARIANT_JEMALLOC = 0,
@@ -178,6 +181,7 @@ struct mpr_finding_text {
 /* The newest out-of-memory event of a device that the program did not recover from. */
 struct mpr_insights_oom {
     bool told, capturing;
+    bool own_limit; /* the driver was not called */
     unsigned device;
     uint64_t time, asked, free, total; /* free, total: MPF_UNKNOWN if the driver was not asked */
     uint8_t heap;

@@ -295,14 +295,26 @@ static bool is_in_memory(const struct mpr_evidence *e, const struct mpr_heap_pea
     return most_in_memory(e, heap) >= heap->peak_bytes / 4 * 3;
 }
 
-/* Returns the largest row with a name that can have been in memory, or NULL. */
+/* Returns the bytes of the row that can have been in memory if @in_memory bytes of its heap were:
+ * all of them, or what the other rows leave if it has more than that. */
+static uint64_t bytes_in_memory(const struct mpr_heap_peak *heap, const struct mpr_row *row,
+                                uint64_t in_memory)
+{
+    return row->bytes <= in_memory ? row->bytes
+                                   : mpr_saturating_sub(in_memory, heap->peak_bytes - row->bytes);
+}
+
+/* Returns the row with a name that can have most bytes in memory, or NULL. */
 static const struct mpr_row *largest_named(const struct mpr_heap_peak *heap, uint64_t in_memory)
 {
     const struct mpr_row *largest = NULL;
-    for (size_t i = 0; i < heap->rows; i++)
-        if (heap->row[i].path.depth && heap->row[i].bytes <= in_memory &&
-            (!largest || heap->row[i].bytes > largest->bytes))
-            largest = &heap->row[i];
+    uint64_t most = 0;
+    for (size_t i = 0; i < heap->rows; i++) {
+        const uint64_t bytes = bytes_in_memory(heap, &heap->row[i], in_memory);
+        if (!heap->row[i].path.depth || bytes <= most) continue;
+        most = bytes;
+        largest = &heap->row[i];
+    }
     return largest;
 }
 
@@ -405,20 +417,29 @@ static bool is_explained(const struct mpr_insights *out, uint8_t heap)
     return false;
 }
 
-/* A call site that holds much of the host's heap, in a program without a GPU and without another
- * finding for this heap.  The program may need that. */
-static void holder(struct mpr_insights *out, const struct mpr_evidence *e)
+/* Returns the resident bytes of the place that are in huge pages. */
+static uint64_t huge_bytes(const struct mpr_log_peaks *log, struct mpr_path path)
 {
-    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, MPF_HEAP_HOST);
-    if (!whole || has_gpu(e) || is_explained(out, MPF_HEAP_HOST)) return;
+    for (size_t i = 0; i < log->owners; i++)
+        if (mpr_frame_compare_paths(log->owner[i].path, path) == 0) return log->owner[i].huge;
+    return 0;
+}
+
+/* A call site that holds much of a heap of the host, in a program without a GPU and without another
+ * finding for this heap.  The program may need that. */
+static void holder(struct mpr_insights *out, const struct mpr_evidence *e, uint8_t heap)
+{
+    const struct mpr_heap_peak *whole = mpr_peaks_heap(e->log, heap);
+    if (!whole || has_gpu(e) || is_explained(out, heap)) return;
     const uint64_t in_memory = most_in_memory(e, whole);
     const bool all = in_memory >= whole->peak_bytes / 4 * 3;
     const struct mpr_row *row = largest_named(whole, in_memory);
-    if (!row || row->bytes < LEAST_HELD) return;
+    if (!row) return;
+    const uint64_t bytes = bytes_in_memory(whole, row, in_memory),
+                   huge = huge_bytes(e->log, row->path);
     /* if only a part was in memory, the row is most of that part */
-    if (row->bytes < (all ? in_memory / 5 * 2 : in_memory / 4 * 3)) return;
-    struct mpr_finding *f =
-        mpr_finding_add(out, MPR_FINDING_HOLDER, MPF_HEAP_HOST, whole->peak_time, row->bytes);
+    if (bytes < LEAST_HELD || bytes < (all ? in_memory / 5 * 2 : in_memory / 4 * 3)) return;
+    struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_HOLDER, heap, whole->peak_time, bytes);
     f->variant = MPR_VARIANT_HELD_HOST;
     f->weak = true;
     f->path = row->path;
@@ -426,7 +447,8 @@ static void holder(struct mpr_insights *out, const struct mpr_evidence *e)
     mpr_finding_estimate(f, "holder_bytes", row->bytes, row->estimated);
     mpr_finding_count(f, "holder_blocks", row->blocks);
     mpr_finding_bytes(f, "heap_bytes", whole->peak_bytes);
-    if (!all) mpr_finding_bytes(f, "resident_bytes", in_memory);
+    if (!all || bytes < row->bytes) mpr_finding_bytes(f, "resident_bytes", in_memory);
+    if (huge >= MPR_WORTH_BYTES) mpr_finding_bytes(f, "huge_bytes", huge);
 }
 
 /* The kernel cannot swap pinned memory, and PyTorch keeps what it has pinned.  Data loaders and
@@ -442,6 +464,8 @@ static void pinned(struct mpr_insights *out, const struct mpr_evidence *e)
         return;
     struct mpr_finding *f = mpr_finding_add(out, MPR_FINDING_PINNED, MPF_HEAP_PINNED,
                                             whole->peak_time, whole->peak_bytes);
+    f->variant =
+        mpr_peaks_has_torch(e->log) ? MPR_VARIANT_PINNED_BY_TORCH : MPR_VARIANT_PINNED_BY_PROGRAM;
     f->path = whole->row[0].path;
     f->weak = rss == MPF_UNKNOWN || whole->peak_bytes < rss / MUCH_SHARE;
     mpr_finding_bytes(f, "pinned_bytes", whole->peak_bytes);
@@ -467,6 +491,7 @@ void mpr_insights_uses(struct mpr_insights *out, const struct mpr_evidence *e)
         large_use_of_heap(out, e, &e->site_use[i]);
     for (size_t i = 0; !thinned && i < e->site_temporaries; i++)
         temporaries(out, e, &e->site_temporary[i]);
-    holder(out, e);
+    holder(out, e, MPF_HEAP_HOST);
+    holder(out, e, MPF_HEAP_MMAP);
     pinned(out, e);
 }
