@@ -93,8 +93,9 @@ static const struct {
         "(NCCL_MAX_CTAS, or max_ctas in its config)",
         "peaks --by comm" },
     [MPR_FINDING_FILE_MAPPINGS] = {
-        "mapped files hold {resident_bytes} of the process's {rss_bytes} of resident memory[, "
-        "{largest_bytes} of it in {largest}]",
+        "<is all of it used? Mapped|mapped> files hold {resident_bytes} of the process's {rss_bytes} "
+        "of resident memory[, {largest_bytes} of it in {largest}]; the kernel can take back pages "
+        "that were only read",
         "map only the part that is needed; or, for a mapping that is only read, "
         "madvise(MADV_DONTNEED) after use (it discards changes of a private mapping)",
         "peaks" },
@@ -275,8 +276,9 @@ static const struct {
         "<timeline --heap host/heap|timeline --heap host/heap|timeline --heap host/heap"
         "|segments --heap host/heap|segments --heap host/heap|segments --heap host/heap>" },
     [MPR_FINDING_STATIC_DATA] = {
-        "static data of the program and its libraries holds {resident_bytes} of the process's "
-        "{rss_bytes} of resident memory[, {largest_bytes} of it in {largest}]",
+        "<is all of it used? Static|static> data of the program and its libraries holds "
+        "{resident_bytes} of the process's {rss_bytes} of resident memory[, {largest_bytes} of it "
+        "in {largest}]",
         "replace large static arrays (.bss, .data) by blocks of the size that is needed; nm "
         "--size-sort lists them",
         "peaks" },

@@ -115,6 +115,11 @@ def programs(*folders):
     return [path for path in paths if os.path.isfile(path) and "cause" in fields(path) and os.path.exists(truth_of(path))]
 
 
+def recorded_pairs(folder):
+    """The pairs of a folder that were recorded, or whose logs are those of other programs."""
+    return [pair for pair in sorted(os.listdir(folder)) if pair.endswith(".logs") or os.path.exists(truth_of(pair, PAIRS_LOGS))]
+
+
 def truth_of(program, logs=LOGS):
     return os.path.join(logs, os.path.splitext(os.path.basename(program))[0] + ".json")
 
@@ -184,8 +189,7 @@ def main():
     cases = [Case(program) for program in programs("programs", "ranks")]
     kept = [Case(program) for program in programs("kept")]
     second = [Case(program) for program in programs("kept_second")]
-    pairs = [Pair(program) for program in sorted(os.listdir(PAIRS))]
-    pairs_kept = [Pair(program, PAIRS_KEPT) for program in sorted(os.listdir(PAIRS_KEPT))]
+    pairs, pairs_kept = ([Pair(program, folder) for program in recorded_pairs(folder)] for folder in (PAIRS, PAIRS_KEPT))
     for of, scored in (("programs", cases), ("kept apart", kept), ("second batch kept apart", second), ("pairs", pairs), ("pairs kept apart", pairs_kept)):
         print_table(scored)
         print_rates(scored, of)

@@ -107,7 +107,7 @@ static void copies_of_all_gradients_between_passes_are_a_weak_finding(void **sta
     assert_string_equal(text(f, 0).what,
                         "are these copies of the gradients? 285.00 MiB of gpu0/torch's 1000.00 MiB "
                         "are temporaries between a backward pass and the optimizer's step, 3 times "
-                        "as large as all gradients, 100.00 MiB; 285.00 MiB of it in one place");
+                        "as large as all gradients (100.00 MiB); 285.00 MiB of it in one place");
     look_at_copies(f, 200 * MIB, 20, 0, MPR_PHASE_BETWEEN); /* one block for each gradient */
     assert_int_equal(f->out.findings, 2);
 }

@@ -127,6 +127,9 @@ enum mpr_finding_variant {
     MPR_VARIANT_USE,
     MPR_VARIANT_USE_OF_HEAP,
     MPR_VARIANT_TRAINING_STEP,
+    /* FILE_MAPPINGS and STATIC_DATA: host memory did not run out, or it may have */
+    MPR_VARIANT_RESIDENT = 0,
+    MPR_VARIANT_RESIDENT_AT_OOM,
     /* OPTIMIZER_STATE: parameters are spread over ranks already, or not */
     MPR_VARIANT_SHARDED = 0,
     MPR_VARIANT_WHOLE,

@@ -136,9 +136,13 @@ void mpr_insights_resident(struct mpr_insights *out, const struct mpr_evidence *
         const struct mpr_resident_file *file = &r->file[value];
         struct mpr_finding *f =
             add_resident(out, kinds[i].kind, r->time, "resident_bytes", r->value[value], r->sum);
-        if (f && value == MPF_RESIDENT_STACKS)
+        if (!f) continue;
+        if (value == MPF_RESIDENT_STACKS)
             mpr_finding_count(f, "stacks", r->value[MPF_RESIDENT_STACK_COUNT]);
-        if (!f || !file->bytes) continue;
+        else { /* the program may need these pages */ f->weak = !out->died;
+            f->variant = out->died ? MPR_VARIANT_RESIDENT_AT_OOM : MPR_VARIANT_RESIDENT;
+        }
+        if (!file->bytes) continue;
         mpr_finding_bytes(f, "largest_bytes", file->bytes);
         mpr_finding_detail_text(f, "largest", mpr_arena_text(&out->arena, file->path));
     }
