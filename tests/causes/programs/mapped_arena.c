@@ -12,8 +12,7 @@ enum { BYTES = 300 << 20 };
 
 __attribute__((noinline)) static char *make_index(void)
 {
-    char *index =
-        mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *index = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memset(index, 1, BYTES);
     return index;
 }
