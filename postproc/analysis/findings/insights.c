@@ -229,15 +229,16 @@ static void take_evidence(struct mpr_insights_reading *g, const struct mpr_reade
     const struct mpr_oom *oom = mpr_oom_newest(&r->gpu);
     if (oom) {
         const unsigned device = mpf_heap_device(oom->heap);
-        out->oom = (struct mpr_insights_oom){ .told = true,
-                                              .capturing = oom->capturing,
-                                              .own_limit = !oom->attempts,
-                                              .device = device,
-                                              .time = oom->time,
-                                              .asked = oom->bytes,
-                                              .free = oom->free,
-                                              .total = oom->total,
-                                              .heap = oom->heap };
+        out->oom =
+            (struct mpr_insights_oom){ .told = true,
+                                       .capturing = oom->capturing,
+                                       .own_limit = !oom->attempts && oom->free == MPF_UNKNOWN,
+                                       .device = device,
+                                       .time = oom->time,
+                                       .asked = oom->bytes,
+                                       .free = oom->free,
+                                       .total = oom->total,
+                                       .heap = oom->heap };
         mpr_device_fill_state(&out->oom.state, &out->arena, reader, &oom->snapshot);
         out->oom.path = mpr_label_node(&out->arena, reader, oom->node ? oom->node : oom->python);
         g->evidence.at_oom[device] = true;
