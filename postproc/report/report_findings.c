@@ -171,7 +171,7 @@ static const struct {
     [MPR_FINDING_HOLDER] = {
         "<when memory ran out, one place held {holder_bytes} of {heap}'s {heap_bytes}"
         "|is it needed on the GPU? One place holds {holder_bytes} of {heap}'s {heap_bytes}, in "
-        "{holder_blocks} {holder_blocks?block:blocks}, besides the model and its passes"
+        "{holder_blocks} {holder_blocks?block:blocks}, in addition to the model and its passes"
         "|is it needed at once? One place holds {holder_bytes} of {heap}'s {heap_bytes} at the peak[, of which at most {resident_bytes} was resident]"
         "[; {huge_bytes} of it is in huge pages, which are whole if the program touches a part]"
         "|is it needed on the GPU, in this precision? One place holds {holder_bytes} of {heap}'s "
@@ -313,8 +313,9 @@ static const struct {
         "compare its log with that of another worker (memprof-report diff): a larger item, or a leak",
         "processes" },
     [MPR_FINDING_WORKERS] = {
-        "{workers} forked workers<| at a time> hold about the same memory each, "
-        "{least_bytes..most_bytes} of the host, {all_bytes} in all[; their parent holds {parent_bytes}]",
+        "<||does each of them need it? |does each of them need it? >{workers} forked workers"
+        "<| at a time|| at a time> hold about the same memory each, {least_bytes..most_bytes} of the "
+        "host, {all_bytes} in all[; their parent holds {parent_bytes}]",
         "fewer workers (num_workers) or a smaller prefetch_factor; load data that all of them need "
         "once, in shared memory",
         "processes" },

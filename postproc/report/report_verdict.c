@@ -51,8 +51,9 @@ static const struct {
     [MPR_CHANGE_BLOCKS] = { "the sizes and the number of blocks of this call site: the bound of a "
                             "cache, a pool, copies, temporary results",
                             "peaks" },
-    [MPR_CHANGE_CACHE] = { "PYTORCH_CUDA_ALLOC_CONF and torch.cuda.empty_cache()", "segments",
-                           "memory that PyTorch keeps free" },
+    [MPR_CHANGE_CACHE] = { "streams (each keeps its own free memory), PYTORCH_CUDA_ALLOC_CONF and "
+                           "torch.cuda.empty_cache()",
+                           "segments", "memory that PyTorch keeps free" },
     [MPR_CHANGE_DEVICE] = { "versions and settings of the libraries that use the device", "peaks" },
     [MPR_CHANGE_ELEMENT_SIZE] = { "element types (dtype): where these tensors are made, or what "
                                   "they are made from",
@@ -78,13 +79,15 @@ static const struct {
 
 /* The same for roles whose blocks have a more precise advice. */
 static const char *const roles[MPR_ROLES] = {
-    [MPR_ROLE_PARAMETERS] = "the models, their element types, and copies of them",
+    [MPR_ROLE_PARAMETERS] =
+        "the models, weights that they share (tied), their element types, and copies of them",
     [MPR_ROLE_GRADIENTS] =
         "the trained parameters (requires_grad), and zero_grad(set_to_none=True)",
     [MPR_ROLE_OPTIMIZER] = "the optimizers, the element type of their state, and how many "
                            "parameters they train",
-    [MPR_ROLE_ACTIVATIONS] = "activation checkpointing, offloading, torch.no_grad(), element types "
-                             "and the number of layers: the number of blocks differs",
+    [MPR_ROLE_ACTIVATIONS] =
+        "activation checkpointing, offloading, fused kernels (attention), torch.no_grad(), element "
+        "types and the number of layers: the number of blocks differs",
     [MPR_ROLE_OUTPUTS] = "the owners of outputs: a list, a cache, a loss without .detach()",
     [MPR_ROLE_GATHERED] = "which modules are sharded, and reshard_after_forward",
     [MPR_ROLE_CACHE] =
@@ -96,12 +99,37 @@ static const char *const roles[MPR_ROLES] = {
                              "place or fused: the number of blocks differs",
 };
 
+/* Returns how many times larger one side is than the other. */
+static double factor(double base, double now) { return base > now ? base / now : now / base; }
+
+/* Advice for blocks of a call site: the number of blocks differs most, or their sizes do. */
+static const char *blocks_advice(const struct mpr_change *c)
+{
+    const struct mpr_sides n = c->place_blocks;
+    if (c->heap == MPF_HEAP_PINNED)
+        return "offloading, pin_memory and prefetching: memory of the host is pinned; PyTorch "
+               "rounds each block up to a power of two";
+    if (!n.base && !n.now) return kinds[MPR_CHANGE_BLOCKS].advice;
+    if (!n.base || !n.now)
+        return "code that only one side runs, or a cache that only it keeps: this call site has no "
+               "live block in the other one";
+    const double numbers = factor((double)n.base, (double)n.now),
+                 sizes = factor((double)c->place.base / (double)n.base,
+                                (double)c->place.now / (double)n.now);
+    if (sizes >= numbers * numbers)
+        return "the sizes of this call site's blocks: a larger input, a buffer that grows, a "
+               "temporary result";
+    if (numbers >= sizes * sizes)
+        return "the number of this call site's blocks: the bound of a cache or a pool, copies, and "
+               "what keeps them";
+    return kinds[MPR_CHANGE_BLOCKS].advice;
+}
+
 const char *mpr_report_change_advice(const struct mpr_change *c)
 {
     const uint64_t more = mpr_sides_larger(c->blocks), fewer = mpr_sides_smaller(c->blocks);
     const bool same_blocks = fewer && more - fewer <= more / 50;
-    if (c->kind == MPR_CHANGE_BLOCKS && c->heap == MPF_HEAP_PINNED)
-        return "offloading, pin_memory and prefetching: memory of the host is pinned";
+    if (c->kind == MPR_CHANGE_BLOCKS) return blocks_advice(c);
     if (c->kind == MPR_CHANGE_DEVICE && c->use == MPR_USE_OTHER_PROCESSES)
         return "the other processes that use this GPU";
     if (c->kind == MPR_CHANGE_DEVICE && c->use == MPR_USE_NCCL)
@@ -124,28 +152,37 @@ const char *mpr_report_change_advice(const struct mpr_change *c)
     return roles[c->role] ? roles[c->role] : kinds[MPR_CHANGE_ROLE].advice;
 }
 
+/* "1.25 GiB in 8 blocks" */
+static const char *in_blocks(struct mpr_document *doc, uint64_t bytes, uint64_t blocks)
+{
+    const char *size = mpr_doc_size(doc, bytes);
+    return blocks ? mpr_arena_format(&doc->arena, "%s in %s", size,
+                                     mpr_doc_counted(doc, blocks, "block", "blocks"))
+                  : size;
+}
+
 static const char *what(struct mpr_document *doc, const struct mpr_change *c)
 {
     const char *name = kinds[c->kind].name, *sides = sides_words(doc, c->bytes, c->estimated);
     if (c->kind == MPR_CHANGE_GROWTH) return growth_words(doc, c);
     if (c->kind == MPR_CHANGE_ELEMENT_SIZE)
-        return mpr_arena_format(&doc->arena, "another element size: the same %s of %s, %s",
+        return mpr_arena_format(&doc->arena, "element size of %s: the same %s, %s",
+                                mpr_role_name(c->role),
                                 mpr_doc_counted(doc, c->blocks.base, "block", "blocks"),
-                                mpr_role_name(c->role), sides_words(doc, c->resized, false));
+                                sides_words(doc, c->resized, false));
     if (c->kind == MPR_CHANGE_DEVICE) name = c->part;
     if (c->kind == MPR_CHANGE_ROLE) name = mpr_role_name(c->role);
     if (c->kind == MPR_CHANGE_BLOCKS)
         name = mpr_arena_format(&doc->arena, "blocks of %s", mpr_heap_name(c->heap));
     if (c->blocks.base || c->blocks.now)
         sides =
-            mpr_arena_format(&doc->arena, "%s in %s -> %s in %s", mpr_doc_size(doc, c->bytes.base),
-                             mpr_doc_counted(doc, c->blocks.base, "block", "blocks"),
-                             mpr_doc_size(doc, c->bytes.now), mpr_doc_count(doc, c->blocks.now));
+            mpr_arena_format(&doc->arena, "%s -> %s", in_blocks(doc, c->bytes.base, c->blocks.base),
+                             in_blocks(doc, c->bytes.now, c->blocks.now));
     return mpr_arena_format(
         &doc->arena, "%s: %s%s", name, sides,
         !c->without_backward ? ""
         : c->bytes.now > c->bytes.base
-            ? " of a forward pass that no backward pass follows"
+            ? ", of a forward pass that no backward pass follows"
             : "; the base's are of a forward pass that no backward pass follows");
 }
 
@@ -167,9 +204,9 @@ static const char *spread_words(struct mpr_document *doc, const struct mpr_verdi
         return mpr_arena_format(&doc->arena, "; runs of one side differ by up to %s",
                                 mpr_doc_size(doc, mpr_sides_larger(v->run_spread)));
     if (v->step_spread.base || v->step_spread.now)
-        return mpr_arena_format(&doc->arena,
-                                "; the middle half of a run's training steps spans up to %s",
-                                mpr_doc_size(doc, mpr_sides_larger(v->step_spread)));
+        return mpr_arena_format(
+            &doc->arena, "; within a run, the middle half of the training steps spans up to %s",
+            mpr_doc_size(doc, mpr_sides_larger(v->step_spread)));
     return "";
 }
 
@@ -188,8 +225,8 @@ const char *mpr_report_verdict_words(struct mpr_document *doc, const struct mpr_
                                                  : NULL;
         if (!noise)
             noise = mpr_arena_format(&doc->arena,
-                                     "the training steps of each run vary, whose middle half "
-                                     "spans %s or more",
+                                     "the training steps of each run do (their middle half "
+                                     "spans %s or more)",
                                      mpr_doc_size(doc, steps));
         return mpr_arena_format(&doc->arena, "%s differs by %s%s: no more than %s", v->of, apart,
                                 share, noise);
@@ -246,6 +283,10 @@ static const struct mpr_column number_columns[] = {
     { .key = "new_blocks", .type = MPR_COUNT, OF(blocks.now), .unless = MPR_ABSENT_AT_0 },
     { .key = "path_base_bytes", .type = MPR_BYTES, OF(place.base) },
     { .key = "path_new_bytes", .type = MPR_BYTES, OF(place.now) },
+    { .key = "path_base_blocks", .type = MPR_COUNT, OF(place_blocks.base),
+      .unless = MPR_ABSENT_AT_0 },
+    { .key = "path_new_blocks", .type = MPR_COUNT, OF(place_blocks.now),
+      .unless = MPR_ABSENT_AT_0 },
     { .key = "peak_base_bytes", .type = MPR_BYTES, OF(peak.base) },
     { .key = "peak_new_bytes", .type = MPR_BYTES, OF(peak.now) },
 };
@@ -283,7 +324,12 @@ const char *mpr_report_change_words(struct mpr_document *doc, const struct mpr_c
     text = mpr_arena_format(&doc->arena, "%s, %s %s", text, owner,
                             mpr_frame_with_caller(&doc->arena, path, c->caller));
     if (!c->place.base && !c->place.now) return text;
-    return mpr_arena_format(&doc->arena, "%s: %s", text, sides_words(doc, c->place, c->estimated));
+    text = mpr_arena_format(&doc->arena, "%s: %s", text, sides_words(doc, c->place, c->estimated));
+    if (!c->place_blocks.base && !c->place_blocks.now) return text;
+    const char *about = c->estimated ? "~" : "";
+    return mpr_arena_format(&doc->arena, "%s, %s%s -> %s%s", text, about,
+                            mpr_doc_count(doc, c->place_blocks.base), about,
+                            mpr_doc_counted(doc, c->place_blocks.now, "block", "blocks"));
 }
 
 void mpr_report_verdict(struct mpr_document *doc, const struct mpr_diff *diff,

@@ -79,6 +79,58 @@ static void memory_that_appears_without_a_free_is_not_malloc_s(void **state)
     assert_int_equal(f->out.findings, 0);
 }
 
+/* ---- resident memory by kind */
+
+/* 200 MiB of the process are resident, and @bytes of them are of this kind. */
+static void look_at_resident(struct fixture *f, int kind, uint64_t bytes)
+{
+    f->log.resident = (struct mpr_resident){ .valid = true, .sum = 200 * MIB };
+    f->log.resident.value[kind] = bytes;
+    f->log.resident.value[MPF_RESIDENT_STACK_COUNT] = 24;
+    f->log.resident.file[MPF_RESIDENT_FILES] =
+        (struct mpr_resident_file){ .bytes = 60 * MIB, .path = "/data/index" };
+    mpr_insights_resident(&f->out, &(struct mpr_evidence){ .log = &f->log });
+}
+
+static void mapped_files_and_static_data_may_be_needed_unless_memory_ran_out(void **state)
+{
+    struct fixture *f = *state;
+    look_at_resident(f, MPF_RESIDENT_FILES, 64 * MIB);
+    assert_int_equal(f->out.findings, 1);
+    assert_true(f->out.finding[0].weak);
+    assert_string_equal(text(f, 0).what,
+                        "is all of it used? Mapped files hold 64.00 MiB of the process's 200.00 "
+                        "MiB of resident memory, 60.00 MiB of it in /data/index; the kernel can "
+                        "take back pages that were only read");
+    f->out.died = true;
+    look_at_resident(f, MPF_RESIDENT_DATA, 64 * MIB);
+    assert_int_equal(f->out.findings, 2);
+    assert_false(f->out.finding[1].weak);
+    assert_string_equal(text(f, 1).what,
+                        "static data of the program and its libraries holds 64.00 MiB of the "
+                        "process's 200.00 MiB of resident memory");
+}
+
+static void stacks_of_threads_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    look_at_resident(f, MPF_RESIDENT_STACKS, 100 * MIB);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_THREAD_STACKS);
+    assert_false(f->out.finding[0].weak);
+    assert_string_equal(text(f, 0).what, "the stacks of 24 threads hold 100.00 MiB of the "
+                                         "process's 200.00 MiB of resident memory");
+}
+
+static void a_kind_below_64_mib_or_a_quarter_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    look_at_resident(f, MPF_RESIDENT_STACKS, 63 * MIB);
+    f->log.resident.sum = 400 * MIB;
+    f->log.resident.value[MPF_RESIDENT_STACKS] = 99 * MIB;
+    mpr_insights_resident(&f->out, &(struct mpr_evidence){ .log = &f->log });
+    assert_int_equal(f->out.findings, 0);
+}
+
 /* ---- growth */
 
 /* One site with that stack grew by 100 MiB in ten seconds. */
@@ -210,6 +262,23 @@ static void a_worker_above_similar_ones_is_reported(void **state)
         text(f, 1).what,
         "7 forked workers hold about the same memory each, 30.00 MiB to 31.00 MiB of "
         "the host, 212.00 MiB in all; their parent holds 10.00 MiB");
+    assert_false(f->out.finding[1].weak);
+}
+
+/* The largest worker holds half as much again as the others. */
+static void workers_next_to_a_much_larger_one_may_need_their_memory(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_process child = { .parent = 0, .previous_program = MPR_NO_PROCESS };
+    look_at_children(f, child,
+                     (uint64_t[]){ 30 * MIB, 31 * MIB, 30 * MIB, 30 * MIB, 46 * MIB, 31 * MIB,
+                                   30 * MIB, 30 * MIB },
+                     CHILDREN);
+    assert_int_equal(f->out.findings, 2);
+    assert_int_equal(f->out.finding[0].kind, MPR_FINDING_WORKER);
+    assert_false(f->out.finding[0].weak);
+    assert_true(f->out.finding[1].weak);
+    assert_non_null(strstr(text(f, 1).what, "does each of them need it? 7 forked workers hold"));
 }
 
 static void workers_with_similar_bytes_are_reported_together(void **state)
@@ -375,11 +444,17 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(memory_that_appears_without_a_free_is_not_malloc_s, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(
+            mapped_files_and_static_data_may_be_needed_unless_memory_ran_out, begin, end),
+        cmocka_unit_test_setup_teardown(stacks_of_threads_are_counted, begin, end),
+        cmocka_unit_test_setup_teardown(a_kind_below_64_mib_or_a_quarter_is_fine, begin, end),
         cmocka_unit_test_setup_teardown(imports_are_not_leaks, begin, end),
         cmocka_unit_test(leaks_leaves_out_imports),
         cmocka_unit_test_setup_teardown(code_that_an_imported_module_runs_may_leak, begin, end),
         cmocka_unit_test_setup_teardown(growth_without_a_stack_has_no_known_reason, begin, end),
         cmocka_unit_test_setup_teardown(a_worker_above_similar_ones_is_reported, begin, end),
+        cmocka_unit_test_setup_teardown(workers_next_to_a_much_larger_one_may_need_their_memory,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(workers_with_similar_bytes_are_reported_together, begin,
                                         end),
         cmocka_unit_test_setup_teardown(workers_of_consecutive_pools_are_not_added_up, begin, end),

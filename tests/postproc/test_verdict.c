@@ -235,6 +235,52 @@ static void less_than_64_mib_and_a_tenth_does_not_count(void **state)
     assert_int_equal(f->verdict.outcome, MPR_OUTCOME_SAME);
 }
 
+/* Returns the advice for a heap whose only call site has these blocks at the peaks. */
+static const char *advice_on_blocks(struct fixture *f, struct mpr_sides bytes,
+                                    struct mpr_sides blocks)
+{
+    set_heap(f, MPF_HEAP_HOST, bytes.base, bytes.now);
+    f->row[0][0].blocks = blocks.base;
+    f->row[1][0].blocks = blocks.now;
+    const struct mpr_change *change = compare(f);
+    assert_int_equal(change->place_blocks.base, blocks.base);
+    assert_int_equal(change->place_blocks.now, blocks.now);
+    return mpr_report_change_advice(change);
+}
+
+static void more_blocks_of_one_size_come_from_what_keeps_them(void **state)
+{
+    struct fixture *f = *state;
+    const char *advice = advice_on_blocks(f, (struct mpr_sides){ 100 * MIB, 610 * MIB },
+                                          (struct mpr_sides){ 100, 600 });
+    assert_non_null(strstr(advice, "the number of this call site's blocks"));
+    assert_non_null(strstr(mpr_report_change_words(&f->doc, f->verdict.change),
+                           "100.00 MiB -> 610.00 MiB, 100 -> 600 blocks"));
+}
+
+static void larger_blocks_come_from_a_larger_input(void **state)
+{
+    const char *advice = advice_on_blocks(*state, (struct mpr_sides){ 100 * MIB, 2000 * MIB },
+                                          (struct mpr_sides){ 4, 5 });
+    assert_non_null(strstr(advice, "the sizes of this call site's blocks"));
+}
+
+static void more_and_larger_blocks_may_have_either_reason(void **state)
+{
+    const char *advice = advice_on_blocks(*state, (struct mpr_sides){ 100 * MIB, 400 * MIB },
+                                          (struct mpr_sides){ 10, 20 });
+    assert_non_null(strstr(advice, "the sizes and the number of blocks"));
+}
+
+static void blocks_of_one_side_come_from_what_it_alone_does(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_HOST, 0, 300 * MIB);
+    f->row[1][0].blocks = 30;
+    const struct mpr_change *change = compare(f);
+    assert_non_null(strstr(mpr_report_change_advice(change), "code that only one side runs"));
+}
+
 /* ---- roles */
 
 static void blocks_of_another_size_come_from_the_batch(void **state)
@@ -287,7 +333,7 @@ static void gradients_of_half_the_size_are_another_type_if_parameters_are_equal(
     assert_int_equal(f->verdict.changes, 1);
     assert_string_equal(change->key, "element_size");
     assert_string_equal(mpr_report_change_words(&f->doc, change),
-                        "another element size: the same 16 blocks of gradients, 800.00 MiB -> "
+                        "element size of gradients: the same 16 blocks, 800.00 MiB -> "
                         "400.00 MiB, the largest difference is in Block.forward (net.py:12): "
                         "800.00 MiB -> 400.00 MiB");
 }
@@ -374,8 +420,8 @@ static void tensors_of_a_pass_without_a_backward_pass_are_activations(void **sta
     assert_int_equal(f->verdict.changes, 1);
     assert_string_equal(change->key, "activations");
     assert_string_equal(mpr_report_change_words(&f->doc, change),
-                        "activations: 600.00 MiB in 40 blocks -> 2.73 GiB in 60 of a forward pass "
-                        "that no backward pass follows, in evaluate (net.py:40)");
+                        "activations: 600.00 MiB in 40 blocks -> 2.73 GiB in 60 blocks, of a "
+                        "forward pass that no backward pass follows, in evaluate (net.py:40)");
     assert_non_null(strstr(mpr_report_change_advice(change), "torch.no_grad()"));
 }
 
@@ -481,8 +527,8 @@ static void steps_that_differ_as_much_make_a_difference_noise(void **state)
     compare(f);
     assert_int_equal(f->verdict.outcome, MPR_OUTCOME_NOISE);
     assert_string_equal(words(f), "gpu0/torch differs by 100.00 MiB (+5.0 %): no more than the "
-                                  "training steps of each run vary, whose middle half spans "
-                                  "500.00 MiB or more");
+                                  "training steps of each run do (their middle half spans "
+                                  "500.00 MiB or more)");
 }
 
 static void equal_steps_of_each_run_leave_a_difference(void **state)
@@ -744,6 +790,10 @@ int main(void)
         TEST(a_tenth_counts_in_a_small_program),
         TEST(less_than_4_mib_does_not_count),
         TEST(less_than_64_mib_and_a_tenth_does_not_count),
+        TEST(more_blocks_of_one_size_come_from_what_keeps_them),
+        TEST(larger_blocks_come_from_a_larger_input),
+        TEST(more_and_larger_blocks_may_have_either_reason),
+        TEST(blocks_of_one_side_come_from_what_it_alone_does),
         TEST(blocks_of_another_size_come_from_the_batch),
         TEST(more_blocks_come_from_a_lost_checkpoint),
         TEST(half_the_bytes_of_as_many_parameters_are_another_type),

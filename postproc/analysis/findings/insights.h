@@ -96,9 +96,11 @@ enum mpr_finding_variant {
     /* CACHE and FRAGMENTATION: the instant */
     MPR_VARIANT_AT_PEAK = 0,
     MPR_VARIANT_AT_OOM,
-    /* COPIED_PAGES and WORKERS: more workers ran at other times */
+    /* COPIED_PAGES and WORKERS: more workers ran at other times; WORKERS: one more stands out */
     MPR_VARIANT_ALL_WORKERS = 0,
     MPR_VARIANT_AT_A_TIME,
+    MPR_VARIANT_OTHER_WORKERS,
+    MPR_VARIANT_OTHERS_AT_A_TIME,
     /* FAILED_ATTEMPT */
     MPR_VARIANT_ONE_ATTEMPT = 0,
     MPR_VARIANT_ATTEMPTS,

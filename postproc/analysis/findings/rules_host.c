@@ -335,12 +335,17 @@ static struct mpr_finding *add(struct mpr_insights *out, enum mpr_finding_kind k
                : mpr_finding_add(out, kind, MPF_HEAP_HOST, own->host.peak_time, bytes);
 }
 
+/* @others: another worker holds much more than these, which they may all need. */
 static void add_pool(struct mpr_insights *out, enum mpr_finding_kind kind, const struct pool *p,
-                     uint64_t saved, uint64_t parent_bytes, const struct mpr_process *own)
+                     uint64_t saved, uint64_t parent_bytes, const struct mpr_process *own,
+                     bool others)
 {
     if (p->count < 2 || !mpr_worth(saved, p->sum)) return;
     struct mpr_finding *f = add(out, kind, own, saved);
-    f->variant = p->at_a_time ? MPR_VARIANT_AT_A_TIME : MPR_VARIANT_ALL_WORKERS;
+    f->weak = others;
+    f->variant = others ? p->at_a_time ? MPR_VARIANT_OTHERS_AT_A_TIME : MPR_VARIANT_OTHER_WORKERS
+                 : p->at_a_time ? MPR_VARIANT_AT_A_TIME
+                                : MPR_VARIANT_ALL_WORKERS;
     mpr_finding_count(f, "workers", p->count);
     mpr_finding_bytes(f, "least_bytes", p->min);
     mpr_finding_bytes(f, "most_bytes", p->max);
@@ -384,12 +389,14 @@ void mpr_insights_family(struct mpr_insights *out, const struct mpr_evidence *e)
     const uint64_t parent_bytes = known ? blocks_of(about, about->summary.anonymous) : MPF_UNKNOWN;
     struct worker *worker = mpr_alloc(all->count, sizeof *worker);
     size_t count = find_workers(all, parent, about, allocated_by, worker);
-    const size_t outliers = add_outlier(out, worker, count, own);
+    const size_t before = out->findings, outliers = add_outlier(out, worker, count, own);
     const struct pool allocated = pool_of(worker + outliers, count - outliers);
-    add_pool(out, MPR_FINDING_WORKERS, &allocated, allocated.sum - allocated.max, parent_bytes,
-             own);
+    const bool stands_out =
+        out->findings > before && out->finding[before].bytes >= allocated.max / 2;
+    add_pool(out, MPR_FINDING_WORKERS, &allocated, allocated.sum - allocated.max, parent_bytes, own,
+             stands_out);
     count = find_workers(all, parent, about, copied_by, worker);
     const struct pool copied = pool_of(worker, count);
-    add_pool(out, MPR_FINDING_COPIED_PAGES, &copied, copied.sum, parent_bytes, own);
+    add_pool(out, MPR_FINDING_COPIED_PAGES, &copied, copied.sum, parent_bytes, own, false);
     free(worker);
 }

@@ -134,6 +134,28 @@ static bool has_roles(const struct mpr_breakdown_heap *h)
     return h && h->role[MPR_ROLE_UNEXPLAINED].bytes <= h->bytes / 2;
 }
 
+/* Returns the blocks of the change's path at the peaks of the account, or zeros if the path is a
+ * group of lines, or if its line numbers differ between the builds. */
+static struct mpr_sides blocks_at_path(struct mpr_comparison *c, const struct mpr_diff_account *a,
+                                       const struct mpr_change *change)
+{
+    const size_t run[2] = { a->base_run, a->now_run };
+    uint64_t blocks[2] = { 0, 0 };
+    for (size_t i = 0; i < 2 && change->path.depth; i++) {
+        const struct mpr_heap_peak *h = mpr_peaks_heap(
+            &c->diff->peaks.log[run[i]], mpr_diff_own_heap(c->diff, run[i], a->number));
+        for (size_t k = 0; h && k < h->rows; k++) {
+            const struct mpr_line line =
+                mpr_naming_line(&c->out->arena, c->naming, a->by, &h->row[k]);
+            if (h->row[k].bytes && mpr_frame_compare_paths(line.row.path, change->path) == 0 &&
+                strcmp(line.caller, change->caller) == 0)
+                blocks[i] += h->row[k].blocks;
+        }
+    }
+    const bool known = !blocks[0] == !change->place.base && !blocks[1] == !change->place.now;
+    return known ? (struct mpr_sides){ blocks[0], blocks[1] } : (struct mpr_sides){ 0, 0 };
+}
+
 static void compare_heap(struct mpr_comparison *c, const struct mpr_diff_account *a)
 {
     const struct mpr_sides peak = mpr_sides_of(&a->total);
@@ -152,6 +174,7 @@ static void compare_heap(struct mpr_comparison *c, const struct mpr_diff_account
         mpr_change_add(c, MPR_CHANGE_BLOCKS, "blocks", a->number, peak, peak);
     change->estimated = a->total.variance > 0 || a->total.estimated;
     mpr_change_name_by_account(c, change, a);
+    change->place_blocks = blocks_at_path(c, a, change);
 }
 
 /* ---- anonymous memory that belongs to no block */

@@ -48,6 +48,7 @@ struct mpr_change {
     const char *caller;     /* as in struct mpr_line, or "" */
     bool shortened;         /* the path is a line's, not a whole one */
     struct mpr_sides place; /* bytes of `path` */
+    struct mpr_sides place_blocks; /* BLOCKS: their number, or zeros if it is unknown */
     bool estimated;
 };
 
