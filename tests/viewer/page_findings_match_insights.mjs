@@ -107,7 +107,7 @@ test('what stands out is named with what made it larger, as steps names it', asy
   const spike = golden('h100-spike'),
     page = await shop.show(shop.html('cause.html', spike)),
     text = execFileSync(process.env.REPORT, ['steps', spike], { encoding: 'utf8' }),
-    cause = /, ([^,]+ more in [^;]+);/.exec(text)[1];
+    cause = /\(([\d.]+ \w+ more in [^;]+)\);/.exec(text)[1];
   assert.match(cause, /layers\.5/);
   assert.ok((await page.locator('.stands-out button').textContent()).endsWith(`: ${cause}`));
   assert.equal(await page.locator('[data-panel="steps"] .cause').textContent(), cause);
