@@ -64,7 +64,8 @@ static void *fork_children(void *arg)
         int status = 0;
         const pid_t child = fork();
         if (!child) {
-            free(malloc(100));
+            void *volatile p = malloc(100);
+            free(p);
             _exit(7);
         }
         if (child > 0 && (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7))

@@ -218,6 +218,21 @@ def test_dlopen_and_fork_loops_survive():
     mp.equal(len(os.listdir(os.path.join(mp.folder, "logs"))), 10, "logs: children have none")
 
 
+def test_forked_children_are_recorded_only_if_requested():
+    code = ("import os, sys\nprint('done')\nfor line in sys.stdin:\n    child = os.fork()\n    if not child:\n        kept = bytearray(30000000)\n"
+            "        os._exit(0)\n    os.waitpid(child, 0)\n    print('done')\n")
+    for options, logs in ([], 1), (["--children"], 3):
+        target = Target(sys.executable, "-u", "-c", code)
+        mp.equal(target.process.stdout.readline(), "done\n", "start")
+        attach(target, "-o", f"of-{logs}", *options)
+        target.tell("fork")
+        target.tell("fork")
+        detach(target)
+        target.end()
+        found = mp.Logs(os.path.join(mp.folder, f"of-{logs}")).all()
+        mp.equal(sorted(f.json["end"] for f in found), ["_exit"] * (logs - 1) + ["detach"], f"logs with {options}")
+
+
 def test_status_lists_attached_processes():
     target = Target()
     attach(target)
