@@ -61,6 +61,7 @@ enum { RSS, PSS, CGROUP, JEMALLOC, KINDS };
 struct finder {
     const struct mpr_kept *kept;
     struct mpr_retention *out;
+    bool sums_estimated; /* the log has no totals of host/heap */
     uint64_t event;
     size_t instants[MPR_HEAPS], levels[MPR_HEAPS]; /* by heap, before the event */
     size_t instance, busy;                         /* the next of kept->instances and ->busy */
@@ -131,10 +132,12 @@ static bool is_busy(struct finder *f)
 static bool is_torch(unsigned heap) { return mpf_heap_code(heap) == MPF_HEAP_TORCH; }
 
 /* Blocks of the driver's memory stay, because memory that no event names is measured between them.
- * Sampled blocks of host/python stay, because they represent others. */
-static bool may_remove(unsigned heap)
+ * Sampled blocks stay if they represent others: those of host/python, and those of host/heap unless
+ * the log has totals. */
+static bool may_remove(const struct finder *f, unsigned heap)
 {
-    return heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART || is_torch(heap);
+    if (heap == MPF_HEAP_PART) return !f->sums_estimated;
+    return heap == MPF_HEAP_HOST || is_torch(heap);
 }
 
 static uint8_t heap_of(const struct mpf_event *e)
@@ -267,7 +270,7 @@ static uint32_t take_block(struct finder *f, const struct mpf_event *e)
 {
     const uint64_t key = key_of(e);
     const bool is_torch_block = is_torch(e->heap);
-    if (!may_remove(e->heap)) return 0;
+    if (!may_remove(f, e->heap)) return 0;
     if (f->reorder.count && !is_torch_block &&
         mpr_reorder_match(&f->reorder, key, MPR_AWAITS_FREE, 0))
         return 0;
@@ -398,14 +401,14 @@ static void on_event(struct finder *f, const struct mpf_event *e)
     f->reorder.recent.at = e;
     while (f->reorder.count && mpr_reorder_expire(&f->reorder, e->time, &expired)) {}
     switch (e->op) {
-    case MPF_OP_ALLOC: (may_remove(e->heap) ? on_alloc : on_other)(f, e); break;
+    case MPF_OP_ALLOC: (may_remove(f, e->heap) ? on_alloc : on_other)(f, e); break;
     case MPF_OP_FREE:
         freed = take_block(f, e);
         if (freed) decide(f, freed, e->thread, &f->event, 1);
         else mpr_spans_keep(&f->spans, e->thread, false);
         break;
-    case MPF_OP_MOVE_BEGIN: (may_remove(e->heap) ? on_move_begin : on_other)(f, e); break;
-    case MPF_OP_MOVE_END: (may_remove(e->heap) ? on_move_end : on_other)(f, e); break;
+    case MPF_OP_MOVE_BEGIN: (may_remove(f, e->heap) ? on_move_begin : on_other)(f, e); break;
+    case MPF_OP_MOVE_END: (may_remove(f, e->heap) ? on_move_end : on_other)(f, e); break;
     case MPF_OP_FAIL:
     case MPF_OP_GPU_FAIL:
     case MPF_OP_TORCH_OOM:
@@ -471,6 +474,7 @@ static int read_log(struct finder *f, const char *path, uint64_t seq, struct mpr
     long count;
     if (mpr_log_open(&log, path, error) != 0) return -1;
     mpr_log_stop_after(log, seq);
+    f->sums_estimated = mpr_header_get(mpr_log_header(log), "host.sums") != NULL;
     while ((count = mpr_log_next(log, &events, error)) > 0) {
         f->reorder.recent.batch = events;
         for (long i = 0; i < count; i++, f->event++) on_event(f, &events[i]);

@@ -242,12 +242,14 @@ static void heading(FILE *out, const struct mpr_timeline *t, const struct mpr_he
                     const struct mpr_style *style)
 {
     struct mpr_document doc = { .clock = style->clock };
+    const bool estimated =
+        h->inside || (h->heap == MPF_HEAP_HOST && t->summary.recording.sums_estimated);
     mpr_doc_set_epoch(&doc, t->summary.process.start_ns);
     mpr_doc_gap(&doc);
     mpr_doc_add(&doc, MPR_STRONG, "%s", mpr_heap_name(h->heap));
     mpr_doc_add_plain(&doc, "  peak %s%s at %s, at the end %s%s",
                       h->is_approximate || h->inside ? "~" : "", mpr_doc_size(&doc, h->peak_bytes),
-                      mpr_doc_time(&doc, h->peak_time), h->inside ? "~" : "",
+                      mpr_doc_time(&doc, h->peak_time), estimated ? "~" : "",
                       mpr_doc_size(&doc, h->end_bytes));
     mpr_report_inside(&doc, h->inside);
     mpr_doc_end(&doc);

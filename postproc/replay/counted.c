@@ -50,15 +50,17 @@ static uint64_t add_limited(uint64_t counted, double more)
     return counted + (uint64_t)fmin(more, (double)LIVE_MAX);
 }
 
-void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_accounts *accounts,
-                                int sign, uint64_t key, const struct mpr_weight *more,
-                                uint64_t time)
+static void begin(struct mpr_replay *r)
 {
-    struct mpr_since *s = &t->since;
-    if (!t->known) return;
-    s->bytes += sign * more->bytes;
-    s->blocks += sign * more->blocks;
-    if (sign > 0) s->made += more->blocks;
+    struct mpr_counted_totals *t = &r->totals;
+    if (t->known) return;
+    t->cell = cell_named(r, r->options.rest_name, MPF_HEAP_HOST, &t->site);
+    t->known = r->accounts.heap[MPF_HEAP_HOST].used = true;
+}
+
+/* Decides whether the changes since the counters were recorded count. */
+static void judge(struct mpr_since *s, int sign, uint64_t key, const struct mpr_weight *more)
+{
     /* A block that was allocated and freed since then changes neither the sum nor the variance. */
     const bool is_new = sign > 0 || mpr_index_get(&s->made_live, key);
     if (is_new) mpr_index_set(&s->made_live, key, sign > 0);
@@ -67,13 +69,36 @@ void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_account
      * Three if the change counts already, because otherwise the total would jump up and down near
      * the limit. */
     s->certain = fabs(s->bytes) > (s->certain ? 3 : 6) * sqrt(fmax(0, s->variance));
+}
+
+/* Without counters all that the samples show counts. */
+static void count_all(struct mpr_since *s, struct mpr_heap *host, int sign,
+                      const struct mpr_weight *more)
+{
+    s->certain = true;
+    if (sign > 0) host->made_bytes += (uint64_t)fmax(0, more->bytes);
+}
+
+void mpr_counted_totals_sampled(struct mpr_replay *r, int sign, uint64_t key,
+                                const struct mpr_weight *more)
+{
+    struct mpr_counted_totals *t = &r->totals;
+    struct mpr_accounts *accounts = &r->accounts;
+    struct mpr_since *s = &t->since;
+    if (r->options.host_sums_estimated) begin(r);
+    if (!t->known) return;
+    s->bytes += sign * more->bytes;
+    s->blocks += sign * more->blocks;
+    if (sign > 0) s->made += more->blocks;
+    if (!r->options.host_sums_estimated) judge(s, sign, key, more);
+    else count_all(s, &accounts->heap[MPF_HEAP_HOST], sign, more);
     struct mpr_counted_blocks live = { total_of(t, MPF_HOST_MADE_BYTES),
                                        total_of(t, MPF_HOST_MADE_BLOCKS) };
     if (!s->certain && t->live.bytes == live.bytes) return;
     if (s->certain)
         live = (struct mpr_counted_blocks){ add_limited(live.bytes, s->bytes),
                                             add_limited(live.blocks, s->blocks) };
-    set_live(accounts, t->cell, &t->live, live, time);
+    set_live(accounts, t->cell, &t->live, live, r->now);
 }
 
 static void count_made(struct mpr_counted_totals *t, struct mpr_accounts *accounts, uint64_t bytes,
@@ -97,10 +122,9 @@ void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e)
     struct mpr_counted_totals *t = &r->totals;
     struct mpr_accounts *accounts = &r->accounts;
     uint64_t now[MPF_HOST_COUNT];
-    if (!t->known) t->cell = cell_named(r, r->options.rest_name, MPF_HEAP_HOST, &t->site);
-    if (e->size < sizeof now) return;
+    if (e->size < sizeof now || r->options.host_sums_estimated) return;
+    begin(r);
     memcpy(now, e->data, sizeof now);
-    t->known = accounts->heap[MPF_HEAP_HOST].used = true;
     count_made(t, accounts, now[MPF_HOST_MADE_BYTES] - t->value[MPF_HOST_MADE_BYTES],
                now[MPF_HOST_MADE_BLOCKS] - t->value[MPF_HOST_MADE_BLOCKS]);
     accounts->heap[MPF_HEAP_HOST].frees +=

@@ -1,6 +1,9 @@
 /* Blocks of host memory that are only counted, in separate cells: malloc's blocks that are not
  * recorded one by one, and blocks of the thinned part of a log.
  *
+ * In a log whose sums are estimates (host.sums), no block is counted: the totals are the blocks
+ * that the live samples represent. The remainder of this comment is about other logs.
+ *
  * The totals of malloc's blocks are the counters of the threads (SAMPLE_HOST) when they were
  * recorded last.  If blocks are sampled, the samples show how the totals have changed since then.
  * A change that may be chance is ignored.  A larger one is added, because otherwise memory that a
@@ -25,7 +28,7 @@ struct mpr_counted_blocks {
 };
 
 struct mpr_counted_totals {
-    bool known;                     /* there was a SAMPLE_HOST */
+    bool known;                     /* there was a SAMPLE_HOST, or a sample of a log without it */
     uint32_t cell;                  /* of the accounts */
     uint32_t site;                  /* its Python stack is the name of these blocks */
     struct mpr_counted_blocks live; /* in the cell */
@@ -43,9 +46,8 @@ void mpr_counted_totals_free(struct mpr_counted_totals *t);
 /* SAMPLE_HOST. */
 void mpr_counted_totals_take(struct mpr_replay *r, const struct mpf_event *e);
 /* A sampled block that represents @more is allocated (@sign: 1) or freed (-1). */
-void mpr_counted_totals_sampled(struct mpr_counted_totals *t, struct mpr_accounts *accounts,
-                                int sign, uint64_t key, const struct mpr_weight *more,
-                                uint64_t time);
+void mpr_counted_totals_sampled(struct mpr_replay *r, int sign, uint64_t key,
+                                const struct mpr_weight *more);
 /* Call after the last event: adds the changes to the numbers of allocations and frees. */
 void mpr_counted_totals_finish(struct mpr_counted_totals *t, struct mpr_accounts *accounts);
 /* Returns true if it is the cell of the totals. */

@@ -143,7 +143,8 @@ double mpr_estimates_factor(const struct mpr_represented_sum *sum)
 struct mpr_variance mpr_estimates_scaled_variance(const struct mpr_represented_sum *sum,
                                                   double bytes, double own, double mean)
 {
-    if (!mpr_estimates_are_by_chance(sum)) return (struct mpr_variance){ .own = own };
+    if (sum->is_theirs || !mpr_estimates_are_by_chance(sum))
+        return (struct mpr_variance){ .own = own };
     const double factor = mpr_estimates_factor(sum), square = factor * factor;
     return (struct mpr_variance){ .own = own * square,
                                   .part = bytes / sum->estimated,
@@ -192,6 +193,7 @@ struct mpr_estimate_scale mpr_estimates_scale(const struct mpr_estimates *e,
         mpr_estimates_add_blocks(&scale.end_blocks, c->now.blocks, c->live);
         mpr_estimates_add_blocks(&scale.allocations, c->allocations, c->samples);
     }
+    peak.is_theirs = rest->heap == MPF_HEAP_HOST && e->host_is_estimated;
     scale.sum = peak;
     scale.bytes = scale.blocks.factor = mpr_estimates_factor(&peak);
     scale.end = scale.end_blocks.factor = mpr_estimates_factor(&end);

@@ -4,7 +4,8 @@
  * That of several blocks is the sum, because blocks are sampled independently.
  *
  * The bytes that all samples of a heap represent together are known exactly: they are in one cell,
- * the rest.  If the sum of the estimates differs from them by chance, the estimates are scaled to
+ * the rest.  (In a log without totals of host/heap, that cell has the sum of the estimates.)
+ * If the sum of the estimates differs from them by chance, the estimates are scaled to
  * them (a ratio estimator).  If the rest is too large for chance, the estimates are not scaled,
  * because some of its blocks could not be sampled, such as those from before the recording.
  *
@@ -60,6 +61,7 @@ struct mpr_estimates {
     struct mpr_sampling stacks; /* which blocks have a call stack */
     struct mpr_sampling python; /* which blocks of host/python are recorded */
     struct mpr_sampling host;   /* which blocks of host/heap are recorded, with their call stack */
+    bool host_is_estimated;     /* the bytes that these represent together are an estimate */
     struct mpr_estimate *cell;  /* by the accounts' index */
     uint32_t cells;
     uint64_t changes; /* blocks that were added or removed so far */
@@ -109,6 +111,7 @@ uint64_t mpr_estimates_units(const struct mpr_estimates *e, uint8_t heap, double
 /* The sum of a heap's estimates at an instant, and the known value of that sum. */
 struct mpr_represented_sum {
     double known, estimated, variance; /* bytes; bytes^2 */
+    bool is_theirs;                    /* `known` is the sum of these estimates */
 };
 /* Returns true if the estimated and the known sum differ by chance: the estimate is larger, or
  * smaller by at most three standard deviations of samples of the known sum. */

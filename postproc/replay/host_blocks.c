@@ -31,7 +31,7 @@ MPR_COLD static uint64_t weigh(struct mpr_replay *r, const struct mpr_block *blo
                    bytes = mpr_estimates_change(e, &r->accounts, mpr_block_cell(block), size, sign);
     if ((uint8_t)block->key != MPF_HEAP_HOST || !mpr_replay_samples_host(r)) return bytes;
     const struct mpr_weight more = mpr_estimates_weight(&e->host, size);
-    mpr_counted_totals_sampled(&r->totals, &r->accounts, sign, block->key, &more, r->now);
+    mpr_counted_totals_sampled(r, sign, block->key, &more);
     return bytes;
 }
 

@@ -35,6 +35,7 @@ void mpr_replay_init(struct mpr_replay *r, const struct mpr_replay_options *opti
         (struct mpr_sampling){ options->python_sample_mean, options->sample_below };
     r->estimates.host =
         (struct mpr_sampling){ options->host_sample_mean, options->host_sample_below };
+    r->estimates.host_is_estimated = options->host_sums_estimated;
     const struct mpr_instant at = options->at;
     r->advance_at = at.settled ? at.to : at.from;
     if (at.settled && r->advance_at != MPR_PEAK_TIME) r->advance_at++;

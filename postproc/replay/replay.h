@@ -112,9 +112,10 @@ struct mpr_replay_options {
     uint64_t sample_below;     /* blocks of this size and above are not sampled */
     double host_sample_mean;   /* the same for blocks of host/heap, if only samples are recorded */
     uint64_t host_sample_below;
-    bool in_window;     /* a capture window is open at the start of the log */
-    bool pools_exact;   /* the levels of stream-ordered pools are never late (format 1.11) */
-    char rest_name[80]; /* name of blocks that are counted, but not recorded (counted.h) */
+    bool host_sums_estimated; /* blocks of host/heap that are not recorded were not even counted */
+    bool in_window;           /* a capture window is open at the start of the log */
+    bool pools_exact;         /* the levels of stream-ordered pools are never late (format 1.11) */
+    char rest_name[80];       /* name of blocks that are counted, but not recorded (counted.h) */
 };
 
 struct mpr_replay;

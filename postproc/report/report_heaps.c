@@ -138,11 +138,11 @@ void mpr_report_heap_table(struct mpr_document *doc, const struct mpr_log_peaks 
     mpr_report_instances(doc, log, mpr_instant_is_peak(at));
     for (size_t i = 0; i < log->heaps; i++) {
         const struct mpr_heap_peak *h = &log->heap[i];
-        if (!h->estimated) continue;
+        if (!h->estimated || !h->inside) continue;
         mpr_doc_add_plain(
             doc, "%s: ~ estimated from samples; part of pymalloc's arenas, which host/mmap counts",
             mpr_heap_name(h->heap));
-        if (h->inside) mpr_report_arena_limit(doc, log, h);
+        mpr_report_arena_limit(doc, log, h);
         mpr_doc_end(doc);
     }
     mpr_report_nested(doc, log);

@@ -240,7 +240,7 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
                         const struct mpr_leaks_heap *h)
 {
     enum { NOTABLE_BYTES = 64 << 20, NOTABLE_PART = 8 };
-    const char *about = h->live->inside ? "~" : "";
+    const char *about = h->live->inside || h->live->estimated ? "~" : "";
     const uint64_t grown = h->grown_bytes > 0 ? (uint64_t)h->grown_bytes : 0,
                    live = h->live->peak_bytes;
     if (h->grows && !*l->range)
@@ -267,7 +267,7 @@ static void say_no_site(struct mpr_document *doc, const struct mpr_leaks *l,
 static void headline(struct mpr_document *doc, const struct mpr_leaks *l,
                      const struct mpr_leaks_heap *h)
 {
-    const char *about = h->live->inside ? "~" : "";
+    const char *about = h->live->inside || h->live->estimated ? "~" : "";
     mpr_doc_add_plain(doc, "%s: %s%s in %s%s live", mpr_heap_name(h->live->heap), about,
                       mpr_doc_size(doc, h->live->peak_bytes), about,
                       mpr_doc_counted(doc, h->live->peak_blocks, "block", "blocks"));

@@ -29,6 +29,9 @@ MPR_VALUE(blocks, mpr_summary, s,
           s->recording.blocks == MPR_RECORDED_ALL
               ? mpr_value_absent
               : mpr_value_known_text(mpr_recorded_name(s->recording.blocks), MPR_UNKNOWN))
+/* Absent if the sums of host/heap are exact. */
+MPR_VALUE(sums, mpr_summary, s,
+          s->recording.sums_estimated ? mpr_value_text("estimated") : mpr_value_absent)
 /* 0 means that none was ever open. */
 MPR_VALUE(windows, mpr_summary, s,
           *s->recording.window.text ? mpr_value_number(MPR_COUNT, s->recording.window.count)
@@ -68,6 +71,7 @@ static const struct mpr_column state_columns[] = {
       .unless = MPR_ABSENT_AT_0 },
     { .key = "host_mean_bytes", .type = MPR_BYTES, OF_SUMMARY(recording.blocks_mean),
       .unless = MPR_ABSENT_AT_0 },
+    { .key = "host_sums", .get = sums },
     { .key = "window", .type = MPR_TEXT, OF_SUMMARY(recording.window.text),
       .unless = MPR_ABSENT_AT_0 },
     { .key = "window_count", .type = MPR_COUNT, .get = windows },
@@ -337,9 +341,9 @@ void mpr_report_recording(struct mpr_document *doc, const struct mpr_recording *
         doc,
         "host/heap: blocks of at least %s are recorded, and of smaller ones a sample, one per %s on average",
         mpr_doc_size(doc, r->blocks_large), mpr_doc_size(doc, r->blocks_mean));
-    mpr_doc_line(
-        doc,
-        "host/heap: lines are estimated from the sample (+- is one standard error); sums are exact");
+    mpr_doc_line(doc, "host/heap: %s estimated from the sample (+- is one standard error)%s",
+                 r->sums_estimated ? "lines and sums are" : "lines are",
+                 r->sums_estimated ? "" : "; sums are exact");
 }
 
 void mpr_report_log_lines(struct mpr_document *doc, const struct mpr_summary *s)

@@ -116,7 +116,11 @@ static const struct mpr_column heap_columns[] = {
 };
 // clang-format on
 
-static bool is_inside(const void *row) { return ((const struct mpr_heap_peak *)row)->inside; }
+static bool is_estimated(const void *row)
+{
+    const struct mpr_heap_peak *h = row;
+    return h->inside || h->estimated;
+}
 
 /* If no range of the program shows which step the peak is in, PyTorch's passes do. */
 static void passes(struct mpr_document *doc, const struct mpr_insights *in)
@@ -150,7 +154,7 @@ static void heaps(struct mpr_document *doc, const struct mpr_insights *in)
 {
     const struct mpr_log_peaks *log = &in->peaks.log[0];
     mpr_doc_rows(doc, heap_columns, log->heap, log->heaps, .key = "heaps", .title = "heap",
-                 .only = MPR_EVERYWHERE, .all = MPR_EVERYWHERE, .estimated = is_inside,
+                 .only = MPR_EVERYWHERE, .all = MPR_EVERYWHERE, .estimated = is_estimated,
                  .flush = true);
     mpr_report_instances(doc, log, true);
     passes(doc, in);

@@ -48,6 +48,7 @@ void mpr_replay_options_read(struct mpr_replay_options *options, const struct mp
     if (is_sample(header, "host.blocks")) {
         options->host_sample_mean = read_mean(header, "host.mean");
         options->host_sample_below = large;
+        options->host_sums_estimated = mpr_header_get(header, "host.sums") != NULL;
     }
     mpr_units_size(&size, large);
     if (options->host_sample_mean > 0)

@@ -14,8 +14,7 @@ void mp_addresses_clear(struct mp_addresses *set) { mp_sys_wipe(set, sizeof *set
 /* A full counter (MANY) is never decremented, because the real count is not known. */
 static void count(struct mp_addresses *set, const void *p, int change)
 {
-    uint8_t *at = &set->on_page[(uintptr_t)p >> 12 & (MP_ADDRESS_PAGES - 1)],
-            n = __atomic_load_n(at, __ATOMIC_RELAXED);
+    uint8_t *at = &set->on_page[mp_address_page(p)], n = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (n != MANY && !__atomic_compare_exchange_n(at, &n, (uint8_t)(n + change), false,
                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
@@ -35,7 +34,6 @@ static bool exchange(struct mp_addresses *set, const void *p, uint64_t before, u
     return false;
 }
 
-/* Counts the address before it is in the set, because another thread may remove it at once. */
 bool mp_addresses_add(struct mp_addresses *set, const void *p)
 {
     if (!exchange(set, p, 0, (uintptr_t)p)) return false;
@@ -48,4 +46,9 @@ bool mp_addresses_take(struct mp_addresses *set, const void *p)
     if (!exchange(set, p, (uintptr_t)p, 0)) return false;
     count(set, p, -1);
     return true;
+}
+
+void mp_addresses_suspect(struct mp_addresses *set, const void *p, bool is)
+{
+    count(set, p, is ? 1 : -1);
 }

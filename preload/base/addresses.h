@@ -30,11 +30,29 @@ bool mp_addresses_add(struct mp_addresses *set, const void *p);
 /* Removes an address. Returns false if it is not a member. */
 bool mp_addresses_take(struct mp_addresses *set, const void *p);
 
+/* One instruction less than a mask: the upper half of an address is not part of its page's number.
+ */
+static inline uint32_t mp_address_page(const void *p) { return (uint32_t)(uintptr_t)p >> 12; }
+_Static_assert(MP_ADDRESS_PAGES == 1 << (32 - 12), "a place for each page's number");
+
+/* A byte is read at once, also without an atomic load, which the compiler keeps apart from the
+ * comparison. Sanitizers have to know that the read is meant. */
+#if defined(MEMPROF_SANITIZED)
+#define MP_ADDRESS_COUNT(at) __atomic_load_n(at, __ATOMIC_RELAXED)
+#else
+#define MP_ADDRESS_COUNT(at) (*(at))
+#endif
+
+/* From now on mp_addresses_may_have is true for the address (@is: true), although it is not a
+ * member; or not any more. Each call with true needs one with false. */
+void mp_addresses_suspect(struct mp_addresses *set, const void *p, bool is);
+
 /* Returns false if the address is certainly not a member. */
-static inline bool mp_addresses_may_have(const struct mp_addresses *set, const void *p)
+static inline __attribute__((always_inline)) bool mp_addresses_may_have(
+    const struct mp_addresses *set, const void *p)
 {
-    const uint8_t *on_page = &set->on_page[(uintptr_t)p >> 12 & (MP_ADDRESS_PAGES - 1)];
-    return __builtin_expect(__atomic_load_n(on_page, __ATOMIC_RELAXED), 0);
+    const uint8_t *on_page = &set->on_page[mp_address_page(p)];
+    return __builtin_expect(MP_ADDRESS_COUNT(on_page), 0);
 }
 
 #endif

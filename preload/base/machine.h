@@ -4,8 +4,8 @@
  * Other processors do neither, so the code does not rely on it. Data that one thread publishes is
  * stored with __ATOMIC_RELEASE and read with __ATOMIC_ACQUIRE. Two threads that each store one word
  * and then read that of the other thread use __ATOMIC_SEQ_CST. docs/machines.md lists these places.
- * mp_machine_take, _swap and _add are for words that only one thread changes: they order nothing,
- * but a signal handler of that thread runs either before or after them.
+ * mp_machine_take, _swap, _add and _subtract are for words that only one thread changes: they order
+ * nothing, but a signal handler of that thread runs either before or after them.
  *
  *   mp_machine_syscall(n, a ... f)   result or -E...; changes nothing else
  *   mp_machine_clone(flags, stack, tid, running, tp, run, arg)
@@ -29,6 +29,7 @@
  *                                    stores `now` if the value is `expected`, which becomes the
  *                                    old value
  *   mp_machine_add(word, n)          adds n
+ *   mp_machine_subtract(word, n)     subtracts n and returns true if the value was smaller
  *   mp_machine_code(address)         a return address without its signature
  *   mp_machine_resolve(function)     the result of the resolver of an indirect function */
 #ifndef MP_MACHINE_H

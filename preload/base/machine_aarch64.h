@@ -128,6 +128,11 @@ static inline void mp_machine_add(uint64_t *word, uint64_t n)
     __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
+static inline __attribute__((always_inline)) bool mp_machine_subtract(uint64_t *word, uint64_t n)
+{
+    return __atomic_fetch_sub(word, n, __ATOMIC_RELAXED) < n;
+}
+
 /* Signed addresses (PAC) have the signature in their upper bits, which are 0 in code addresses of a
  * program. */
 static inline uintptr_t mp_machine_code(uintptr_t address)

@@ -102,6 +102,13 @@ static inline void mp_machine_add(uint64_t *word, uint64_t n)
     __asm__ volatile("addq %1, %0" : "+m"(*word) : "er"(n) : "cc");
 }
 
+static inline __attribute__((always_inline)) bool mp_machine_subtract(uint64_t *word, uint64_t n)
+{
+    bool borrows;
+    __asm__ volatile("subq %2, %1" : "=@ccb"(borrows), "+m"(*word) : "er"(n));
+    return borrows;
+}
+
 static inline uintptr_t mp_machine_code(uintptr_t address) { return address; }
 
 static inline void *mp_machine_resolve(void *function) { return ((void *(*)(void))function)(); }

@@ -1,7 +1,6 @@
 #include "core/counted.h"
 
 #include "core/config.h"
-#include "core/draw.h"
 #include "core/jemalloc.h"
 #include "core/loss.h"
 #include "core/records.h"
@@ -16,7 +15,7 @@
  * the log. */
 #define WORTH_AN_ENCODER ((uint64_t)1 << 20)
 
-struct mp_counted mp_counted = { .plain = UINT32_MAX, .nothing = UINT32_MAX };
+struct mp_counted mp_counted = { .plain = UINT32_MAX };
 
 /* An allocator may allocate in its first call (tcmalloc, by operator new). That allocation is not
  * counted. */
@@ -28,18 +27,6 @@ static bool find_usable(void)
     return usable;
 }
 
-/* Blocks that would almost always be sampled are all recorded: 99 % of the blocks of 4.6 means are
- * sampled. */
-static void init_sample(void)
-{
-    mp_counted.mean = mp_config.host_bytes < MPF_SIZE_MAX ? mp_config.host_bytes : MPF_SIZE_MAX;
-    mp_counted.large = (mp_counted.mean * 23 + 4) / 5;
-    mp_counted.samples = mp_addresses_map();
-    if (mp_counted.samples) return;
-    mp_counted.mean = 0;
-    mp_config.host = MP_HOST_LARGE;
-}
-
 /* Outside of windows, blocks are treated as with `large`. */
 static void init_windows(void)
 {
@@ -49,17 +36,25 @@ static void init_windows(void)
     mp_config.host_bytes = MP_HOST_LARGE_BYTES;
 }
 
+/* Without memory for the set of sampled blocks, the process is recorded as with `large`. */
+static enum mp_host_mode init_mode(void)
+{
+    const bool samples = mp_config.host == MP_HOST_SAMPLE;
+    if (samples && mp_sampled_init(mp_config.host_bytes)) return MP_HOST_SAMPLE;
+    if (mp_config.host == MP_HOST_OFF) mp_sampled_init(0);
+    if (samples) mp_config.host = MP_HOST_LARGE;
+    return mp_config.host;
+}
+
 void mp_counted_init(void)
 {
     if (mp_real_has_heap) init_windows();
-    const enum mp_host_mode mode = mp_real_has_heap ? mp_config.host : MP_HOST_ALL;
-    mp_counted.on = mode == MP_HOST_OFF || (mode != MP_HOST_ALL && find_usable());
+    const enum mp_host_mode mode = mp_real_has_heap ? init_mode() : MP_HOST_ALL;
+    mp_counted.on = mp_sampled.on || (mode == MP_HOST_LARGE && find_usable());
     mp_counted.large = mp_config.host_bytes;
-    if (mp_counted.on && mode == MP_HOST_SAMPLE) init_sample();
     mp_counted_window(false);
     mp_counted.each = !mp_counted.on;
     mp_counted.frees = mp_counted.each && !mp_counted.attached;
-    if (mode == MP_HOST_OFF) mp_counted.nothing = mp_thread_guard();
 }
 
 static size_t (*attached_usable)(void *);
@@ -96,7 +91,7 @@ size_t mp_counted_block_bytes(void *p)
 
 void mp_counted_reset(void)
 {
-    if (mp_counted.samples) mp_addresses_clear(mp_counted.samples);
+    mp_sampled_reset();
     if (mp_counted.windowed) mp_marks_clear(mp_counted.windowed);
 }
 
@@ -109,8 +104,7 @@ void mp_counted_window(bool open)
 
 void mp_counted_say(void)
 {
-    const bool wants_sizes = mp_config.host == MP_HOST_LARGE || mp_config.host == MP_HOST_SAMPLE;
-    if (!mp_real_has_heap || !wants_sizes || mp_counted.usable) return;
+    if (!mp_real_has_heap || mp_config.host != MP_HOST_LARGE || mp_counted.usable) return;
     mp_say(mp_real_allocator(), " has no malloc_usable_size, so every block is recorded", NULL,
            NULL);
 }
@@ -123,28 +117,10 @@ struct mp_thread *mp_counted_slow(size_t made)
     return mp_self;
 }
 
-/* Returns true if the block contains the thread's next sampling point. Any block may contain it. */
-static bool reaches_point(struct mp_thread *t, size_t usable)
-{
-    if (t->made.bytes >= WORTH_AN_ENCODER) mp_record_want_encoder(true);
-    if (!t->due) t->due = t->made.bytes + mp_draw(&t->random, mp_counted.mean);
-    if (t->made.bytes + usable < t->due) return false;
-    t->due = t->made.bytes + mp_draw(&t->random, mp_counted.mean);
-    return true;
-}
-
 static void reaches_encoder(struct mp_thread *t)
 {
     if (t->due || mp_window_has_clock()) mp_record_want_encoder(true);
     t->due = t->due ? UINT64_MAX : WORTH_AN_ENCODER;
-}
-
-static bool is_sampled(struct mp_thread *t, void *p, size_t usable)
-{
-    if (!reaches_point(t, usable)) return false;
-    if (mp_addresses_add(mp_counted.samples, p)) return true;
-    mp_loss(MPF_LOSS_SAMPLES, 1);
-    return false;
 }
 
 static bool is_marked(void *p)
@@ -161,7 +137,6 @@ static bool is_recorded(struct mp_thread *t, void *p, size_t usable)
     if (usable >= MP_LARGE) mp_record_want_encoder(true);
     if (!large && mp_counted.windowed && usable >= mp_counted.from) return is_marked(p);
     if (t->made.bytes + usable < t->due) return large;
-    if (mp_counted.mean) return large || is_sampled(t, p, usable);
     reaches_encoder(t);
     return large;
 }
@@ -170,16 +145,12 @@ static bool is_recorded(struct mp_thread *t, void *p, size_t usable)
 static bool was_recorded(void *p, size_t usable)
 {
     if (usable >= mp_counted.large) return true;
-    if (!mp_counted_may_have(p, usable)) return false;
-    return mp_counted.samples ? mp_addresses_take(mp_counted.samples, p)
-                              : mp_marks_take(mp_counted.windowed, p);
+    return mp_counted_may_have(p, usable) && mp_marks_take(mp_counted.windowed, p);
 }
 
-/* Takes the slow path, because each of these few blocks has its call stacks. */
 static void record_new(unsigned op, void *p, size_t usable)
 {
-    if (mp_counted.mean) mp_record_slow(op, MPF_HEAP_PART, (uintptr_t)p, usable);
-    else mp_record(op, MPF_HEAP_PART, (uintptr_t)p, usable);
+    mp_record(op, MPF_HEAP_PART, (uintptr_t)p, usable);
 }
 
 void *mp_counted_look(struct mp_thread *t, void *p, size_t usable)
@@ -212,20 +183,28 @@ static size_t usable_of(void *p)
     return usable;
 }
 
+/* The first block of the process lets it decide which blocks are recorded. */
+static struct mp_thread *decided(size_t made)
+{
+    if (mp_sampled.on) return NULL;
+    struct mp_thread *const t = mp_counted_thread(made);
+    return mp_counted.usable ? t : NULL;
+}
+
 void *mp_counted_made_slow(void *p, size_t bytes)
 {
-    if (!mp_counted.usable && mp_counted_is_plain(mp_self, bytes)) return p;
-    struct mp_thread *t = mp_counted_thread(bytes);
-    if (t && mp_counted.usable) return mp_counted_add_made(t, p, usable_of(p));
+    struct mp_thread *const t = decided(bytes);
+    if (t) return mp_counted_add_made(t, p, usable_of(p));
+    if (mp_sampled.on) mp_sampled_made(p, bytes);
     if (mp_counted.each) mp_record(MPF_OP_ALLOC, MPF_HEAP_HOST, (uintptr_t)p, bytes);
     return p;
 }
 
 void *mp_counted_freed_slow(void *p)
 {
-    if (!mp_counted.usable && mp_counted_is_plain(mp_self, 0)) return p;
-    struct mp_thread *t = mp_counted_thread(0);
-    if (t && mp_counted.usable) return mp_counted_add_freed(t, p, usable_of(p));
+    struct mp_thread *const t = decided(0);
+    if (t) return mp_counted_add_freed(t, p, usable_of(p));
+    if (mp_sampled.on) mp_sampled_end(p);
     if (mp_counted.each) mp_record(MPF_OP_FREE, MPF_HEAP_HOST, (uintptr_t)p, 0);
     return p;
 }
@@ -262,14 +241,11 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
     else if (q) mp_counted_add(&m->t->made, usable);
 }
 
-/* If another sample has taken the place of this block meanwhile, the block is counted from now
- * on. */
+/* If there is no memory for its mark any more, the block is counted from now on. */
 void mp_counted_stays(const struct mp_counted_move *m, void *p)
 {
     const bool small = m->t && m->recorded && m->usable < mp_counted.large;
-    if (!small || (mp_counted.windowed ? mp_marks_add(mp_counted.windowed, p)
-                                       : mp_addresses_add(mp_counted.samples, p)))
-        return;
+    if (!small || mp_marks_add(mp_counted.windowed, p)) return;
     mp_record(MPF_OP_FREE, MPF_HEAP_PART, (uintptr_t)p, 0);
     mp_counted_add(&m->t->made, m->usable);
     mp_loss(MPF_LOSS_SAMPLES, 1);

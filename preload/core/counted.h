@@ -1,19 +1,14 @@
 /* Blocks of malloc if not each of them is recorded (MEMPROF_HOST). Blocks of at least some size are
- * recorded as blocks of host/part. Of smaller blocks all are recorded, a sample, or none. A thread
- * counts the allocations and frees that are not recorded. With `off` nothing is counted.
+ * recorded as blocks of host/part. A thread counts the allocations and frees of smaller ones. The
+ * modes `sample` and `off` do not count: see sampled.h.
  *
  * A freed block is known only by its address and by the size that the allocator reports. So all
  * sizes here are usable bytes. The size decides whether a block is recorded, when it is allocated
- * and when it is freed. For smaller blocks a set of addresses decides. An address leaves the set
- * before the real free, as frees are recorded, because its next owner has another block.
- *
- * Sampling: sampling points are at random distances, with a mean of `mean` bytes, in the sequence
- * of bytes that a thread allocates (draw.h). A block that contains a point is recorded. The next
- * point is reached when the thread's byte counter reaches `due`, so a block that is not sampled
- * costs only its count.
+ * and when it is freed.
  *
  * Windows: if blocks are recorded only while a window is open, blocks of at least `large` bytes are
- * always recorded, and smaller ones of a window are known by their addresses. */
+ * always recorded, and smaller ones of a window are known by their addresses. An address leaves the
+ * set before the real free, as frees are recorded, because its next owner has another block. */
 #ifndef MP_COUNTED_H
 #define MP_COUNTED_H
 
@@ -21,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/addresses.h"
 #include "base/marks.h"
 #include "core/record.h"
+#include "core/sampled.h"
 #include "core/thread.h"
 #include "real/real.h"
 
@@ -39,15 +34,15 @@ struct mp_counted {
     bool compared;
     /* they are equal: guard of threads that may read the size before a block; otherwise no guard */
     uint32_t plain;
-    uint32_t nothing; /* off: guard of threads on the fast path; otherwise no guard */
-    size_t large;     /* usable bytes from which each block is recorded */
-    size_t from;      /* bytes from which each block is examined; 0 in a window (window.h) */
-    uint64_t mean;    /* mean bytes between samples of smaller blocks, or 0 without sampling */
-    struct mp_addresses *samples; /* live sampled blocks, or NULL without sampling */
+    size_t large; /* usable bytes from which each block is recorded */
+    size_t from;  /* bytes from which each block is examined; 0 in a window (window.h) */
     /* smaller blocks that were allocated in windows, or NULL without windows */
     struct mp_marks *windowed;
 };
 extern struct mp_counted mp_counted;
+
+/* Returns true if no block of malloc is recorded or counted. */
+static inline bool mp_counted_is_off(void) { return mp_sampled.on && !mp_sampled.mean; }
 
 /* Sets the mode from the configuration, if the allocator reports sizes. Called at the start, when
  * the loader's lock may be taken. */
@@ -108,11 +103,6 @@ static inline bool mp_counted_bytes(const struct mp_thread *t, const void *p, si
     return __builtin_expect(plain, 1) && __builtin_expect(mp_real_libc_bytes(p, usable), 1);
 }
 
-static inline bool mp_counted_is_nothing(const struct mp_thread *t)
-{
-    return t && t->guard == mp_counted.nothing;
-}
-
 /* Called for a block of `bytes` that the program has just got. */
 void *mp_counted_made_slow(void *p, size_t bytes) __attribute__((noinline));
 static inline __attribute__((always_inline)) void *mp_counted_made(void *p, size_t bytes)
@@ -120,13 +110,12 @@ static inline __attribute__((always_inline)) void *mp_counted_made(void *p, size
     struct mp_thread *t = mp_self;
     size_t usable;
     if (mp_counted_bytes(t, p, &usable)) return mp_counted_add_made(t, p, usable);
-    return mp_counted_is_nothing(t) && bytes < MP_LARGE ? p : mp_counted_made_slow(p, bytes);
+    return mp_counted_made_slow(p, bytes);
 }
 
 static inline bool mp_counted_may_have(const void *p, size_t usable)
 {
     if (usable >= mp_counted.large) return true;
-    if (mp_counted.samples) return mp_addresses_may_have(mp_counted.samples, p);
     return mp_counted.windowed && mp_marks_has(mp_counted.windowed, p);
 }
 static inline __attribute__((always_inline)) void *mp_counted_add_freed(struct mp_thread *t,
@@ -144,7 +133,7 @@ static inline __attribute__((always_inline)) void *mp_counted_freed(void *p)
     struct mp_thread *t = mp_self;
     size_t usable;
     if (mp_counted_bytes(t, p, &usable)) return mp_counted_add_freed(t, p, usable);
-    return mp_counted_is_nothing(t) ? p : mp_counted_freed_slow(p);
+    return mp_counted_freed_slow(p);
 }
 
 /* Called before the real realloc of p, and after it with the new block, or after the event of its

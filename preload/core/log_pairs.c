@@ -80,6 +80,13 @@ static void add_clock(struct mpf_pairs *p)
     mpf_pairs_add_u64(p, "tick_shift", mp_process->tick_shift);
 }
 
+static void add_sample(struct mpf_pairs *p)
+{
+    mpf_pairs_add_u64(p, "host.large", mp_sampled.large);
+    mpf_pairs_add_u64(p, "host.mean", mp_sampled.mean);
+    mpf_pairs_add(p, "host.sums", "estimated");
+}
+
 /* Adds the settings of which blocks have events and which have call stacks. */
 static void add_modes(struct mpf_pairs *p)
 {
@@ -88,7 +95,7 @@ static void add_modes(struct mpf_pairs *p)
     mpf_pairs_add_u64(p, "stacks.mean", mp_config.stacks_mean);
     if (mp_counted.on) mpf_pairs_add(p, "host.blocks", mp_config_host_name());
     if (mp_counted.usable) mpf_pairs_add_u64(p, "host.large", mp_counted.large);
-    if (mp_counted.mean) mpf_pairs_add_u64(p, "host.mean", mp_counted.mean);
+    if (mp_sampled.mean) add_sample(p);
     if (mp_config_samples_python()) mpf_pairs_add(p, "stacks.torch", "sample");
     if (!mp_config_samples_small()) return;
     mpf_pairs_add(p, "stacks.python", "sample");

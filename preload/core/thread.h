@@ -40,13 +40,14 @@ struct mp_thread {
 
     uint64_t next_node; /* 1 + autograd's next number, or 0 before the first query */
     struct mp_totals made, freed;
-    /* value of made.bytes at which the next block is examined, whatever its size; 0 before the
-     * first draw */
+    /* counted.c: value of made.bytes at which the next block is examined, whatever its size; 0 at
+     * first. sampled.c: bytes from the end of the countdown to the next sampling point */
     uint64_t due;
     uintptr_t stack; /* an address in the thread's stack */
     uint32_t random; /* state of the generator for `due` and `countdown` (draw.h) */
     uint16_t index;  /* of this record in the table (state.h) */
     bool to_sample;  /* `countdown` ends at a sampling point, otherwise a new one begins there */
+    bool draws;      /* sampled.c: a sampling point was drawn */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct mp_thread) == 128, "two cache lines");
 

@@ -17,6 +17,7 @@
 #include "core/tmpfs.h"
 #include "core/window.h"
 #include "core/worker.h"
+#include "hooks/hook_malloc.h"
 #include "hooks/init.h"
 #include "hooks/shm.h"
 #include "hooks/slots.h"
@@ -69,6 +70,7 @@ static void prepare(void)
     mp_real_allocator();
     mp_clock_init();
     mp_counted_attach();
+    mp_hooks_choose();
     mp_window_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();

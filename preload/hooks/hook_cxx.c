@@ -8,6 +8,10 @@
  * of the operator are forwarded, and the inner hooks record. The exception is an aligned new, whose
  * size the library rounds up.
  *
+ * With MEMPROF_HOST=sample the hooks of malloc and free do not set `hooked` for most blocks, so the
+ * operator's block is watched (sampled.h). If an allocator's own operator was observed to call no
+ * hook, it takes part in sampling like malloc.
+ *
  * The real operators may be in a libstdc++ that was opened with dlopen as RTLD_LOCAL, which
  * RTLD_NEXT does not search. */
 #include <errno.h>
@@ -46,11 +50,16 @@ static const char *const names[CXX_COUNT] = {
 };
 
 typedef void (*any_fn)(void);
-static struct {
+struct operator
+{
+    /* what the hook jumps to: at first the function that finds and observes the real operator;
+     * later the real operator, or the one that samples */
+    any_fn jump;
     any_fn real;
     bool is_runtimes; /* of a C++ library: only calls malloc or free by name */
-    bool passes;      /* and the hook of these was called, or the operator is left out */
-} operators[CXX_COUNT];
+};
+/* below: with the functions that find and observe */
+static struct operator operators[CXX_COUNT];
 
 /* Searches libraries that were loaded later. Takes the loader's lock. */
 static any_fn find_later(const char *name, const char **object)
@@ -101,15 +110,13 @@ static any_fn real_operator(enum cxx_fn which)
     return __builtin_expect(f != NULL, 1) ? f : found(which);
 }
 
-/* Returns true if the real operator only has to be called. */
-static bool is_passed_on(enum cxx_fn which)
+static void jump_to(enum cxx_fn which, any_fn f)
 {
-    return __builtin_expect(__atomic_load_n(&operators[which].passes, __ATOMIC_ACQUIRE), 1);
+    __atomic_store_n(&operators[which].jump, f, __ATOMIC_RELEASE);
 }
-static void pass_from_now(enum cxx_fn which)
-{
-    __atomic_store_n(&operators[which].passes, true, __ATOMIC_RELEASE);
-}
+
+/* From now on the hook only calls the real operator. */
+static void pass_from_now(enum cxx_fn which) { jump_to(which, operators[which].real); }
 
 /* Marks an operator of a C++ library that calls hooks. A library that binds its names itself
  * (RTLD_DEEPBIND) does not call them. */
@@ -118,20 +125,40 @@ static void was_hooked(enum cxx_fn which)
     if (__atomic_load_n(&operators[which].is_runtimes, __ATOMIC_RELAXED)) pass_from_now(which);
 }
 
+/* Marks an operator of the allocator that called no hook. @sampled: its function that samples. */
+static void was_alone(enum cxx_fn which, any_fn sampled)
+{
+    if (mp_sampled.live && mp_real_in_allocator((const void *)operators[which].real))
+        jump_to(which, sampled);
+}
+
 /* If the allocator is queried for sizes, blocks must be its own. The block of another operator may
  * not belong to malloc, and if it does, malloc's hook records it. */
 static bool is_left_out(enum cxx_fn which)
 {
-    return __builtin_expect(mp_counted.on, 0) &&
+    if (mp_counted_is_off()) return true;
+    return __builtin_expect(mp_counted.usable != NULL, 0) &&
            !mp_real_in_allocator((const void *)operators[which].real);
 }
 
-static void *finish_new(enum cxx_fn which, void *p, size_t bytes)
+static void begin_new(size_t aligned_bytes)
+{
+    mp_operator.hooked = false;
+    mp_operator.aligned_bytes = aligned_bytes;
+    if (mp_sampled.on) mp_sampled_watch_next();
+}
+
+/* An aligned new of a C++ library is always observed, because the library rounds its size up. */
+static void *finish_new(enum cxx_fn which, void *p, size_t bytes, bool aligned, any_fn sampled)
 {
     mp_operator.aligned_bytes = 0;
-    if (mp_operator.hooked) was_hooked(which);
+    if (mp_operator.hooked && !aligned) was_hooked(which);
+    else if (mp_operator.hooked) return p;
     else if (is_left_out(which)) pass_from_now(which);
-    else mp_allocated(p, bytes);
+    else {
+        mp_allocated(p, bytes);
+        was_alone(which, sampled);
+    }
     return p;
 }
 
@@ -139,37 +166,53 @@ static void *finish_new(enum cxx_fn which, void *p, size_t bytes)
 static void *begin_delete(enum cxx_fn which, void *p)
 {
     mp_operator.hooked = false;
-    if (!is_left_out(which)) return mp_begin_free(p);
-    pass_from_now(which);
-    return mp_operator.deleting;
+    if (is_left_out(which)) {
+        pass_from_now(which);
+        return mp_operator.deleting;
+    }
+    void *const outer = mp_begin_free(p);
+    mp_sampled_watch(p);
+    return outer;
 }
 
-static void end_delete(enum cxx_fn which, void *outer)
+static void end_delete(enum cxx_fn which, void *p, void *outer, any_fn sampled)
 {
     mp_operator.deleting = outer;
+    mp_sampled_unwatch(p);
     if (mp_operator.hooked) was_hooked(which);
+    else if (p) was_alone(which, sampled);
 }
 
 /* NEW(name, parameters, arguments, stand-in, aligned): a program that calls an operator has one.
  * But a C program that loads a C++ library itself may call these before any C++ library is loaded.
  * Then malloc is called. */
 #define NEW(name, parameters, arguments, otherwise, aligned)                                       \
-    static __attribute__((noinline)) void *recorded##name parameters                               \
+    static void *sampled##name parameters                                                          \
+    {                                                                                              \
+        void *(*const f)parameters = (void *(*)parameters)operators[CXX##name].real;               \
+        if (__builtin_expect(!mp_sampled_due(bytes), 1)) return f arguments;                       \
+        mp_sampled_take_back(bytes); /* f may throw */                                             \
+        void *const p = f arguments;                                                               \
+        if (p) mp_sampled_examine(p, bytes);                                                       \
+        else mp_allocation_failed(bytes);                                                          \
+        return p;                                                                                  \
+    }                                                                                              \
+    static void *observed##name parameters                                                         \
     {                                                                                              \
         void *(*f)parameters = (void *(*)parameters)real_operator(CXX##name);                      \
         if (!f) return otherwise;                                                                  \
-        mp_operator.hooked = false;                                                                \
-        mp_operator.aligned_bytes = aligned ? bytes : 0;                                           \
-        return finish_new(CXX##name, f arguments, bytes);                                          \
+        begin_new(aligned ? bytes : 0);                                                            \
+        return finish_new(CXX##name, f arguments, bytes, aligned, (any_fn)sampled##name);          \
     }                                                                                              \
     HOOK void *name parameters;                                                                    \
-    HOOK void *name parameters                                                                     \
-    {                                                                                              \
-        if (aligned || !is_passed_on(CXX##name)) return recorded##name arguments;                  \
-        return ((void *(*)parameters)operators[CXX##name].real)arguments;                          \
-    }
+    HOOK void *name parameters { return ((void *(*)parameters)operators[CXX##name].jump)arguments; }
 #define DELETE(name, parameters, arguments)                                                        \
-    static __attribute__((noinline)) void recorded##name parameters                                \
+    static void sampled##name parameters                                                           \
+    {                                                                                              \
+        if (__builtin_expect(mp_sampled_may_have(p), 0)) mp_sampled_freed(p);                      \
+        ((void(*) parameters)operators[CXX##name].real) arguments;                                 \
+    }                                                                                              \
+    static void observed##name parameters                                                          \
     {                                                                                              \
         void(*f) parameters = (void(*) parameters)real_operator(CXX##name);                        \
         if (!f) {                                                                                  \
@@ -178,14 +221,10 @@ static void end_delete(enum cxx_fn which, void *outer)
         }                                                                                          \
         void *const outer = begin_delete(CXX##name, p);                                            \
         f arguments;                                                                               \
-        end_delete(CXX##name, outer);                                                              \
+        end_delete(CXX##name, p, outer, (any_fn)sampled##name);                                    \
     }                                                                                              \
     HOOK void name parameters;                                                                     \
-    HOOK void name parameters                                                                      \
-    {                                                                                              \
-        if (!is_passed_on(CXX##name)) recorded##name arguments;                                    \
-        else ((void(*) parameters)operators[CXX##name].real) arguments;                            \
-    }
+    HOOK void name parameters { ((void(*) parameters)operators[CXX##name].jump) arguments; }
 
 NEW(_Znwm, (size_t bytes), (bytes), malloc(bytes), false)
 NEW(_Znam, (size_t bytes), (bytes), malloc(bytes), false)
@@ -216,3 +255,13 @@ DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const vo
        (p, alignment, nothrow))
 DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t alignment, const void *nothrow),
        (p, alignment, nothrow))
+
+static struct operator operators[CXX_COUNT] = {
+#define MP_HOOK(name)
+#define MP_HOOK_TORCH(name)
+#define MP_HOOK_CXX(name) [CXX##name] = { .jump = (any_fn)observed##name },
+#include "real/hooks.def"
+#undef MP_HOOK
+#undef MP_HOOK_TORCH
+#undef MP_HOOK_CXX
+};

@@ -33,6 +33,7 @@
 #include "core/variables.h"
 #include "core/window.h"
 #include "hooks/attach.h"
+#include "hooks/hook_malloc.h"
 #include "hooks/init.h"
 #include "hooks/shm.h"
 #include "mpf/sample.h"
@@ -190,12 +191,19 @@ static void at_exit(int status, void *arg)
 
 static void at_quick(void) { mp_process_finish("quick_exit"); }
 
+/* The child's next block is examined, and starts its log. */
+static void in_child(void)
+{
+    mp_process_forked();
+    mp_sampled_left = 0;
+}
+
 void mp_init_ends(void)
 {
     static bool done;
     if (done) return;
     done = true;
-    pthread_atfork(NULL, NULL, mp_process_forked);
+    pthread_atfork(NULL, NULL, in_child);
     on_exit(at_exit, NULL);
     at_quick_exit(at_quick);
 }
@@ -243,6 +251,7 @@ static void enter_once(void)
     if (!environ || __atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL)) return;
     const int saved = errno;
     enter();
+    mp_hooks_choose();
     errno = saved;
 }
 

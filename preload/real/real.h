@@ -35,7 +35,7 @@ struct mp_real {
 #undef MP_HOOK_CXX
 #undef MP_HOOK_TORCH
 };
-extern struct mp_real mp_real;
+extern struct mp_real mp_real __attribute__((visibility("hidden")));
 extern bool mp_real_known; /* all that exist have been found */
 
 void mp_real_resolve(void) MP_COLD;

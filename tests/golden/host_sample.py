@@ -1,6 +1,6 @@
-"""Recorded as host-sample.zst with MEMPROF_HOST=sample:32K and PYTHONMALLOC=malloc, by CPython 3.11: one line allocates
-blocks that stay live, another line allocates blocks that each step frees, and one block is larger than any sampled
-one."""
+"""Recorded as host-sample.zst (format 1.5) and host-estimated.zst (1.13) with MEMPROF_HOST=sample:32K, PYTHONMALLOC=malloc
+and CPython 3.11: one line allocates blocks that stay live, another line allocates blocks that each step frees, and one
+block is larger than any sampled one."""
 import json
 import os
 import time

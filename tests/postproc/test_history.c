@@ -424,8 +424,8 @@ static void blocks_since_the_last_total_count(void **state)
     totals(1, 1000, 10);
     const struct mpr_weight sampled = { .bytes = 1000000, .blocks = 1000, .variance = 1 },
                             went = { .bytes = 400000, .blocks = 400, .variance = 1 };
-    mpr_counted_totals_sampled(&replay.totals, &replay.accounts, 1, 7, &sampled, 2);
-    mpr_counted_totals_sampled(&replay.totals, &replay.accounts, -1, 7, &went, 3);
+    mpr_counted_totals_sampled(&replay, 1, 7, &sampled);
+    mpr_counted_totals_sampled(&replay, -1, 7, &went);
     mpr_replay_finish(&replay);
     assert_int_equal(replay.accounts.heap[H].allocations, 10 + 1000);
     assert_int_equal(replay.accounts.heap[H].frees, 400);
@@ -461,12 +461,13 @@ static void sample(uint64_t time, unsigned op, uint64_t addr)
     mpr_replay_batch(&replay, &e, 1);
 }
 
-static void begin_sampled(void)
+static void begin_sampled(bool sums_estimated)
 {
     begin(&(struct mpr_replay_options){ .by = MPR_GROUP_STACK,
                                         .at = MPR_INSTANT_PEAK,
                                         .host_sample_mean = 65536,
-                                        .host_sample_below = 1 << 20 },
+                                        .host_sample_below = 1 << 20,
+                                        .host_sums_estimated = sums_estimated },
           0, UINT64_MAX);
 }
 
@@ -477,7 +478,7 @@ static void samples_are_newer_than_totals(void **state)
     enum { FEW = 30, MANY = 60, COUNTED = 1000000 };
     const struct mpr_heap *heap = &replay.accounts.heap[H];
     (void)state;
-    begin_sampled();
+    begin_sampled(false);
     totals(1, COUNTED, 250);
     for (uint64_t i = 1; i <= FEW; i++) sample(2, MPF_OP_ALLOC, i << 16);
     assert_int_equal(heap->bytes, COUNTED + FEW * SAMPLED);
@@ -497,13 +498,34 @@ static void samples_are_newer_than_totals(void **state)
     end();
 }
 
+/* A log without totals: each sampled block counts for those that it represents, from the first
+ * on. */
+static void sums_without_totals_are_those_of_the_samples(void **state)
+{
+    enum { FEW = 4 };
+    const struct mpr_heap *heap = &replay.accounts.heap[H];
+    (void)state;
+    begin_sampled(true);
+    for (uint64_t i = 1; i <= FEW; i++) sample(2, MPF_OP_ALLOC, i << 16);
+    assert_int_equal(heap->bytes, FEW * STANDS_FOR);
+    assert_int_equal(heap->made_bytes, FEW * STANDS_FOR);
+    assert_int_equal(heap->blocks, 66); /* 16.5 times 4 */
+    sample(3, MPF_OP_FREE, 1 << 16);
+    assert_int_equal(heap->bytes, (FEW - 1) * STANDS_FOR);
+    assert_int_equal(heap->peak_bytes, FEW * STANDS_FOR);
+    mpr_replay_finish(&replay);
+    assert_int_equal(heap->allocations, 66);
+    assert_int_equal(heap->frees, 16);
+    end();
+}
+
 /* There are as many blocks before as after that are allocated and freed between two totals. */
 static void temporary_blocks_hide_no_burst(void **state)
 {
     enum { MANY = 60, ROUNDS = 400, COUNTED = 1000000 };
     const struct mpr_heap *heap = &replay.accounts.heap[H];
     (void)state;
-    begin_sampled();
+    begin_sampled(false);
     totals(1, COUNTED, 250);
     for (uint64_t i = 1; i <= MANY; i++) sample(2, MPF_OP_ALLOC, i << 16);
     const uint64_t after = COUNTED + MANY * STANDS_FOR;
@@ -522,7 +544,7 @@ static void a_burst_ends_once(void **state)
     enum { MANY = 60, LEFT = 12, COUNTED = 1000000 };
     const struct mpr_heap *heap = &replay.accounts.heap[H];
     (void)state;
-    begin_sampled();
+    begin_sampled(false);
     totals(1, COUNTED, 250);
     for (uint64_t i = 1; i <= MANY; i++) sample(2, MPF_OP_ALLOC, i << 16);
     for (uint64_t i = MANY; i > LEFT; i--) sample(3, MPF_OP_FREE, i << 16);
@@ -546,6 +568,7 @@ int main(void)
         cmocka_unit_test(blocks_since_the_last_total_count),
         cmocka_unit_test(a_tick_has_bytes_and_blocks_of_one_instant),
         cmocka_unit_test(samples_are_newer_than_totals),
+        cmocka_unit_test(sums_without_totals_are_those_of_the_samples),
         cmocka_unit_test(temporary_blocks_hide_no_burst),
         cmocka_unit_test(a_burst_ends_once),
         cmocka_unit_test(estimates_sum_to_the_heap),

@@ -241,7 +241,8 @@ static void fill_heaps(struct mpr_live *l, const struct past *base, uint64_t pas
             .grew = base ? mpr_signed_sub(mpr_saturating_signed(h->bytes),
                                           mpr_saturating_signed(base->heap[i]))
                          : 0,
-            .estimated = code == MPF_HEAP_PYTHON,
+            .estimated = code == MPF_HEAP_PYTHON ||
+                         (code == MPF_HEAP_HOST && l->reader.replay.options.host_sums_estimated),
         };
         l->allocations[i] = h->allocations;
         if (mpf_heap_is_host(code) && !heap->inside) {

@@ -54,7 +54,7 @@ static void mark_estimated(const struct mpr_replay *r, const struct mpr_cell_tot
         out->end_blocks += h->end_blocks;
         out->allocations += h->allocations;
     }
-    out->estimated = only_samples;
+    out->estimated = only_samples || (out->heap == MPF_HEAP_HOST && r->options.host_sums_estimated);
     if (only_samples) out->frees = mpr_saturating_sub(out->allocations, out->end_blocks);
     else if (remainder && out->samples) remainder->estimated = true;
 }
@@ -87,6 +87,9 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
         const struct mpr_cell *cell = &r->accounts.cell[i];
         if (cell->heap != heap) continue;
         const bool counted = mpr_counted_totals_is(&r->totals, &r->accounts, cell);
+        /* the lines have all of the estimated sum */
+        if (counted && r->options.host_sums_estimated && !totals[i].bytes && !totals[i].end_bytes)
+            continue;
         out->row[out->rows++] = (struct mpr_row){
             .path = mpr_label_path(arena, reader, cell),
             .bytes = totals[i].bytes,
@@ -108,7 +111,7 @@ void mpr_peaks_fill_rows(struct mpr_peaks *peaks, const struct mpr_reader *reade
     qsort_r(out->row, out->rows, sizeof *out->row, by_order, &peaks->options.order);
     if (has_lifetimes(&peaks->options)) {
         out->thread = mpr_arena_alloc(arena, count * sizeof *out->thread);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < out->rows; i++) {
             const uint32_t cell = out->row[i].cell, thread = (uint32_t)r->accounts.cell[cell].key;
             out->thread[i] = (struct mpr_thread_row){ .row = out->row[i],
                                                       .life = mpr_info_thread(arena, r, thread),

@@ -47,6 +47,7 @@ static void fill_recording(const struct mpr_header *h, const struct mpr_replay *
         .blocks = blocks ? mpr_recorded_named(blocks) : MPR_RECORDED_ALL,
         .blocks_large = number_in(h, "host.large"),
         .blocks_mean = number_in(h, "host.mean"),
+        .sums_estimated = mpr_header_get(h, "host.sums") != NULL,
         .root = number_in(h, "root") == 1,
         .window = { .text = window ? mpr_arena_text(arena, window) : "",
                     .blocks = mpr_header_get(h, "window.blocks") != NULL,

@@ -35,6 +35,7 @@ struct mpr_recording {
     enum mpr_recorded blocks;    /* which blocks of malloc are recorded */
     uint64_t blocks_large;       /* SAMPLE, LARGE: blocks from this size on are all recorded */
     uint64_t blocks_mean;        /* SAMPLE: mean bytes between sampled smaller blocks */
+    bool sums_estimated;         /* SAMPLE: other blocks were not even counted */
     bool root;                   /* the user started the process, not another recorded process */
     struct {                     /* MEMPROF_WINDOW */
         const char *text;        /* "" for no window: everything is recorded */

@@ -16,6 +16,12 @@ static bool has_estimates(const struct mpr_replay *r, uint8_t heap)
     return heap == MPF_HEAP_PYTHON || mpr_replay_extrapolates(r, heap);
 }
 
+/* The bytes of a heap of the host are the sum of what its samples represent. */
+static bool is_sum_of_samples(const struct mpr_replay *r, uint8_t heap)
+{
+    return heap == MPF_HEAP_PYTHON || (heap == MPF_HEAP_HOST && r->options.host_sums_estimated);
+}
+
 static uint64_t add_rounded(uint64_t value, double more)
 {
     if (more == 0) return value;
@@ -36,17 +42,18 @@ static void add_sampled(struct mpr_sampled *to, const struct mpr_sampled *s, int
 }
 
 /* The heap's bytes in the accounts include those that the samples of host/python represent.  Its
- * blocks do not. */
+ * blocks do not.  Both include those of host/heap, if its sums are estimates. */
 static struct mpr_history_value heap_value(const struct mpr_history *h, uint8_t code)
 {
     const struct mpr_heap *heap = &h->replay->accounts.heap[code];
+    const struct mpr_sampled *all = code == MPF_HEAP_PYTHON ? &h->python : &h->host;
     struct mpr_history_value value = { .bytes = heap->bytes, .blocks = heap->blocks };
-    if (code != MPF_HEAP_PYTHON) return value;
-    value.blocks = add_rounded(heap->blocks, h->python.represented.blocks);
-    value.variance_added = h->python.variance_added;
-    value.variance_removed = h->python.variance_removed;
-    value.samples = h->python.samples;
-    value.live = h->python.live;
+    if (!is_sum_of_samples(h->replay, code)) return value;
+    if (code == MPF_HEAP_PYTHON) value.blocks = add_rounded(heap->blocks, all->represented.blocks);
+    value.variance_added = all->variance_added;
+    value.variance_removed = all->variance_removed;
+    value.samples = all->samples;
+    value.live = all->live;
     return value;
 }
 
@@ -63,9 +70,10 @@ static void add_point(struct mpr_history *h, uint32_t index)
         point.sampled = (struct mpr_sampled){ e->now, e->variance_added, e->variance_removed,
                                               e->samples, e->live };
     }
-    if (cell->heap == MPF_HEAP_PYTHON) {
-        if (past->points) add_sampled(&h->python, &past->point[past->points - 1].sampled, -1);
-        add_sampled(&h->python, &point.sampled, 1);
+    if (is_sum_of_samples(r, cell->heap)) {
+        struct mpr_sampled *all = cell->heap == MPF_HEAP_PYTHON ? &h->python : &h->host;
+        if (past->points) add_sampled(all, &past->point[past->points - 1].sampled, -1);
+        add_sampled(all, &point.sampled, 1);
     }
     MPR_GROW(past->point, past->points, past->cap);
     past->point[past->points++] = point;
@@ -240,10 +248,10 @@ static void fill_heaps(struct mpr_history_view *v)
         if (v->scaling[heap] && v->remainder[heap]) add_cell(v, v->remainder[heap] - 1, remainder);
         for (size_t i = 0; v->scaling[heap] && i < v->history->count; i++) {
             struct mpr_history_scaling *scaling = &v->scaling[heap][i];
-            scaling->sum =
-                (struct mpr_represented_sum){ (double)remainder[i].bytes,
-                                              (double)all[i].represented.bytes,
-                                              all[i].variance_added - all[i].variance_removed };
+            scaling->sum = (struct mpr_represented_sum){
+                (double)remainder[i].bytes, (double)all[i].represented.bytes,
+                all[i].variance_added - all[i].variance_removed, is_sum_of_samples(r, (uint8_t)heap)
+            };
             scaling->blocks.known = (double)remainder[i].blocks;
             scaling->blocks.factor = mpr_estimates_factor(&scaling->sum);
         }
@@ -292,7 +300,9 @@ static void scale_variances(const struct mpr_history_view *v, uint32_t cell,
     for (size_t i = 1; i < count; i++)
         if (all[i].represented.bytes > all[largest].represented.bytes) largest = i;
     const struct mpr_history_scaling *scaling = v->scaling[heap];
-    if (!scaling || !mpr_estimates_are_by_chance(&scaling[largest].sum)) return;
+    if (!scaling || scaling[largest].sum.is_theirs ||
+        !mpr_estimates_are_by_chance(&scaling[largest].sum))
+        return;
     const double mean = mpr_estimates_sampling(&r->estimates, heap)->mean,
                  part = (double)sum[largest].sampled.represented.bytes /
                         (double)all[largest].represented.bytes,

@@ -52,6 +52,7 @@ struct mpr_history {
     } * past; /* by cell */
     uint32_t cells;
     struct mpr_sampled python; /* now, sum of all cells of host/python */
+    struct mpr_sampled host;   /* likewise of host/heap, if its sums are estimates */
 };
 
 /* Observes a replay from before its first event until mpr_history_free. */

@@ -403,7 +403,9 @@ static void fill_growth(struct mpr_leaks_heap *heap, const struct reading *g)
 {
     enum { COUNTED_NS = 200000000 }; /* there are ten a second */
     const uint8_t code = heap->live->heap;
-    const bool is_counted = code == MPF_HEAP_HOST && g->reader.replay.totals.known;
+    const struct mpr_replay *r = &g->reader.replay;
+    const bool is_counted =
+        code == MPF_HEAP_HOST && r->totals.known && !r->options.host_sums_estimated;
     const struct mpr_history *h = &g->history;
     struct mpr_history_value value[MPR_HISTORY_MAX];
     const struct mpr_history_value *from = &h->at[mpr_trend_warm(h->count)].heap[code],

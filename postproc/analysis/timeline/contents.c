@@ -102,6 +102,7 @@ static void on_event(void *arg, const struct mpr_replay *replay, const struct mp
 
 static bool is_estimated(const struct mpr_replay *r, unsigned heap)
 {
+    if (heap == MPF_HEAP_HOST) return r->options.host_sums_estimated;
     return heap == MPF_HEAP_PYTHON && r->options.python_sample_mean > 0;
 }
 
