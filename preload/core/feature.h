@@ -20,6 +20,8 @@ struct mp_features {
     uint64_t (*stack)(unsigned op, unsigned heap, uint64_t size, bool sampled,
                       const struct mp_frame *from);
     uint64_t (*python)(unsigned op, unsigned heap, uint64_t size, uint64_t stack);
+    /* Returns false if the event certainly has neither. */
+    bool (*has_place)(unsigned op, unsigned heap, uint64_t size, bool sampled);
     /* Called before the thread pushes or pops a range. Any context. */
     void (*before_range)(void);
     /* Called in a forked child before its log exists: each feature forgets which data the parent's

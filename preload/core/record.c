@@ -194,14 +194,13 @@ static void record(struct place place, unsigned op, unsigned heap, uint64_t addr
     mp_sys_restore_signals(signals);
 }
 
-/* Records a small block that is here only because it may have a stack: after the ATs of its place,
- * without a system call. Returns false if that is not possible. */
-static bool record_small(struct place place, unsigned op, unsigned heap, uint64_t addr,
-                         uint64_t size)
+/* Records an event after the ATs of its place, without a system call. Returns false if the chunk
+ * has no room. */
+static bool record_here(struct place place, unsigned op, unsigned heap, uint64_t addr,
+                        uint64_t size)
 {
     struct mp_thread *t = mp_self;
-    if (!t || (t->guard & ~(uint32_t)MP_COUNTS) != MP_STACKS_WANTED || size >= MP_LARGE)
-        return false;
+    if (t->guard & MP_INSIDE) return false;
     const uint64_t at = reserve_row(t, slots_of(place) + 1);
     if (!at) return false;
     mp_record_at(t, commit_place(t, at, place), op, heap, addr, size, 0);
@@ -315,8 +314,9 @@ static bool is_drawn(unsigned op, unsigned heap, uint64_t size)
     return mp_record_is_host_block(op, heap) && contains_point(mp_self, size);
 }
 
-/* If each small block has call stacks, they are walked on the current stack, because otherwise
- * signals would have to be blocked each time. */
+/* Walks the call stacks on another stack, because that may take several KiB, with signals blocked,
+ * because the kernel would run a handler on that stack. This takes two system calls. So it is not
+ * done if all small blocks have call stacks. */
 static __attribute__((noinline)) struct place place_of(unsigned op, unsigned heap, uint64_t size,
                                                        const struct mp_frame *from)
 {
@@ -326,6 +326,7 @@ static __attribute__((noinline)) struct place place_of(unsigned op, unsigned hea
         find_place(&q);
         return q.place;
     }
+    if (mp_features.has_place && !mp_features.has_place(op, heap, size, q.sampled)) return q.place;
     const uint64_t signals = mp_sys_block_signals();
     mp_own_stack_call(find_place, &q);
     mp_sys_restore_signals(signals);
@@ -349,8 +350,8 @@ static __attribute__((noinline)) void record_with_place(unsigned op, unsigned he
     const struct mp_frame from = mp_frame_of_caller();
     const struct place place =
         mp_sys_signals_come ? (struct place){ 0 } : place_of(op, heap, size, &from);
-    if (record_small(place, op, heap, addr, size)) return;
-    record(place, op, heap, addr, size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX, NULL);
+    const uint64_t kept = size < MPF_SIZE_MAX ? size : MPF_SIZE_MAX;
+    if (!record_here(place, op, heap, addr, kept)) record(place, op, heap, addr, kept, NULL);
 }
 
 uint64_t mp_record_slow(unsigned op, unsigned heap, uint64_t addr, uint64_t size)

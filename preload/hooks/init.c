@@ -282,6 +282,11 @@ static uint64_t python_of(unsigned op, unsigned heap, uint64_t size, uint64_t st
     return has_python(op, heap, size, stack) ? mp_python_here() : 0;
 }
 
+static bool has_place(unsigned op, unsigned heap, uint64_t size, bool sampled)
+{
+    return mp_stack_is_wanted(op, heap, size, sampled) || mp_python_may_run();
+}
+
 /* Resets the state that a forked child must not inherit: which data the parent's log has, and
  * CUDA's sampler. Most of it is in memory that the kernel wipes, but not every kernel does. */
 static void (*const forked[])(void) = {
@@ -304,6 +309,7 @@ const struct mp_features mp_features = {
     .enter = enter_once,
     .stack = mp_stack_of,
     .python = python_of,
+    .has_place = has_place,
     .before_range = mp_torch_next_again,
     .forked = forked,
 };

@@ -178,6 +178,12 @@ uint64_t mp_python_here(void)
     return stack;
 }
 
+bool mp_python_may_run(void)
+{
+    const void *(*state)(void) = __atomic_load_n(&thread_state, __ATOMIC_ACQUIRE);
+    return state && state();
+}
+
 uint64_t mp_python_named(const char *name)
 {
     if (!in_log) return 0;

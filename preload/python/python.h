@@ -4,6 +4,7 @@
 #ifndef MP_PYTHON_H
 #define MP_PYTHON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Looks for an interpreter. Called when the loader's lock may be taken; cheap after the first
@@ -15,6 +16,8 @@ void mp_python_reset(void);
  * the thread is not in Python, or in an unknown version. Takes about 10 ns per frame for a known
  * stack. */
 uint64_t mp_python_here(void);
+/* Returns false if the thread certainly has no Python stack. */
+bool mp_python_may_run(void);
 /* Records an allocation that is not in Python code and has a name instead. */
 uint64_t mp_python_named(const char *name);
 /* Gives the thread's next event the current Python stack. */

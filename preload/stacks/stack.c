@@ -210,8 +210,13 @@ static bool has_stack(unsigned op, unsigned heap, uint64_t size, bool sampled)
     return size && (torch || mp_record_is_host_block(op, heap));
 }
 
+bool mp_stack_is_wanted(unsigned op, unsigned heap, uint64_t size, bool sampled)
+{
+    return on && has_stack(op, heap, size, sampled);
+}
+
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, bool sampled,
                      const struct mp_frame *from)
 {
-    return on && has_stack(op, heap, size, sampled) ? mp_stack_here(from) : 0;
+    return mp_stack_is_wanted(op, heap, size, sampled) ? mp_stack_here(from) : 0;
 }

@@ -19,6 +19,8 @@ uint64_t mp_stack_here(const struct mp_frame *from);
 /* The same if an event of this kind gets a stack (MEMPROF_STACKS), otherwise 0. */
 uint64_t mp_stack_of(unsigned op, unsigned heap, uint64_t size, bool sampled,
                      const struct mp_frame *from);
+/* Returns false if an event of this kind gets no stack. */
+bool mp_stack_is_wanted(unsigned op, unsigned heap, uint64_t size, bool sampled);
 /* Returns true for the event of a large host block or a failure, which also has a Python stack. */
 bool mp_stack_large(unsigned op, unsigned heap, uint64_t size);
 
