@@ -84,7 +84,9 @@ static void put_sample(void *arg, enum mpr_reading_source source, const struct m
     static const enum mpr_export_which table[] = { [MPR_READ_RSS] = MPR_EXPORT_SAMPLES_RSS,
                                                    [MPR_READ_CGROUP] = MPR_EXPORT_SAMPLES_CGROUP,
                                                    [MPR_READ_JEMALLOC] =
-                                                       MPR_EXPORT_SAMPLES_JEMALLOC };
+                                                       MPR_EXPORT_SAMPLES_JEMALLOC,
+                                                   [MPR_READ_ALLOCATOR] =
+                                                       MPR_EXPORT_SAMPLES_ALLOCATOR };
     PUT(arg, table[source], reading, 1);
 }
 

@@ -56,7 +56,7 @@ struct samples {
     size_t instants; /* their number before the newest sample */
     bool any;
 };
-enum { RSS, PSS, CGROUP, JEMALLOC, KINDS };
+enum { RSS, PSS, CGROUP, JEMALLOC, ALLOCATOR, KINDS };
 
 struct finder {
     const struct mpr_kept *kept;
@@ -440,6 +440,7 @@ static void on_event(struct finder *f, const struct mpf_event *e)
         break;
     case MPF_OP_SAMPLE_CGROUP: on_sample(f, &f->samples[CGROUP], value_of(e, 0), bin); break;
     case MPF_OP_SAMPLE_JEMALLOC: on_sample(f, &f->samples[JEMALLOC], value_of(e, 0), bin); break;
+    case MPF_OP_SAMPLE_ALLOCATOR: on_sample(f, &f->samples[ALLOCATOR], value_of(e, 0), bin); break;
     case MPF_OP_TORCH_LEVEL:
         on_sample(f, &f->torch_samples[mpf_heap_device(e->heap)], e->addr, bin);
         break;

@@ -174,6 +174,9 @@ static void apply_other(struct mpr_replay *r, struct mpr_thread *t, const struct
     case MPF_OP_SAMPLE_RSS ... MPF_OP_SAMPLE_JEMALLOC:
         mpr_samples_add(&r->samples, &r->accounts, e->op - MPF_OP_SAMPLE_RSS, e);
         break;
+    case MPF_OP_SAMPLE_ALLOCATOR:
+        mpr_samples_add(&r->samples, &r->accounts, MPR_SOURCE_ALLOCATOR, e);
+        break;
     case MPF_OP_SAMPLE_RESIDENT: mpr_samples_add_resident(&r->samples, &r->accounts, e); break;
     case MPF_OP_RESIDENT_FILE: mpr_samples_add_file(&r->samples, e); break;
     case MPF_OP_RESIDENT_MAPPING:

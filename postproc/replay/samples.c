@@ -39,7 +39,7 @@ static void raise_high(struct mpr_sample_track *track, enum mpr_source source,
     const bool rss = source == MPR_SOURCE_RSS;
     const uint64_t bytes = mpr_sample_bytes(source, sample),
                    mark = sample->value[rss ? MPF_RSS_HWM : MPF_CGROUP_PEAK];
-    if (source == MPR_SOURCE_JEMALLOC) return;
+    if (source == MPR_SOURCE_JEMALLOC || source == MPR_SOURCE_ALLOCATOR) return;
     if (!track->count) high->first_mark = rss ? 0 : mark;
     const bool counts = mark != MPF_UNKNOWN && mark > high->first_mark;
     const uint64_t top = counts && (bytes == MPF_UNKNOWN || mark > bytes) ? mark : bytes;

@@ -17,7 +17,13 @@ _Static_assert(MPF_RSS_COUNT <= MPR_SAMPLE_VALUES && MPF_CGROUP_COUNT <= MPR_SAM
                    MPF_JEMALLOC_COUNT <= MPR_SAMPLE_VALUES,
                "there is room for each source's values");
 
-enum mpr_source { MPR_SOURCE_RSS, MPR_SOURCE_CGROUP, MPR_SOURCE_JEMALLOC, MPR_SOURCES };
+enum mpr_source {
+    MPR_SOURCE_RSS,
+    MPR_SOURCE_CGROUP,
+    MPR_SOURCE_JEMALLOC,
+    MPR_SOURCE_ALLOCATOR,
+    MPR_SOURCES
+};
 
 /* A value that is not in a sample is that of the previous sample, or MPF_UNKNOWN if there is none.
  * taken: ns when each value was read */

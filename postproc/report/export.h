@@ -21,6 +21,7 @@
     X(SAMPLES_RSS, samples_rss, "", mpr_reading_rss)                                               \
     X(SAMPLES_CGROUP, samples_cgroup, "", mpr_reading_cgroup)                                      \
     X(SAMPLES_JEMALLOC, samples_jemalloc, "", mpr_reading_jemalloc)                                \
+    X(SAMPLES_ALLOCATOR, samples_allocator, "", mpr_reading_allocator)                             \
     X(SAMPLES_GPU, samples_gpu, "", samples_gpu)                                                   \
     X(DEVICES, devices, "device", devices)                                                         \
     X(DEVICE_PARTS, device_parts, "", device_parts)                                                \

@@ -62,6 +62,12 @@ const struct mpr_column mpr_reading_jemalloc[] = {
     VALUE("retained_bytes", MPF_JEMALLOC_RETAINED),
 };
 
+const struct mpr_column mpr_reading_allocator[] = {
+    TIME,
+    VALUE("in_use_bytes", MPF_ALLOCATOR_IN_USE),
+    VALUE("held_bytes", MPF_ALLOCATOR_HELD),
+};
+
 void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,
                         const struct mpr_reading *r)
 {
@@ -69,7 +75,8 @@ void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_read
     mpr_doc_open(doc, key);
     if (source == MPR_READ_RSS) mpr_doc_facts(doc, mpr_reading_rss, r);
     else if (source == MPR_READ_CGROUP) mpr_doc_facts(doc, mpr_reading_cgroup, r);
-    else mpr_doc_facts(doc, mpr_reading_jemalloc, r);
+    else if (source == MPR_READ_JEMALLOC) mpr_doc_facts(doc, mpr_reading_jemalloc, r);
+    else mpr_doc_facts(doc, mpr_reading_allocator, r);
     mpr_doc_close(doc);
 }
 
@@ -80,6 +87,7 @@ void mpr_report_readings(struct mpr_document *doc, const char *key,
     mpr_report_reading(doc, "rss", MPR_READ_RSS, &list[MPR_READ_RSS]);
     mpr_report_reading(doc, "cgroup", MPR_READ_CGROUP, &list[MPR_READ_CGROUP]);
     mpr_report_reading(doc, "jemalloc", MPR_READ_JEMALLOC, &list[MPR_READ_JEMALLOC]);
+    mpr_report_reading(doc, "allocator", MPR_READ_ALLOCATOR, &list[MPR_READ_ALLOCATOR]);
     mpr_doc_close(doc);
 }
 
@@ -352,6 +360,18 @@ static void jemalloc_line(struct mpr_document *doc, const struct mpr_reading *r)
     mpr_doc_end(doc);
 }
 
+/* The bytes in use are also those of blocks that memprof did not record. */
+static void allocator_line(struct mpr_document *doc, const struct mpr_reading *r)
+{
+    const uint64_t in_use = r->value[MPF_ALLOCATOR_IN_USE], held = r->value[MPF_ALLOCATOR_HELD];
+    if (in_use == MPF_UNKNOWN && held == MPF_UNKNOWN) return;
+    mpr_doc_add_plain(doc, "  allocator%11s %s by its own figures at %s ",
+                      mpr_doc_size(doc, in_use != MPF_UNKNOWN ? in_use : held),
+                      in_use != MPF_UNKNOWN ? "in use" : "committed", mpr_doc_time(doc, r->time));
+    if (in_use != MPF_UNKNOWN) part(doc, "from the system", held);
+    mpr_doc_end(doc);
+}
+
 /* Adds the samples before and after the peak, with their times, if none is near it. */
 static void nearest_samples(struct mpr_document *doc, const struct mpr_heap_peak *h)
 {
@@ -367,9 +387,10 @@ static void nearest_samples(struct mpr_document *doc, const struct mpr_heap_peak
 void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak *h, bool at_peak)
 {
     const struct mpr_reading *rss = &h->then[MPR_READ_RSS], *cgroup = &h->then[MPR_READ_CGROUP];
-    const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC];
+    const struct mpr_reading *jemalloc = &h->then[MPR_READ_JEMALLOC],
+                             *allocator = &h->then[MPR_READ_ALLOCATOR];
     if (!rss->valid) nearest_samples(doc, h);
-    if (!rss->valid && !cgroup->valid && !jemalloc->valid) return;
+    if (!rss->valid && !cgroup->valid && !jemalloc->valid && !allocator->valid) return;
     mpr_doc_gap(doc);
     mpr_doc_add(doc, MPR_FAINT, at_peak ? "samples at the peak of %s" : "samples at that time",
                 mpr_heap_name(h->heap));
@@ -377,4 +398,5 @@ void mpr_report_kernel_view(struct mpr_document *doc, const struct mpr_heap_peak
     if (rss->valid) rss_lines(doc, rss);
     if (cgroup->valid) cgroup_line(doc, cgroup);
     if (jemalloc->valid) jemalloc_line(doc, jemalloc);
+    if (allocator->valid) allocator_line(doc, allocator);
 }

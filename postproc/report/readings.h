@@ -7,9 +7,15 @@
 #include "peaks.h"
 
 /* The values of a reading of one source, with the names of JSON. */
-enum { MPR_RSS_COLUMNS = 14, MPR_CGROUP_COLUMNS = 10, MPR_JEMALLOC_COLUMNS = 7 };
+enum {
+    MPR_RSS_COLUMNS = 14,
+    MPR_CGROUP_COLUMNS = 10,
+    MPR_JEMALLOC_COLUMNS = 7,
+    MPR_ALLOCATOR_COLUMNS = 3
+};
 extern const struct mpr_column mpr_reading_rss[MPR_RSS_COLUMNS],
-    mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS];
+    mpr_reading_cgroup[MPR_CGROUP_COLUMNS], mpr_reading_jemalloc[MPR_JEMALLOC_COLUMNS],
+    mpr_reading_allocator[MPR_ALLOCATOR_COLUMNS];
 
 /* Adds an object with the values of a source, if it was read. */
 void mpr_report_reading(struct mpr_document *doc, const char *key, enum mpr_reading_source source,

@@ -1,7 +1,7 @@
 #include "core/counted.h"
 
+#include "core/allocator.h"
 #include "core/config.h"
-#include "core/jemalloc.h"
 #include "core/loss.h"
 #include "core/records.h"
 #include "core/say.h"
@@ -79,7 +79,7 @@ uint64_t mp_counted_before(void)
 {
     if (mp_config.host == MP_HOST_OFF || mp_config.host == MP_HOST_SAMPLE) return 0;
     if (mp_real_frees_libc) return bytes_of_glibc();
-    const uint64_t bytes = mp_real_mallctl ? mp_jemalloc_allocated() : MPF_UNKNOWN;
+    const uint64_t bytes = mp_real_mallctl ? mp_allocator_jemalloc() : MPF_UNKNOWN;
     return bytes == MPF_UNKNOWN ? 0 : bytes;
 }
 
@@ -113,7 +113,7 @@ struct mp_thread *mp_counted_slow(size_t made)
 {
     if (!mp_record_heap_ready() || !mp_self || !mp_self->number) return NULL;
     if (made) mp_record_want_encoder(made >= MP_LARGE);
-    if (made) mp_jemalloc_sample();
+    if (made) mp_allocator_sample();
     return mp_self;
 }
 

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/own_stack.h"
+#include "core/allocator.h"
 #include "core/config.h"
 #include "core/draw.h"
 #include "core/encoder.h"
 #include "core/feature.h"
-#include "core/jemalloc.h"
 #include "core/loss.h"
 #include "core/pool.h"
 #include "core/process.h"
@@ -339,7 +339,7 @@ static void after_event(unsigned op, unsigned heap, uint64_t size)
     const bool allocates = (heap == MPF_HEAP_HOST || heap == MPF_HEAP_PART) &&
                            (op == MPF_OP_ALLOC || op == MPF_OP_MOVE_END);
     mp_record_want_encoder(allocates && size >= MP_LARGE);
-    if (allocates) mp_jemalloc_sample();
+    if (allocates) mp_allocator_sample();
 }
 
 /* Not inlined, so that its stack is not used while the thread gets its record or the encoder is

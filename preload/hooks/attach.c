@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/allocator.h"
 #include "core/config.h"
 #include "core/counted.h"
 #include "core/logfile.h"
@@ -70,6 +71,7 @@ static void prepare(void)
     mp_real_allocator();
     mp_clock_init();
     mp_counted_attach();
+    mp_allocator_init();
     mp_hooks_choose();
     mp_window_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "core/allocator.h"
 #include "core/config.h"
 #include "core/counted.h"
 #include "core/feature.h"
@@ -224,6 +225,7 @@ static void enter(void)
     mp_clock_init();
     mp_shm_init();
     mp_counted_init();
+    mp_allocator_init();
     mp_window_init();
     if (mp_config.stacks != MP_STACKS_OFF && !mp_stack_init()) mp_config.stacks = MP_STACKS_OFF;
     mp_python_start();

@@ -179,6 +179,19 @@ def test_sample_mode_is_exact_with_other_allocators():
         mp.equal(log.json["missed_frees"] + log.json["unmatched_frees"], 0, allocator)
 
 
+def test_sample_mode_has_the_bytes_in_use_of_each_allocator():
+    """mimalloc reports committed bytes only."""
+    argv = [sys.executable, "-c", "kept = [bytearray(1000) for i in range(50000)]\nimport os\nos._exit(0)"]
+    keys = {"libjemalloc": ("jemalloc", "allocated_bytes"), "libmimalloc": ("allocator", "held_bytes")}
+    for allocator in [(), *others()]:
+        source, key = next((v for name, v in keys.items() if name in "".join(allocator)), ("allocator", "in_use_bytes"))
+        env = {"PYTHONMALLOC": "malloc"}
+        exact = mp.run(argv, preload=allocator, env=env).logs.one().heap()["peak_bytes"]
+        log = mp.run(argv, preload=allocator, env={"MEMPROF_HOST": "sample:4K", **env}).logs.one()
+        within = log.json["largest"][source][key]
+        mp.within(within, 1 << 20, 1.5 * exact, f"{key} with {allocator}, of {exact}")
+
+
 def live_estimate(log, mean):
     """Returns the estimated live bytes and their standard error."""
     sizes = [size for _, size in mp.naive_reader(log.path)["live"]]

@@ -78,6 +78,11 @@ enum mpf_sample_jemalloc {
     MPF_JEMALLOC_RETAINED,
     MPF_JEMALLOC_COUNT
 };
+enum mpf_sample_allocator {
+    MPF_ALLOCATOR_IN_USE, /* in blocks, caches of threads included */
+    MPF_ALLOCATOR_HELD,   /* from the system: mapped or committed */
+    MPF_ALLOCATOR_COUNT
+};
 enum mpf_sample_host { /* since 1.4: from the start on, bytes as malloc_usable_size says */
                        MPF_HOST_MADE_BYTES,
                        MPF_HOST_MADE_BLOCKS,

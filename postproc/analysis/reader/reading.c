@@ -11,6 +11,7 @@
 static_assert(MPR_READING_VALUES == MPR_SAMPLE_VALUES, "a reading holds a sample");
 static_assert((int)MPR_READ_RSS == MPR_SOURCE_RSS && (int)MPR_READ_CGROUP == MPR_SOURCE_CGROUP &&
                   (int)MPR_READ_JEMALLOC == MPR_SOURCE_JEMALLOC &&
+                  (int)MPR_READ_ALLOCATOR == MPR_SOURCE_ALLOCATOR &&
                   (int)MPR_READ_SOURCES == MPR_SOURCES,
               "the analyses' sources are replay's");
 

@@ -1,4 +1,4 @@
-/* Samples of the kernel's and jemalloc's memory figures in results. */
+/* Samples of the kernel's and the allocator's memory figures in results. */
 #ifndef MPR_READING_H
 #define MPR_READING_H
 
@@ -15,7 +15,13 @@ struct mpr_reading {
     bool valid;
     uint64_t time, value[MPR_READING_VALUES], taken[MPR_READING_VALUES];
 };
-enum mpr_reading_source { MPR_READ_RSS, MPR_READ_CGROUP, MPR_READ_JEMALLOC, MPR_READ_SOURCES };
+enum mpr_reading_source {
+    MPR_READ_RSS,
+    MPR_READ_CGROUP,
+    MPR_READ_JEMALLOC,
+    MPR_READ_ALLOCATOR, /* another allocator, in logs whose sums of host/heap are estimates */
+    MPR_READ_SOURCES
+};
 
 /* ---- from replay's samples, for this layer */
 struct mpr_sample;

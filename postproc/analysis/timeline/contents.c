@@ -88,6 +88,7 @@ static void on_event(void *arg, const struct mpr_replay *replay, const struct mp
     case MPF_OP_SAMPLE_RSS: report_sample(r, MPR_READ_RSS); break;
     case MPF_OP_SAMPLE_CGROUP: report_sample(r, MPR_READ_CGROUP); break;
     case MPF_OP_SAMPLE_JEMALLOC: report_sample(r, MPR_READ_JEMALLOC); break;
+    case MPF_OP_SAMPLE_ALLOCATOR: report_sample(r, MPR_READ_ALLOCATOR); break;
     case MPF_OP_SAMPLE_GPU:
         memset(gpu.value, 0xff, sizeof gpu.value);
         if (e->size)
