@@ -43,7 +43,7 @@ def spread(values, digits=2):
 
 def results_of(rounds, out):
     """Runs bench.py and returns its records."""
-    peers = {**{name: under(settings, "{out}/m.zst") for name, settings in MODES.items()}, "probe": PROBE}
+    peers = {**{name: under(settings, "{out}/m.zst") for name, settings in MODES.items()}, "probe": PROBE, "bare again": ""}
     names = [*peers, *(["heaptrack"] if shutil.which("heaptrack") else [])]
     loads = [w for w in WORKLOADS if w.startswith("churn") or shutil.which(w)]
     command = [sys.executable, os.path.join(HERE, "host/bench.py"), "time", "-r", str(rounds), "-w", ",".join(loads), "-p", ",".join(names)]
