@@ -33,6 +33,8 @@ enum {
     KV,
     EMPTY,
     FILE_CACHE,
+    CLASS_CACHE,
+    NETWORK_CACHE,
     STACKS
 }; /* Python stacks */
 
@@ -88,6 +90,8 @@ static void begin(void)
     stack(KV, "CacheEngine._allocate_kv_cache", "/v/site-packages/vllm/worker/cache_engine.py");
     stack(EMPTY, "empty_cache", "memory.py");
     stack(FILE_CACHE, "train_step", "empty_cache.py");
+    stack(CLASS_CACHE, "PagedCache.__init__", "net.py");
+    stack(NETWORK_CACHE, "CacheLayer.__init__", "net.py");
     stack(LAYER, "Linear.__init__", "/v/site-packages/torch/nn/modules/linear.py");
     stack(DDP, "DistributedDataParallel._pre_forward", "distributed.py");
 }
@@ -401,6 +405,43 @@ static void only_calls_of_a_kv_cache_make_a_kv_cache(void **state)
     mpr_breakdown_free(&result);
 }
 
+/* A block of another address than make() gives. */
+static void make_equal(unsigned stack, unsigned k)
+{
+    event(MAIN, MPF_OP_AT_PYTHON, 0, stack, 0);
+    event(MAIN, MPF_OP_ALLOC, T, (k + 1) * (UINT64_C(1) << 40) + BLOCK(k) * MIB, BLOCK(k) * MIB);
+}
+
+static void equal_blocks_of_a_class_named_cache_are_a_kv_cache(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    make(MAIN, CLASS_CACHE, STATE);
+    make_equal(CLASS_CACHE, STATE);
+    make(MAIN, CALL, SAVED);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_CACHE), 2 * BLOCK(STATE));
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT));
+    mpr_breakdown_free(&result);
+}
+
+static void one_block_of_a_class_named_cache_is_other_data(void **state)
+{
+    (void)state;
+    begin();
+    make(MAIN, MODEL, WEIGHT);
+    make(MAIN, CLASS_CACHE, STATE);
+    make(MAIN, NETWORK_CACHE, BATCH);
+    make_equal(NETWORK_CACHE, BATCH);
+    make(MAIN, CALL, SAVED);
+    end();
+    assert_int_equal(blocks_of(MPR_ROLE_CACHE), 0);
+    assert_int_equal(blocks_of(MPR_ROLE_INPUTS), BLOCK(STATE));
+    assert_int_equal(blocks_of(MPR_ROLE_PARAMETERS), BLOCK(WEIGHT) + 2 * BLOCK(BATCH));
+    mpr_breakdown_free(&result);
+}
+
 /* A range of the program is not a node, whatever its name is. */
 static void without_passes_there_are_parameters_caches_and_temporaries(void **state)
 {
@@ -596,6 +637,8 @@ int main(void)
         cmocka_unit_test(memory_of_wrappers_has_separate_roles),
         cmocka_unit_test(without_passes_there_are_parameters_caches_and_temporaries),
         cmocka_unit_test(only_calls_of_a_kv_cache_make_a_kv_cache),
+        cmocka_unit_test(equal_blocks_of_a_class_named_cache_are_a_kv_cache),
+        cmocka_unit_test(one_block_of_a_class_named_cache_is_other_data),
         cmocka_unit_test(blocks_freed_at_the_end_of_the_program_are_not_temporary),
         cmocka_unit_test(blocks_freed_at_the_end_of_training_are_not_temporary),
         cmocka_unit_test(kept_blocks_are_not_workspaces),

@@ -78,10 +78,12 @@ struct life {
                                 parameters. */
     bool only_pass; /* the log has one backward pass, so it is unknown which blocks would outlive
                        the next one */
+    bool trains;    /* the log has a backward pass or an optimizer step */
     bool repeated;  /* another live block has its size and call stack */
     bool is_cut;    /* the log ends before the process did, so the last pass may be incomplete */
     /* Only for blocks of the instant, or parts of them: */
     enum mpr_role role;
+    uint32_t frame;         /* name of the innermost call in its Python stack */
     uint32_t key;           /* number of the node of its Python stack, or of its ranges */
     uint64_t bytes, blocks; /* blocks: 0 if another part of the block counts it */
 };
@@ -416,6 +418,30 @@ static void reject_repeated(struct life *block, size_t count)
     free(kept);
 }
 
+MPR_COMPARE(by_frame, struct life *,
+            mpr_compare((*a)->frame, (*b)->frame)
+                ?: mpr_compare((*a)->block.size, (*b)->block.size))
+
+/* Finds blocks that a class with a name like "Cache" allocated.  The class is not a module, so they
+ * are not parameters.  A program that does not train keeps its keys and values in equal blocks, one
+ * for each layer or one for each of the two.  A single block may be of any other cache. */
+static void find_class_caches(struct life *block, size_t count)
+{
+    struct life **cached = mpr_alloc(count, sizeof *cached);
+    size_t n = 0;
+    for (struct life *l = block; l < block + count; l++) {
+        if (!(l->stack & MPR_IN_CLASS_CACHE) || l->stack & MPR_IN_BUILD) continue;
+        if (!(l->stack & MPR_IN_FORWARD)) l->stack &= ~(unsigned)MPR_IN_MODULE;
+        if (!l->trains) cached[n++] = l;
+    }
+    qsort(cached, n, sizeof *cached, by_frame);
+    for (size_t i = 0; i < n; i++)
+        if ((i && by_frame(&cached[i - 1], &cached[i]) == 0) ||
+            (i + 1 < n && by_frame(&cached[i], &cached[i + 1]) == 0))
+            cached[i]->stack |= MPR_IN_CACHE;
+    free(cached);
+}
+
 static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay *r, bool is_cut,
                        struct life *block, size_t count)
 {
@@ -431,11 +457,14 @@ static void find_roles(struct mpr_breakdown_reading *l, const struct mpr_replay 
         life->no_pass = now->phase == MPR_PHASE_SETUP;
         life->only_pass = now->passes == 1;
         life->is_cut = is_cut;
-        life->role = role_of(life);
+        life->trains = now->passes || now->steps;
+        life->frame = r->ranges.node[python].name;
         life->key = python ? python : b->backward_node;
         life->bytes = b->size;
         life->blocks = 1;
     }
+    find_class_caches(block, count);
+    for (struct life *life = block; life < block + count; life++) life->role = role_of(life);
     if (!l->returns_grads || now->passes == 1) find_gradients(block, count);
     reject_repeated(block, count);
 }

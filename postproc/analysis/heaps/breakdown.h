@@ -138,7 +138,9 @@ enum mpr_torch_context {
     MPR_IN_CACHE = 32,    /* one of its two innermost calls is a key-value cache's */
     MPR_IN_BUCKET = 64,   /* its innermost call is a method of DistributedDataParallel */
     MPR_IN_BUILD = 128,   /* it has a call that constructs or moves one of PyTorch's modules */
-    MPR_CONTEXT_KNOWN = 256
+    MPR_CONTEXT_KNOWN = 256,
+    MPR_IN_CLASS_CACHE = 512 /* one of its two innermost calls is a method of a class that is named
+                                a cache, perhaps not of keys and values */
 };
 
 /* The time and phase of an allocation or a free. */
@@ -174,11 +176,11 @@ void mpr_training_see(struct mpr_training *training, const struct mpr_replay *r,
 /* Returns the moment of a free by the thread. */
 struct mpr_moment mpr_training_moment(struct mpr_training *training, const struct mpr_replay *r,
                                       const struct mpr_thread *t);
-/* Returns the context of a node (a range or a Python stack) without MPR_IN_CACHE and
- * MPR_IN_BUCKET. It is 0 only for node 0. */
+/* Returns the context of a node (a range or a Python stack) without MPR_IN_CACHE,
+ * MPR_IN_CLASS_CACHE and MPR_IN_BUCKET. It is 0 only for node 0. */
 unsigned mpr_training_context(struct mpr_training *training, const struct mpr_ranges *ranges,
                               uint32_t node);
-/* Returns MPR_IN_CACHE and MPR_IN_BUCKET for a Python stack. */
+/* Returns MPR_IN_CACHE, MPR_IN_CLASS_CACHE and MPR_IN_BUCKET for a Python stack. */
 unsigned mpr_torch_innermost_context(const struct mpr_ranges *ranges, uint32_t node);
 void mpr_training_free(struct mpr_training *training);
 

@@ -1,6 +1,7 @@
 #include "breakdown.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,12 +100,24 @@ static bool is_of_cache(const struct mpr_python_frame *frame)
     return false;
 }
 
+/* Returns true if the frame is a method of a class with a name like "Cache" or "PagedCache", which
+ * is not a module. */
+static bool is_of_class_cache(const struct mpr_python_frame *frame)
+{
+    static const char word[] = "Cache";
+    const size_t bytes = sizeof word - 1;
+    const char *end = frame->function ? strchr(frame->function, '.') : NULL;
+    return end && end - frame->function >= (ptrdiff_t)bytes && !memcmp(end - bytes, word, bytes) &&
+           !strstr(frame->function, " [");
+}
+
 unsigned mpr_torch_innermost_context(const struct mpr_ranges *ranges, uint32_t node)
 {
     const struct mpr_python_frame frame = frame_of(ranges, node),
                                   caller = frame_of(ranges, ranges->node[node].parent);
     if (!frame.function) return 0;
     return (is_of_cache(&frame) || is_of_cache(&caller) ? MPR_IN_CACHE : 0) |
+           (is_of_class_cache(&frame) || is_of_class_cache(&caller) ? MPR_IN_CLASS_CACHE : 0) |
            (begins(frame.function, "DistributedDataParallel.") ? MPR_IN_BUCKET : 0);
 }
 
