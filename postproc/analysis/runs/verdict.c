@@ -86,6 +86,21 @@ bool mpr_comparison_has_torch(const struct mpr_comparison *c, uint8_t heap)
 
 /* ---- growth */
 
+/* Returns true if the call site of both findings grows by the same number of blocks, so that only
+ * their sizes differ. */
+static bool grows_as_often(const struct mpr_finding *const *f)
+{
+    const char key[] = "times";
+    uint64_t times[2];
+    for (size_t i = 0; i < 2; i++) {
+        const struct mpr_fact *fact = f[i] ? mpr_finding_value(f[i], key, sizeof key - 1) : NULL;
+        if (!fact || !f[i]->path.depth) return false;
+        times[i] = fact->value;
+    }
+    return times[0] == times[1] && mpr_frame_compare(f[0]->path.frame[f[0]->path.depth - 1],
+                                                     f[1]->path.frame[f[1]->path.depth - 1]) == 0;
+}
+
 /* The bytes of the growing call site are those of the account's row that ends with it. */
 struct mpr_sides mpr_compare_growth(struct mpr_comparison *c, const struct mpr_diff_account *a,
                                     struct mpr_sides peak)
@@ -94,7 +109,7 @@ struct mpr_sides mpr_compare_growth(struct mpr_comparison *c, const struct mpr_d
                                        mpr_comparison_finding(c, 1, MPR_FINDING_GROWTH,
                                                               a->number) };
     const struct mpr_sides bytes = { f[0] ? f[0]->bytes : 0, f[1] ? f[1]->bytes : 0 };
-    if (!mpr_change_counts(c, bytes, peak) || !mpr_sides_agree(bytes, peak))
+    if (!mpr_change_counts(c, bytes, peak) || !mpr_sides_agree(bytes, peak) || grows_as_often(f))
         return (struct mpr_sides){ 0, 0 };
     const struct mpr_finding *more = f[bytes.now > bytes.base];
     struct mpr_change *change =
