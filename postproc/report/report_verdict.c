@@ -141,6 +141,10 @@ const char *mpr_report_change_advice(const struct mpr_change *c)
     if (c->without_backward)
         return "torch.no_grad() or torch.inference_mode() around this pass: autograd keeps its "
                "tensors, and no backward pass needs them";
+    if (c->unused)
+        return "torch.no_grad() or torch.inference_mode() around a model that is not trained: its "
+               "graph outlived a backward pass that does not use it, or something else keeps these "
+               "blocks (retain_graph)";
     if (c->role == MPR_ROLE_ACTIVATIONS && same_blocks)
         return "the batch, the sequence length and the element type: the number of blocks is the "
                "same, their sizes differ";
@@ -178,6 +182,12 @@ static const char *what(struct mpr_document *doc, const struct mpr_change *c)
         sides =
             mpr_arena_format(&doc->arena, "%s -> %s", in_blocks(doc, c->bytes.base, c->blocks.base),
                              in_blocks(doc, c->bytes.now, c->blocks.now));
+    if (c->unused)
+        return mpr_arena_format(&doc->arena,
+                                "%s: %s; %s of the %s's outlived the backward pass, probably "
+                                "in a graph that it does not use",
+                                name, sides, mpr_doc_size(doc, c->unused),
+                                c->bytes.now > c->bytes.base ? "new side" : "base");
     return mpr_arena_format(
         &doc->arena, "%s: %s%s", name, sides,
         !c->without_backward ? ""

@@ -425,6 +425,64 @@ static void tensors_of_a_pass_without_a_backward_pass_are_activations(void **sta
     assert_non_null(strstr(mpr_report_change_advice(change), "torch.no_grad()"));
 }
 
+static struct mpr_frame call(const char *text, const char *name, const char *module)
+{
+    return (struct mpr_frame){ .kind = MPR_FRAME_PYTHON,
+                               .text = text,
+                               .name = name,
+                               .module = module,
+                               .path = "net.py",
+                               .file = "net.py",
+                               .object = "" };
+}
+
+/* The new run has blocks of two call sites that outlived the backward pass.  The pass frees as much
+ * of both call sites in another model, or of the second one @is_saved bytes. */
+static const struct mpr_change *compare_models(struct fixture *f, uint64_t is_saved)
+{
+    static struct mpr_frame frame[2][2];
+    static const struct mpr_frame *path[2][2];
+    static struct mpr_row row[2][2];
+    const enum mpr_role role[2] = { MPR_ROLE_OUTPUTS, MPR_ROLE_ACTIVATIONS };
+    frame[0][0] = call("[teacher.0] Block.up (net.py:12)", "Block.up", "teacher.0");
+    frame[0][1] = call("[teacher.0] Block.down (net.py:13)", "Block.down", "teacher.0");
+    frame[1][0] = call("[policy.0] Block.up (net.py:12)", "Block.up", "policy.0");
+    frame[1][1] = call("[policy.0] Block.down (net.py:13)", "Block.down", "policy.0");
+    set_heap(f, MPF_HEAP_TORCH, 1000 * MIB, 1800 * MIB);
+    set_role(f, MPR_ROLE_OUTPUTS, (struct mpr_sides){ 0, 800 * MIB }, (struct mpr_sides){ 0, 40 });
+    set_role(f, MPR_ROLE_ACTIVATIONS, (struct mpr_sides){ 800 * MIB, 800 * MIB },
+             (struct mpr_sides){ 40, 40 });
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            path[i][k] = &frame[i][k];
+            row[i][k] = (struct mpr_row){ .path = { &path[i][k], 1 },
+                                          .bytes = i && k ? is_saved : 400 * MIB,
+                                          .blocks = 20 };
+        }
+        f->roles[1][0].role[role[i]].row = row[i];
+        f->roles[1][0].role[role[i]].rows = 2;
+    }
+    return compare(f);
+}
+
+static void a_graph_that_outlives_the_backward_pass_has_activations(void **state)
+{
+    struct fixture *f = *state;
+    const struct mpr_change *change = compare_models(f, 400 * MIB);
+    assert_int_equal(f->verdict.changes, 1);
+    assert_string_equal(change->key, "activations");
+    assert_int_equal(change->bytes.now, 1600 * MIB);
+    assert_int_equal(change->unused, 800 * MIB);
+    assert_non_null(strstr(mpr_report_change_words(&f->doc, change),
+                           "800.00 MiB of the new side's outlived the backward pass, probably"));
+    assert_non_null(strstr(mpr_report_change_advice(change), "torch.no_grad()"));
+}
+
+static void blocks_of_a_call_site_that_saves_nothing_are_outputs(void **state)
+{
+    assert_string_equal(compare_models(*state, 100 * MIB)->key, "outputs");
+}
+
 static void fewer_parameters_are_no_other_type(void **state)
 {
     struct fixture *f = *state;
@@ -512,6 +570,35 @@ static void equal_growth_is_no_difference(void **state)
     set_growth(f, 1, MPF_HEAP_HOST, 600 * MIB);
     compare(f);
     assert_int_equal(f->verdict.changes, 0);
+}
+
+/* Sets the number of times that the call site kept a block. */
+static void set_times(struct fixture *f, size_t side, uint64_t times)
+{
+    struct mpr_finding *finding = &f->finding[side];
+    finding->fact[finding->facts++] = (struct mpr_fact){ .key = "times", .value = times };
+}
+
+static void as_many_larger_blocks_are_no_growth(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_PINNED, 768 * MIB, 1536 * MIB);
+    set_growth(f, 0, MPF_HEAP_PINNED, 768 * MIB);
+    set_growth(f, 1, MPF_HEAP_PINNED, 1536 * MIB);
+    set_times(f, 0, 12);
+    set_times(f, 1, 12);
+    assert_string_equal(compare(f)->key, "blocks");
+}
+
+static void more_blocks_of_a_call_site_are_growth(void **state)
+{
+    struct fixture *f = *state;
+    set_heap(f, MPF_HEAP_PINNED, 768 * MIB, 1536 * MIB);
+    set_growth(f, 0, MPF_HEAP_PINNED, 768 * MIB);
+    set_growth(f, 1, MPF_HEAP_PINNED, 1536 * MIB);
+    set_times(f, 0, 12);
+    set_times(f, 1, 24);
+    assert_string_equal(compare(f)->key, "growth");
 }
 
 /* ---- noise */
@@ -803,6 +890,8 @@ int main(void)
         TEST(a_cache_of_twice_the_size_may_be_longer),
         TEST(a_call_site_that_both_runs_have_converts_nothing),
         TEST(tensors_of_a_pass_without_a_backward_pass_are_activations),
+        TEST(a_graph_that_outlives_the_backward_pass_has_activations),
+        TEST(blocks_of_a_call_site_that_saves_nothing_are_outputs),
         TEST(fewer_parameters_are_no_other_type),
         TEST(without_the_roles_of_a_side_call_sites_are_compared),
         TEST(a_small_change_in_the_other_direction_is_left_out),
@@ -810,6 +899,8 @@ int main(void)
         TEST(growth_of_one_side_replaces_the_role_of_what_it_keeps),
         TEST(most_of_a_growth_is_in_the_call_site_that_has_half_of_it),
         TEST(equal_growth_is_no_difference),
+        TEST(as_many_larger_blocks_are_no_growth),
+        TEST(more_blocks_of_a_call_site_are_growth),
         TEST(steps_that_differ_as_much_make_a_difference_noise),
         TEST(equal_steps_of_each_run_leave_a_difference),
         TEST(one_step_that_validates_leaves_a_difference),

@@ -40,14 +40,16 @@ struct mpr_change {
     struct mpr_sides resized; /* ELEMENT_SIZE: bytes of `blocks` */
     enum mpr_role role;       /* ROLE, ELEMENT_SIZE */
     bool in_optimizer;        /* ROLE: the larger side peaks in a step of the optimizer */
-    bool without_backward;  /* ROLE: the larger side's activations are those of a forward pass that
-                               no backward pass follows; `path` has the calls of that pass */
-    enum mpr_use use;       /* DEVICE */
-    const char *part;       /* DEVICE: its name */
-    struct mpr_path path;   /* the call site or range that changed most; depth 0: unknown */
-    const char *caller;     /* as in struct mpr_line, or "" */
-    bool shortened;         /* the path is a line's, not a whole one */
-    struct mpr_sides place; /* bytes of `path` */
+    bool without_backward; /* ROLE: the larger side's activations are those of a forward pass that
+                              no backward pass follows; `path` has the calls of that pass */
+    uint64_t unused;      /* ROLE: bytes that only the larger side has: its activations outlived the
+                             backward pass, probably in a graph that the pass does not use */
+    enum mpr_use use;     /* DEVICE */
+    const char *part;     /* DEVICE: its name */
+    struct mpr_path path; /* the call site or range that changed most; depth 0: unknown */
+    const char *caller;   /* as in struct mpr_line, or "" */
+    bool shortened;       /* the path is a line's, not a whole one */
+    struct mpr_sides place;        /* bytes of `path` */
     struct mpr_sides place_blocks; /* BLOCKS: their number, or zeros if it is unknown */
     bool estimated;
 };

@@ -76,12 +76,76 @@ struct shares {
     const struct mpr_role_share *of[2];
 };
 
+/* Returns true if the two innermost calls of both paths have the same names.  Their modules may
+ * differ. */
+static bool has_same_calls(struct mpr_path a, struct mpr_path b)
+{
+    enum { CALLS = 2 };
+    if (!a.depth || !b.depth) return false;
+    for (size_t i = 1; i <= CALLS && i <= a.depth && i <= b.depth; i++) {
+        const struct mpr_frame *left = a.frame[a.depth - i], *right = b.frame[b.depth - i];
+        if (strcmp(left->name, right->name) != 0 || left->line != right->line) return false;
+    }
+    return true;
+}
+
+static uint64_t bytes_at_calls(const struct mpr_role_share *share, struct mpr_path path)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < share->rows; i++)
+        if (has_same_calls(share->row[i].path, path)) bytes += share->row[i].bytes;
+    return bytes;
+}
+
+/* Returns true if the heap's outputs are probably kept by a graph that the backward pass does not
+ * use, as that of a second model that is not trained.  They come from several call sites of
+ * modules, and nearly all of their bytes from those whose blocks the backward pass frees in another
+ * model, or in another call of the same one: autograd saves blocks of these sites. */
+static bool outputs_are_kept_by_graph(const struct mpr_breakdown_heap *h)
+{
+    enum { LEAST_BLOCKS = 8 };
+    const struct mpr_role_share *outputs = &h->role[MPR_ROLE_OUTPUTS],
+                                *activations = &h->role[MPR_ROLE_ACTIVATIONS];
+    uint64_t saved = 0, most = 0;
+    if (outputs->blocks < LEAST_BLOCKS || outputs->bytes < MPR_CHANGE_BYTES) return false;
+    for (size_t i = 0; i < outputs->rows; i++) {
+        const struct mpr_path path = outputs->row[i].path;
+        if (!mpr_frame_module(path)) continue;
+        const uint64_t kept = bytes_at_calls(outputs, path);
+        if (kept > most) most = kept;
+        if (bytes_at_calls(activations, path) >= kept / 2) saved += outputs->row[i].bytes;
+    }
+    return saved >= outputs->bytes / 10 * 9 && most <= outputs->bytes / 4 * 3;
+}
+
+/* Returns the blocks of both shares. */
+static const struct mpr_role_share *both_of(struct mpr_arena *arena, const struct mpr_role_share *a,
+                                            const struct mpr_role_share *b)
+{
+    struct mpr_role_share *both = mpr_arena_alloc(arena, sizeof *both);
+    struct mpr_row *row = mpr_arena_alloc(arena, (a->rows + b->rows) * sizeof *row);
+    if (a->rows) memcpy(row, a->row, a->rows * sizeof *row);
+    if (b->rows) memcpy(row + a->rows, b->row, b->rows * sizeof *row);
+    *both = *a;
+    both->bytes += b->bytes;
+    both->blocks += b->blocks;
+    both->row = row;
+    both->rows += b->rows;
+    return both;
+}
+
 /* If a forward pass recorded a graph and no backward pass follows, autograd keeps what the
- * breakdown calls temporaries, because the pass frees it. */
-static const struct mpr_role_share *share_of(const struct mpr_breakdown_heap *h, enum mpr_role role)
+ * breakdown calls temporaries, because the pass frees it.  If a backward pass follows, but does not
+ * use the graph, the breakdown calls it outputs. */
+static const struct mpr_role_share *share_of(struct mpr_arena *arena,
+                                             const struct mpr_breakdown_heap *h, enum mpr_role role)
 {
     static const struct mpr_role_share none = { .bytes = 0 };
     if (!h) return NULL;
+    if ((role == MPR_ROLE_ACTIVATIONS || role == MPR_ROLE_OUTPUTS) && outputs_are_kept_by_graph(h))
+        return role == MPR_ROLE_OUTPUTS
+                   ? &none
+                   : both_of(arena, &h->role[MPR_ROLE_ACTIVATIONS], &h->role[MPR_ROLE_OUTPUTS]);
     if (mpr_is_kept_by_graph(h)) {
         if (role == MPR_ROLE_ACTIVATIONS) return &h->role[MPR_ROLE_TEMPORARIES];
         if (role == MPR_ROLE_TEMPORARIES) return &none;
@@ -89,9 +153,11 @@ static const struct mpr_role_share *share_of(const struct mpr_breakdown_heap *h,
     return &h->role[role];
 }
 
-static struct shares shares_of(const struct mpr_breakdown_heap *const *h, enum mpr_role role)
+static struct shares shares_of(struct mpr_comparison *c, const struct mpr_breakdown_heap *const *h,
+                               enum mpr_role role)
 {
-    return (struct shares){ { share_of(h[0], role), share_of(h[1], role) } };
+    struct mpr_arena *arena = &c->out->arena;
+    return (struct shares){ { share_of(arena, h[0], role), share_of(arena, h[1], role) } };
 }
 
 static struct mpr_sides bytes_of(const struct shares *s)
@@ -278,6 +344,9 @@ static void add_role(struct mpr_comparison *c, uint8_t heap, enum mpr_role role,
     change->blocks = blocks_of(share);
     change->in_optimizer = more->phase == MPR_PHASE_OPTIMIZER;
     mpr_change_name_by_role(c, change, share->of);
+    if (role == MPR_ROLE_ACTIVATIONS && outputs_are_kept_by_graph(more) &&
+        !(less && outputs_are_kept_by_graph(less)))
+        change->unused = more->role[MPR_ROLE_OUTPUTS].bytes;
     if (role != MPR_ROLE_ACTIVATIONS || !mpr_is_kept_by_graph(more) ||
         (less && mpr_is_kept_by_graph(less)))
         return;
@@ -295,10 +364,10 @@ bool mpr_compare_roles(struct mpr_comparison *c, const struct mpr_diff_account *
 {
     const struct mpr_sides growth = mpr_compare_growth(c, a, peak);
     const bool noise = !mpr_sides_larger(growth) && is_step_noise(c, a, h);
-    const struct shares parameters = shares_of(h, MPR_ROLE_PARAMETERS);
+    const struct shares parameters = shares_of(c, h, MPR_ROLE_PARAMETERS);
     const bool other_size = compare_parameters(c, a, peak, &parameters);
     for (enum mpr_role role = 0; role < MPR_ROLES; role++) {
-        const struct shares share = shares_of(h, role);
+        const struct shares share = shares_of(c, h, role);
         const struct mpr_sides bytes = bytes_of(&share);
         if (is_left_out(c, role, bytes, peak, growth) || (noise && varies_by_step(role)) ||
             (other_size && mpr_sides_agree(bytes, peak)))
