@@ -231,7 +231,7 @@ static void owners(struct mpr_document *doc, const struct mpr_insights *in)
 
 /* ---- requests that would have fit, and growth */
 
-MPR_VALUE(fit_what, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].what))
+MPR_VALUE(fit_what, mpr_fit, f, mpr_value_text(mpr_report_fit_what(f)))
 MPR_VALUE(fit_answer, mpr_fit, f, mpr_value_text(mpr_report_fit_answer(f)))
 MPR_VALUE(fit_words, mpr_fit, f, mpr_value_text(mpr_report_fit_words(doc, f)))
 

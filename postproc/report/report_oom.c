@@ -189,6 +189,11 @@ const struct mpr_fit_text mpr_report_fit_text[MPR_FITS] = {
                                "1024) after the launch" },
 };
 
+const char *mpr_report_fit_what(const struct mpr_fit *f)
+{
+    return f->replayed ? "expandable segments" : mpr_report_fit_text[f->kind].what;
+}
+
 const char *mpr_report_fit_answer(const struct mpr_fit *f)
 {
     return !f->computed ? "not computed" : f->fits ? "yes" : "no";
@@ -210,7 +215,7 @@ static const char *verdict_text(struct mpr_document *doc, const struct mpr_fit *
 }
 
 MPR_VALUE(fit_key, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].key))
-MPR_VALUE(fit_what, mpr_fit, f, mpr_value_text(mpr_report_fit_text[f->kind].what))
+MPR_VALUE(fit_what, mpr_fit, f, mpr_value_text(mpr_report_fit_what(f)))
 MPR_VALUE(verdict, mpr_fit, f, mpr_value_text(verdict_text(doc, f)))
 
 #define OF_FIT(member) MPR_FIELD(mpr_fit, member)

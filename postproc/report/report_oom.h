@@ -21,6 +21,7 @@ const char *mpr_report_since_good(struct mpr_document *doc, const struct mpr_oom
 #define mpr_report_oom_label(doc, word) mpr_doc_label(doc, MPR_PLAIN, 2, 8, word)
 /* Returns "yes", "no" or "not computed": whether the request would have fit; in the words of the
  * report with the bytes that are missing, and the change. */
+const char *mpr_report_fit_what(const struct mpr_fit *fit); /* "without graph pools" */
 const char *mpr_report_fit_answer(const struct mpr_fit *fit);
 const char *mpr_report_fit_words(struct mpr_document *doc, const struct mpr_fit *fit);
 

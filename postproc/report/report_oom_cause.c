@@ -414,6 +414,23 @@ static void grew(struct cause *c)
 
 /* ---- the cause */
 
+/* Returns the answer of a replay with expandable segments, or NULL without one. */
+static const struct mpr_fit *replayed_fit(const struct mpr_oom_event *s)
+{
+    for (size_t i = 0; s && i < s->fits; i++)
+        if (s->fit[i].replayed) return &s->fit[i];
+    return NULL;
+}
+
+/* What to do about fragmentation whose usual remedy was computed. */
+static void what_replay_says(struct cause *c, const struct mpr_fit *replayed)
+{
+    const char *usual = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+    const char *other = "allocate long-lived tensors before temporary ones";
+    if (replayed->fits) LINE(c, "do", "%s: the request would have fit; or %s", usual, other);
+    else LINE(c, "do", "%s; %s would still be %s short", other, usual, size(c, replayed->missing));
+}
+
 static void why(struct cause *c)
 {
     const struct mpr_finding *f = finding_of(c);
@@ -446,10 +463,13 @@ static void why(struct cause *c)
         LINE(c, "do", "raise the limit (ulimit %s, setrlimit), or use less memory", limit->option);
     } else if (f && is_untouched(c, f->bytes)) untouched(c, f->bytes);
     else if (f && (!fit || f->bytes >= lacking)) {
+        const struct mpr_fit *replayed = replayed_fit(s);
         LINE(c, "why", "%s", mpr_report_finding_words(c->doc, f));
-        LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
-             f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
-             IF(lacking, ", %s was missing", size(c, lacking)));
+        if (f->kind == MPR_FINDING_FRAGMENTATION && replayed) what_replay_says(c, replayed);
+        else
+            LINE(c, "do", "%s; saves %s%s%s%s", mpr_finding_text(&c->doc->arena, f).change,
+                 f->estimated ? "about " : "", size(c, f->bytes), f->estimated ? "" : " at most",
+                 IF(lacking, ", %s was missing", size(c, lacking)));
     } else if (fit) {
         const struct mpr_fit_text *text = &mpr_report_fit_text[fit->kind];
         LINE(c, "fits", "%s (%s): %s", text->what, size(c, fit->bytes), text->how);

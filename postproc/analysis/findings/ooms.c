@@ -356,7 +356,7 @@ static void take_answer(struct mpr_oom_event *s, const struct mpr_what_if *repla
             const struct mpr_what_if_oom *o = &d->oom[k];
             const bool is_same = o->time >= s->time && o->bytes <= s->bytes;
             if (!is_same || (o->fits != MPR_WHAT_IF_YES && o->fits != MPR_WHAT_IF_NO)) continue;
-            fit->computed = true;
+            fit->computed = fit->replayed = true;
             fit->fits = o->fits == MPR_WHAT_IF_YES;
             fit->missing = o->missing.low;
             return;

@@ -34,6 +34,7 @@ struct mpr_fit {
     uint64_t missing; /* bytes that are not free even then */
     bool fits;        /* the computation says that it would fit */
     bool computed;    /* false: the bytes are only an upper bound, and large enough */
+    bool replayed;    /* computed by a replay of PyTorch's allocator with expandable segments */
 };
 
 /* One of the largest live blocks. */
