@@ -150,8 +150,8 @@ def measure_gpu(arguments):
     modes = [f"{name.replace('=', '-')}:{settings}" for name, settings in MODES.items()]
     for kind in ("launch", "compute"):
         print(f"\nA training step on the GPU, {kind}-bound:\n")
-        done = subprocess.run([sys.executable, os.path.join(HERE, "gpu/pairs.py"), LIBRARY, "--kind", kind, "--rounds", str(arguments.gpu), "--others", "2",
-                               *(modes if kind == "launch" else modes[:1])], check=True, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([sys.executable, os.path.join(HERE, "gpu/pairs.py"), LIBRARY, *(modes if kind == "launch" else modes[:1]),
+                               "--kind", kind, "--rounds", str(arguments.gpu), "--others", "2"], check=True, stdout=subprocess.PIPE, text=True)
         print("".join(f"    {line}\n" for line in done.stdout.splitlines()), end="", flush=True)
 
 
@@ -173,7 +173,7 @@ def main():
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"unknown: {', '.join(unknown)}; expected: {', '.join(PARTS)}")
-    print(f"{datetime.date.today()}, {machine()}, load {os.getloadavg()[0]:.1f}; {arguments.rounds} rounds, median [minimum-maximum]")
+    print(f"{datetime.date.today()}, {machine()}, load {os.getloadavg()[0]:.1f}; median [minimum-maximum] of {arguments.rounds} rounds")
     for part in arguments.parts or [p for p in PARTS if p != "gpu"]:
         PARTS[part](arguments)
         sys.stdout.flush()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the step time under memprof and under PyTorch's own tools with that of bare runs, in interleaved processes.
 
-  pairs.py LIBRARY [--kind launch|compute] [--rounds N] [--others N] [MODE ...]
+  pairs.py LIBRARY [MODE ...] [--kind launch|compute] [--rounds N] [--others N]
 
 A MODE is a name with memprof's settings, as sample:MEMPROF_HOST=sample,MEMPROF_STACKS=off (default: one without
 settings). Each round is a bare process and one in each mode, in an order that changes. Each of the first --others rounds
