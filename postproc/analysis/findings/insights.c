@@ -137,8 +137,9 @@ uint64_t mpr_insights_missing(const struct mpr_insights *in)
 /* Only a replay of the allocator tells how much of the free pieces a request can use. */
 bool mpr_finding_makes_room(const struct mpr_insights *in, const struct mpr_finding *f)
 {
-    return in->oom.told && !f->weak && f->kind != MPR_FINDING_FRAGMENTATION && mpf_heap_is_gpu(f->heap) &&
-           mpf_heap_device(f->heap) == in->oom.device && f->bytes >= mpr_insights_missing(in);
+    return in->oom.told && !f->weak && f->kind != MPR_FINDING_FRAGMENTATION &&
+           mpf_heap_is_gpu(f->heap) && mpf_heap_device(f->heap) == in->oom.device &&
+           f->bytes >= mpr_insights_missing(in);
 }
 
 /* Places in the order: findings that would have made room for the request that failed, those that
