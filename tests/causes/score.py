@@ -16,7 +16,7 @@ program states the verdict that is right:
 A finding is right if its key, its owner and its bytes are: one of its numbers is within 2 % of one of the program's. The first
 finding of `memprof-report -f json LOG` is scored, then the best of all. A finding in a healthy program is a false alarm.
 
-A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. The author of pairs_kept/ knew no rules; this
+A pair is a program of pairs/ that ran twice, and the two logs are in pairs_logs/. The authors of pairs_kept/ and pairs_kept_second/ knew no rules; each
 batch was scored once before anybody read it. A file NAME.logs names two logs of logs/ instead. Its findings are those of `memprof-report diff`
 on both logs. The comment "larger" states which run holds more. The bytes may also be the difference between the two peaks.
 
@@ -34,7 +34,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LOGS = os.path.join(HERE, "logs")
-PAIRS, PAIRS_KEPT, PAIRS_LOGS = (os.path.join(HERE, name) for name in ("pairs", "pairs_kept", "pairs_logs"))
+PAIRS, PAIRS_KEPT, PAIRS_KEPT_SECOND, PAIRS_LOGS = (os.path.join(HERE, name) for name in ("pairs", "pairs_kept", "pairs_kept_second", "pairs_logs"))
 FIELD = re.compile(r"^(?:#|//) (cause|owner|change|larger|logs|source): (.*)$", re.M)
 NEARLY = re.compile(r"; nearly: ([a-z_ ]+)$")
 TOLERANCE = 0.02
@@ -189,12 +189,13 @@ def main():
     cases = [Case(program) for program in programs("programs", "ranks")]
     kept = [Case(program) for program in programs("kept")]
     second = [Case(program) for program in programs("kept_second")]
-    pairs, pairs_kept = ([Pair(program, folder) for program in recorded_pairs(folder)] for folder in (PAIRS, PAIRS_KEPT))
-    for of, scored in (("programs", cases), ("kept apart", kept), ("second batch kept apart", second), ("pairs", pairs), ("pairs kept apart", pairs_kept)):
+    pairs, pairs_kept, pairs_second = ([Pair(program, folder) for program in recorded_pairs(folder)] for folder in (PAIRS, PAIRS_KEPT, PAIRS_KEPT_SECOND))
+    for of, scored in (("programs", cases), ("kept apart", kept), ("second batch kept apart", second), ("pairs", pairs), ("pairs kept apart", pairs_kept),
+                       ("second batch of pairs kept apart", pairs_second)):
         print_table(scored)
         print_rates(scored, of)
     if sys.argv[1:2] == ["--check"]:
-        check([*cases, *kept, *second, *pairs, *pairs_kept], sys.argv[2])
+        check([*cases, *kept, *second, *pairs, *pairs_kept, *pairs_second], sys.argv[2])
         check_rules([*cases, *kept, *second], sys.argv[3])
 
 
