@@ -334,7 +334,7 @@ static inline __attribute__((always_inline)) void add_plain(struct mpf_columns *
 {
     const unsigned op = mpf_slot_op(slot->head);
     uint16_t pair = (uint16_t)slot->head;
-    if (__builtin_expect(!block & c->keeps_bytes, 0) && mpf_slot_size(slot->head))
+    if (__builtin_expect((!block) & c->keeps_bytes, 0) && mpf_slot_size(slot->head))
         add_bytes(c, h, slot);
     if (!block) add_ref(c, h, slot->addr, op == MPF_OP_MOVE_BEGIN);
     else if (add_block(c, h, slot->addr, mpf_slot_size(slot->head), op == MPF_OP_MOVE_END))

@@ -443,8 +443,9 @@ static int push_number(struct machine *m, unsigned bytes, bool is_signed)
     uint64_t number;
     if (read_number(m, bytes, &number) != 0) return -1;
     const bool negative = is_signed && bytes && bytes <= 8 && number >> (8 * bytes - 1);
-    return push(m, negative ? (struct value){ .type = OTHER_NUMBER }
-                            : (struct value){ .type = INTEGER, .number = number });
+    struct value value = { .type = OTHER_NUMBER };
+    if (!negative) value = (struct value){ .type = INTEGER, .number = number };
+    return push(m, value);
 }
 
 /* A number of up to 255 bytes.  Streams and addresses have up to 9, because the highest bit is the

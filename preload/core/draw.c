@@ -24,5 +24,6 @@ uint64_t mp_draw(uint32_t *random, uint64_t mean)
     r ^= r >> 17;
     r ^= r << 5;
     *random = r;
+    if (mean == 1) return 1;
     return (uint64_t)(-logarithm(r / 4294967296.0) * (double)mean) + 1;
 }

@@ -359,7 +359,7 @@ static struct owner *find_owners(struct taking *t, const struct mpr_projection *
     struct owner *owner = mpr_alloc(r->accounts.cells, sizeof *owner);
     for (const struct live_block *b = t->block; b < t->block + t->blocks; b++) {
         struct owner *o = &owner[p->to ? p->to[b->cell] : b->cell];
-        if (!o->blocks || b->time < o->oldest) o->oldest = b->time;
+        if (o->blocks <= 0 || b->time < o->oldest) o->oldest = b->time;
         o->pinned += b->pinned;
         o->bytes += (double)b->size;
         o->blocks++;
