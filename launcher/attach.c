@@ -98,7 +98,8 @@ static const struct argp argp = {
     .children = children,
     .args_doc = "PID",
     .doc =
-        "Records the memory of a running process from now on. Its host memory is recorded; memory of GPUs is not."
+        "Records the memory of a running process from now on. Its host memory is recorded; memory of GPUs is not. Experimental: "
+        "docs/attach.md says when it can harm the process."
         "\vExamples:\n"
         "  memprof attach --duration 1min 4242\n"
         "  memprof attach -o logs --host=sample 4242\n"

@@ -30,7 +30,7 @@ static const struct mpr_column row_columns[] = {
       .sums_in = MPR_IN_JSON, .bound = true },
     { .key = "freed_blocks", .type = MPR_COUNT, OF_ROW(stats.freed), .sums = true },
     { .key = "median_life_about_ns", .title = "median life", .type = MPR_SPAN, .get = median,
-      .estimate = true },
+      .estimate = true, .width = 12 },
 };
 // clang-format on
 

@@ -20,7 +20,7 @@ const withoutFolders = (line) => (line.startsWith('see:') ? line.replace(/ \S*\/
 function told(...logs) {
   const text = execFileSync(process.env.REPORT, ['summary', '--all', ...logs], { encoding: 'utf8', stdio: 'pipe' }),
     lines = text.split('\n').filter(Boolean),
-    from = lines.findIndex((line) => /^(findings \(|no findings)/.test(line));
+    from = lines.findIndex((line) => /^(findings, each|no findings)/.test(line));
   return lines.slice(from).map((line) => withoutFolders(line.trim()));
 }
 
