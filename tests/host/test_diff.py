@@ -31,7 +31,7 @@ def test_diff_text_names_only_the_function_that_allocates_more():
     stacks.has_symbols()
     text = diff("--heap", "host/heap", built("build_before"), built("build_after"))
     line, = [l for l in text.splitlines() if "builds.c:" in l]
-    mp.check("build_index (builds.c:" in line and "<- load" in line and "+10.0 %" in line, text)
+    mp.check("load > build_index (builds.c:" in line and "+10.0 %" in line, text)
 
 
 def test_diff_of_two_runs_of_one_build_is_empty():

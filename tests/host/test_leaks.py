@@ -50,7 +50,7 @@ def test_leaks_separates_a_bounded_cache_from_a_leak():
 def test_leaks_text_names_the_leaking_function():
     text = leaks(server(), "--by", "stack")
     line, = [l for l in text.splitlines() if "make_session (" in l and "a request" not in l and "oldest" in l]
-    mp.check("make_session (server.c:" in line and "<- handle" in line and f"+{SESSIONS} " in line, text)
+    mp.check("handle > make_session (server.c:" in line and f"+{SESSIONS} " in line, text)
     mp.check(f"1 site grows by {SESSIONS * SESSION} B a request" in text, text)
 
 

@@ -1,7 +1,7 @@
-// changed: mallopt(M_ARENA_MAX, 1) was removed at start-up, so each worker parses in a malloc arena of its own that stays mapped after its nodes are freed
+// changed: mallopt(M_ARENA_MAX, 1) was removed, so each worker has a malloc arena of its own
 // cause: retention
 // owner: (?i)node_new|parse_feed|worker_main|summary_new
-// change: (?i)arena|fragment|malloc_trim|retain|retention|mallopt|MALLOC_ARENA_MAX|thread|jemalloc|tcmalloc|freed|returned|hold|allocator|pinn?ed
+// change: (?i)arena|fragment|malloc_trim|retain|mallopt|thread|jemalloc|tcmalloc|freed|returned
 // larger: after
 #include <malloc.h>
 #include <pthread.h>
@@ -25,15 +25,13 @@ static size_t live, top;
 static void count(long n)
 {
     live += n;
-    if (live > top)
-        top = live;
+    if (live > top) top = live;
 }
 
 static __attribute__((noinline)) struct node *node_new(struct node *next, int n)
 {
     struct node *p = malloc(sizeof *p);
-    if (!p)
-        exit(1);
+    if (!p) exit(1);
     p->next = next;
     memset(p->text, 'a' + n % 26, sizeof p->text);
     count(sizeof *p);
@@ -44,8 +42,7 @@ static __attribute__((noinline)) char *summary_new(const struct node *list)
 {
     char *s = malloc(SUMMARY_BYTES);
     size_t i = 0;
-    for (; list && i < SUMMARY_BYTES - 1; list = list->next)
-        s[i++] = list->text[0];
+    for (; list && i < SUMMARY_BYTES - 1; list = list->next) s[i++] = list->text[0];
     s[i] = 0;
     count(SUMMARY_BYTES);
     return s;
@@ -54,8 +51,7 @@ static __attribute__((noinline)) char *summary_new(const struct node *list)
 static __attribute__((noinline)) char *parse_feed(int id)
 {
     struct node *list = NULL;
-    for (int n = 0; n < NODES; n++)
-        list = node_new(list, n + id);
+    for (int n = 0; n < NODES; n++) list = node_new(list, n + id);
     char *s = summary_new(list);
     while (list) {
         struct node *next = list->next;
@@ -73,34 +69,28 @@ static void *worker_main(void *arg)
     summaries[id] = parse_feed(id);
     finished++;
     pthread_cond_broadcast(&feed_cond);
-    while (!stopping)
-        pthread_cond_wait(&feed_cond, &feed_lock);
+    while (!stopping) pthread_cond_wait(&feed_cond, &feed_lock);
     pthread_mutex_unlock(&feed_lock);
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        return 2;
-    if (strcmp(argv[1], "before") == 0)
-        mallopt(M_ARENA_MAX, 1);
+    if (argc < 2) return 2;
+    if (strcmp(argv[1], "before") == 0) mallopt(M_ARENA_MAX, 1);
     pthread_t t[WORKERS];
-    for (long i = 0; i < WORKERS; i++)
-        pthread_create(&t[i], NULL, worker_main, (void *)i);
+    for (long i = 0; i < WORKERS; i++) pthread_create(&t[i], NULL, worker_main, (void *)i);
     pthread_mutex_lock(&feed_lock);
-    while (finished < WORKERS)
-        pthread_cond_wait(&feed_cond, &feed_lock);
+    while (finished < WORKERS) pthread_cond_wait(&feed_cond, &feed_lock);
     struct mallinfo2 m = mallinfo2();
     stopping = 1;
     pthread_cond_broadcast(&feed_cond);
     pthread_mutex_unlock(&feed_lock);
-    for (int i = 0; i < WORKERS; i++)
-        pthread_join(t[i], NULL);
+    for (int i = 0; i < WORKERS; i++) pthread_join(t[i], NULL);
     size_t one = (size_t)NODES * sizeof(struct node);
     printf("parsed %d feeds, first %.8s\n", WORKERS, summaries[0]);
-    for (int i = 0; i < WORKERS; i++)
-        free(summaries[i]);
-    printf("{\"bytes\": [%zu, %zu, %zu], \"peak\": %zu}\n", m.fordblks, m.arena, (WORKERS - 1) * one, top);
+    for (int i = 0; i < WORKERS; i++) free(summaries[i]);
+    printf("{\"bytes\": [%zu, %zu, %zu], \"peak\": %zu}\n", m.fordblks, m.arena,
+           (WORKERS - 1) * one, top);
     return 0;
 }

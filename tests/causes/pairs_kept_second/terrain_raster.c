@@ -1,7 +1,7 @@
-// changed: elevation samples of the mosaic are kept as double instead of float; number of rows and samples is the same
+// changed: elevation samples are kept as double instead of float, as many as before
 // cause: element_size
 // owner: (?i)raster_row_new|raster_open|load_mosaic
-// change: (?i)double|float|element|type|precision|width|bytes per|size of|sizeof|32.?bit|64.?bit|each (block )?(is )?(larger|smaller)|same (count|number)
+// change: (?i)double|float|element|type|precision|width|bytes per|sizeof|each (block )?(is )?larger
 // larger: after
 #include <math.h>
 #include <stdio.h>
@@ -22,26 +22,21 @@ static __attribute__((noinline)) void *raster_row_new(const struct raster *r)
 {
     size_t n = (size_t)r->cols * r->sample;
     void *p = malloc(n);
-    if (!p)
-        exit(1);
+    if (!p) exit(1);
     live += n;
-    if (live > top)
-        top = live;
+    if (live > top) top = live;
     return p;
 }
 
 static void put(const struct raster *r, void *row, int x, double v)
 {
-    if (r->sample == sizeof(double))
-        ((double *)row)[x] = v;
-    else
-        ((float *)row)[x] = (float)v;
+    if (r->sample == sizeof(double)) ((double *)row)[x] = v;
+    else ((float *)row)[x] = (float)v;
 }
 
 static double get(const struct raster *r, int y, int x)
 {
-    if (r->sample == sizeof(double))
-        return ((double *)r->row[y])[x];
+    if (r->sample == sizeof(double)) return ((double *)r->row[y])[x];
     return ((float *)r->row[y])[x];
 }
 
@@ -52,8 +47,7 @@ static __attribute__((noinline)) struct raster *raster_open(int rows, int cols, 
     r->cols = cols;
     r->sample = sample;
     r->row = malloc(rows * sizeof *r->row);
-    for (int y = 0; y < rows; y++)
-        r->row[y] = raster_row_new(r);
+    for (int y = 0; y < rows; y++) r->row[y] = raster_row_new(r);
     return r;
 }
 
@@ -74,24 +68,21 @@ static __attribute__((noinline)) double steepest_slope(const struct raster *r)
             double dy = get(r, y, x) - get(r, y - 1, x);
             double dx = get(r, y, x) - get(r, y, x - 1);
             double s = dx * dx + dy * dy;
-            if (s > best)
-                best = s;
+            if (s > best) best = s;
         }
     return best;
 }
 
 static void raster_close(struct raster *r)
 {
-    for (int y = 0; y < r->rows; y++)
-        free(r->row[y]);
+    for (int y = 0; y < r->rows; y++) free(r->row[y]);
     free(r->row);
     free(r);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        return 2;
+    if (argc < 2) return 2;
     size_t sample = strcmp(argv[1], "after") == 0 ? sizeof(double) : sizeof(float);
     struct raster *r = load_mosaic(sample);
     printf("steepest %.3f\n", steepest_slope(r));
