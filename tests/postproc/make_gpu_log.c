@@ -227,6 +227,24 @@ static void reset(const char *path)
     testlog_close(target, "exit");
 }
 
+/* A graph whose pool returns its segment to the driver after the reset. */
+static void released(const char *path)
+{
+    begin(path);
+    WORDS(MPF_OP_TORCH_CAPTURE, 0, 0x6001, 0, 0);
+    event(MPF_OP_CAPTURE_BEGIN, 0, 5, 0);
+    driver_alloc(BY_TORCH, BASE, 20 * MIB);
+    torch_alloc(BASE, 8 * MIB);
+    torch_free(BASE);
+    event(MPF_OP_CAPTURE_END, 0, 5, 0);
+    WORDS(MPF_OP_TORCH_CAPTURE_END, 0, 0x6001, 0, 1);
+    event(MPF_OP_TORCH_GRAPH_RESET, 0, 0x6001, 0);
+    driver_free(BASE);
+    driver_alloc(BY_TORCH, BASE + 64 * MIB, 2 * MIB);
+    torch_alloc(BASE + 64 * MIB, MIB);
+    testlog_close(target, "exit");
+}
+
 /* Memory that can be saved: a segment between old blocks (or, with @thrifty, one that grows), a
  * cache, two graphs with separate pools, a large stack limit, and memory that malloc kept. */
 static void waste(const char *path, bool thrifty)
@@ -738,16 +756,13 @@ int main(int argc, char **argv)
         const char *name;
         void (*make)(const char *path);
     } scenarios[] = {
-        { "graphs", graphs },         { "sizes", sizes },
-        { "segments", segments },     { "growing", growing },
-        { "wasteful", wasteful },     { "thrifty", thrifty },
-        { "reset", reset },           { "serving", serving },
-        { "backward", backward },     { "layers", layers },
-        { "batches", batches },       { "neighbours", neighbours },
-        { "expandable", expandable }, { "unaccounted", unaccounted },
-        { "lighter", lighter },       { "names", names },
-        { "refusals", refusals },     { "profiler", profiler },
-        { "coherent", coherent },     { "survivor", survivor },
+        { "graphs", graphs },         { "sizes", sizes },           { "segments", segments },
+        { "growing", growing },       { "wasteful", wasteful },     { "thrifty", thrifty },
+        { "reset", reset },           { "released", released },     { "serving", serving },
+        { "backward", backward },     { "layers", layers },         { "batches", batches },
+        { "neighbours", neighbours }, { "expandable", expandable }, { "unaccounted", unaccounted },
+        { "lighter", lighter },       { "names", names },           { "refusals", refusals },
+        { "profiler", profiler },     { "coherent", coherent },     { "survivor", survivor },
         { "validating", validating }, { "managed", managed },
     };
     static const struct {

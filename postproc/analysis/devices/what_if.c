@@ -206,7 +206,8 @@ static void on_segment_free(struct replays *r, const struct mpr_torch_entry *e)
     mpr_index_set(&r->pool_of, e->addr, 0);
     start(r);
     mpr_caching_release_pool(r->own, pool - 1);
-    for (size_t i = 0; i < REPLAYS; i++) mpr_caching_release_pool(r->replay[i].allocator, pool - 1);
+    for (size_t i = 0; i < r->replays; i++)
+        mpr_caching_release_pool(r->replay[i].allocator, pool - 1);
 }
 
 /* Segments that were released without a refusal were released by the program. */
