@@ -37,13 +37,6 @@ static void read_jemalloc(uint64_t *values)
     for (int i = 0; i < MPF_JEMALLOC_COUNT; i++) values[i] = value_of(name[i]);
 }
 
-uint64_t mp_allocator_jemalloc(void)
-{
-    uint64_t values[MPF_JEMALLOC_COUNT];
-    read_jemalloc(values);
-    return values[MPF_JEMALLOC_ALLOCATED];
-}
-
 /* ---- other allocators */
 
 /* glibc's mallinfo2, whose declaration older headers do not have */
@@ -56,6 +49,12 @@ static int (*property)(const char *name, size_t *value);
 /* mimalloc's mi_process_info */
 static void (*process_info)(size_t *elapsed_ms, size_t *user_ms, size_t *system_ms, size_t *rss,
                             size_t *peak_rss, size_t *commit, size_t *peak_commit, size_t *faults);
+
+static bool find_glibc(void)
+{
+    read_arenas = (__typeof__(read_arenas))mp_symbol_next("mallinfo2");
+    return read_arenas;
+}
 
 /* Blocks in the caches of threads count as in use. */
 static void read_glibc(uint64_t *values)
@@ -77,6 +76,20 @@ static void read_mimalloc(uint64_t *values)
     size_t commit = 0, rest[7];
     process_info(&rest[0], &rest[1], &rest[2], &rest[3], &rest[4], &commit, &rest[5], &rest[6]);
     values[MPF_ALLOCATOR_HELD] = commit;
+}
+
+/* ---- at an attach */
+
+uint64_t mp_allocator_in_use(void)
+{
+    uint64_t jemallocs[MPF_JEMALLOC_COUNT], glibcs[MPF_ALLOCATOR_COUNT];
+    if (mp_real_frees_libc && find_glibc()) {
+        read_glibc(glibcs);
+        return glibcs[MPF_ALLOCATOR_IN_USE];
+    }
+    if (mp_real_frees_libc || !mp_real_mallctl) return MPF_UNKNOWN;
+    read_jemalloc(jemallocs);
+    return jemallocs[MPF_JEMALLOC_ALLOCATED];
 }
 
 /* ---- samples */
@@ -108,10 +121,7 @@ static const struct source *find_source(void)
 {
     if (mp_real_mallctl) return &jemalloc;
     if (!mp_sampled.mean) return NULL;
-    if (mp_real_frees_libc) {
-        read_arenas = (__typeof__(read_arenas))mp_symbol_next("mallinfo2");
-        return read_arenas ? &glibc : NULL;
-    }
+    if (mp_real_frees_libc) return find_glibc() ? &glibc : NULL;
     property = (__typeof__(property))its_function("MallocExtension_GetNumericProperty");
     if (property) return &tcmalloc;
     process_info = (__typeof__(process_info))its_function("mi_process_info");

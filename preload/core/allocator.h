@@ -16,8 +16,9 @@ void mp_allocator_init(void);
  * The functions take the allocator's locks and use thread-local storage. So this is called after an
  * allocation of the program, when the thread holds none of these locks. */
 void mp_allocator_read(void);
-/* Returns the bytes of the program's blocks of jemalloc, or MPF_UNKNOWN. In the same context. */
-uint64_t mp_allocator_jemalloc(void);
+/* Returns the bytes of the program's blocks, with the heads of glibc's, or MPF_UNKNOWN: only glibc
+ * and jemalloc are asked. In the same context. */
+uint64_t mp_allocator_in_use(void);
 static inline void mp_allocator_sample(void)
 {
     if (__builtin_expect(mp_allocator_answers, 0)) mp_allocator_read();

@@ -9,11 +9,6 @@
 #include "core/threads.h"
 #include "core/window.h"
 #include "mpf/sample.h"
-#include "real/symbol.h"
-
-/* Bytes after which a thread makes sure that an encoder runs, because the encoder writes totals to
- * the log. */
-#define WORTH_AN_ENCODER ((uint64_t)1 << 20)
 
 struct mp_counted mp_counted = { .plain = UINT32_MAX };
 
@@ -59,15 +54,6 @@ void mp_counted_init(void)
 
 static size_t (*attached_usable)(void *);
 
-/* Blocks of glibc's malloc, with their heads. */
-static uint64_t bytes_of_glibc(void)
-{
-    struct mallinfo2 (*information)(void) = (__typeof__(information))mp_symbol_next("mallinfo2");
-    if (!information) return 0;
-    const struct mallinfo2 now = information();
-    return now.uordblks + now.hblkhd;
-}
-
 void mp_counted_attach(void)
 {
     attached_usable = mp_real_usable();
@@ -78,8 +64,7 @@ void mp_counted_attach(void)
 uint64_t mp_counted_before(void)
 {
     if (mp_config.host == MP_HOST_OFF || mp_config.host == MP_HOST_SAMPLE) return 0;
-    if (mp_real_frees_libc) return bytes_of_glibc();
-    const uint64_t bytes = mp_real_mallctl ? mp_allocator_jemalloc() : MPF_UNKNOWN;
+    const uint64_t bytes = mp_allocator_in_use();
     return bytes == MPF_UNKNOWN ? 0 : bytes;
 }
 
@@ -120,7 +105,7 @@ struct mp_thread *mp_counted_slow(size_t made)
 static void reaches_encoder(struct mp_thread *t)
 {
     if (t->due || mp_window_has_clock()) mp_record_want_encoder(true);
-    t->due = t->due ? UINT64_MAX : WORTH_AN_ENCODER;
+    t->due = t->due ? UINT64_MAX : MP_WORTH_AN_ENCODER;
 }
 
 static bool is_marked(void *p)
@@ -148,14 +133,9 @@ static bool was_recorded(void *p, size_t usable)
     return mp_counted_may_have(p, usable) && mp_marks_take(mp_counted.windowed, p);
 }
 
-static void record_new(unsigned op, void *p, size_t usable)
-{
-    mp_record(op, MPF_HEAP_PART, (uintptr_t)p, usable);
-}
-
 void *mp_counted_look(struct mp_thread *t, void *p, size_t usable)
 {
-    if (is_recorded(t, p, usable)) record_new(MPF_OP_ALLOC, p, usable);
+    if (is_recorded(t, p, usable)) mp_record(MPF_OP_ALLOC, MPF_HEAP_PART, (uintptr_t)p, usable);
     else mp_counted_add(&t->made, usable);
     return p;
 }
@@ -232,12 +212,12 @@ void mp_counted_moved(const struct mp_counted_move *m, void *q, size_t bytes)
     const size_t usable = q ? mp_counted.usable(q) : 0;
     const bool begun = q && is_recorded(m->t, q, usable);
     if (m->recorded && begun) {
-        record_new(MPF_OP_MOVE_END, q, usable);
+        mp_record(MPF_OP_MOVE_END, MPF_HEAP_PART, (uintptr_t)q, usable);
         return;
     }
     if (m->recorded) mp_record(MPF_OP_MOVE_END, MPF_HEAP_PART, 0, 0);
     else mp_counted_add(&m->t->freed, m->usable);
-    if (begun) record_new(MPF_OP_ALLOC, q, usable);
+    if (begun) mp_record(MPF_OP_ALLOC, MPF_HEAP_PART, (uintptr_t)q, usable);
     else if (q) mp_counted_add(&m->t->made, usable);
 }
 

@@ -150,6 +150,9 @@ void mp_guard_leave(struct mp_guarded before);
 /* Returns true if a call other than those two may be recorded, after starting the program's
  * recording. Returns false in a process that is not recorded, or if another malloc serves it. */
 bool mp_record_heap_ready(void);
+/* Bytes after which a thread makes sure that an encoder runs: it writes totals to the log, and
+ * takes samples of resident memory. */
+#define MP_WORTH_AN_ENCODER ((uint64_t)1 << 20)
 /* Starts the encoder if there is work for one, or `now` is set, and none was started yet. */
 void mp_record_want_encoder(bool now);
 

@@ -6,10 +6,6 @@
 #include "core/record.h"
 #include "core/thread.h"
 
-/* Bytes after which a thread makes sure that an encoder runs, because the encoder takes samples of
- * resident memory. */
-#define WORTH_AN_ENCODER ((uint64_t)1 << 20)
-
 struct mp_sampled mp_sampled;
 __thread uint64_t mp_sampled_left;
 
@@ -60,7 +56,7 @@ static bool contains_point(struct mp_thread *t, size_t bytes)
     t->draws = true;
     restart(t, contains ? draw(t) : to_point - bytes);
     if (contains) t->made.bytes += mp_sampled.mean; /* about as many were requested */
-    if (t->made.bytes >= WORTH_AN_ENCODER) mp_record_want_encoder(true);
+    if (t->made.bytes >= MP_WORTH_AN_ENCODER) mp_record_want_encoder(true);
     return contains;
 }
 
