@@ -114,14 +114,12 @@ static const struct argp argp = {
 /* The process writes the log, so it must see the same directory and be allowed to write there. */
 static bool open_logs(struct mpl_logs *logs, const struct options *o)
 {
-    char usual[NAME_MAX + 64], name[NAME_MAX + 1] = "process", reason[PATH_MAX + 256];
+    char name[NAME_MAX + 1] = "process", reason[PATH_MAX + 256];
     uid_t user;
     gid_t group;
     mpl_proc_name(o->pid, name, sizeof name);
-    snprintf(usual, sizeof usual, "memprof.%s.%ld", name, (long)o->pid);
-    if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason,
-                      sizeof reason) != 0) {
-        mpl_say("%s%s", reason, o->directory ? "" : "; choose another directory with -o DIR");
+    if (mpl_logs_open(logs, o->directory, name, o->pid, reason, sizeof reason) != 0) {
+        mpl_say("%s", reason);
         return false;
     }
     logs->run = o->run_id;
@@ -177,7 +175,7 @@ static bool say_failure(const struct mpl_injection *i, const char *what, pid_t p
 
 static bool check_unrecorded(struct mpl_injection *i, pid_t pid)
 {
-    const enum mpf_attach_state state = i->process.memprof ? i->status.state : MPF_ATTACH_NONE;
+    const enum mpf_attach_state state = i->status.state;
     if (state != MPF_ATTACH_ON && state != MPF_ATTACH_PRELOADED) return true;
     mpl_say("process %ld is recorded already: %s", (long)pid, i->status.log);
     return false;
@@ -307,7 +305,7 @@ static const struct argp detach_argp = {
 
 static bool check_attached(const struct mpl_injection *i, pid_t pid)
 {
-    const enum mpf_attach_state state = i->process.memprof ? i->status.state : MPF_ATTACH_NONE;
+    const enum mpf_attach_state state = i->status.state;
     if (state == MPF_ATTACH_ON) return true;
     if (state == MPF_ATTACH_PRELOADED)
         mpl_say("process %ld was started with memprof, so it is recorded until it ends: %s",
@@ -340,7 +338,7 @@ static void tell_process(pid_t pid)
     struct mpl_injection i;
     char name[NAME_MAX + 1] = "?";
     if (mpl_proc_maps(pid, "libmemprof.so") != 1 || !mpl_injection_open(&i, pid)) return;
-    const unsigned state = i.process.memprof ? i.status.state : 0;
+    const unsigned state = i.status.state;
     mpl_proc_name(pid, name, sizeof name);
     if (state < sizeof words / sizeof *words && words[state])
         printf("%ld  %s  %s  %s\n", (long)pid, name, words[state], i.status.log);

@@ -12,7 +12,7 @@
 struct mpl_injection {
     struct mpl_remote process;
     struct mpl_safety safety;
-    struct mpf_attach_status status; /* as last read */
+    struct mpf_attach_status status; /* as last read; all 0 if the library is not in the process */
     char reason[1024];               /* why the last function failed */
     unsigned long longest_us;        /* for which a thread was stopped */
 };

@@ -124,12 +124,17 @@ static int take_directory(struct mpl_logs *logs, const char *directory, bool usu
     return -1;
 }
 
-int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason,
-                  size_t cap)
+int mpl_logs_open(struct mpl_logs *logs, const char *directory, const char *program, pid_t pid,
+                  char *reason, size_t cap)
 {
+    char usual[NAME_MAX + 64];
     memset(logs, 0, sizeof *logs);
     clock_gettime(CLOCK_REALTIME_COARSE, &logs->since); /* the clock of file times */
-    if (take_directory(logs, directory, usual, reason, cap) == 0) return 0;
+    snprintf(usual, sizeof usual, "memprof.%s.%ld", program, (long)pid);
+    if (take_directory(logs, directory ? directory : usual, !directory, reason, cap) == 0) return 0;
+    const size_t length = strlen(reason);
+    if (!directory)
+        snprintf(reason + length, cap - length, "; choose another directory with -o DIR");
     if (logs->dir >= 0) close(logs->dir);
     logs->dir = -1;
     return -1;

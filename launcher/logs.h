@@ -34,11 +34,11 @@ struct mpl_logs {
 };
 
 /* Creates the directory, or accepts an existing one that contains only logs, belongs to this user,
- * and in which no other user may create files. @usual: the name is the default, so an existing
- * directory is not used, and NAME.2, NAME.3, ... are tried. Returns 0, or -1 with one line in
- * reason. */
-int mpl_logs_open(struct mpl_logs *logs, const char *directory, bool usual, char *reason,
-                  size_t cap);
+ * and in which no other user may create files. Without @directory the name is memprof.PROGRAM.PID;
+ * then an existing directory is not used, and NAME.2, NAME.3, ... are tried. Returns 0, or -1 with
+ * one line in reason. */
+int mpl_logs_open(struct mpl_logs *logs, const char *directory, const char *program, pid_t pid,
+                  char *reason, size_t cap);
 /* The template of logs in the directory for MEMPROF_OUT: malloc'ed, or NULL without memory. */
 char *mpl_logs_template(const struct mpl_logs *logs);
 /* Finds the run's logs and reads their ends. @fold: merges the journals of ended processes into

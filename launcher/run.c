@@ -98,14 +98,13 @@ static const struct argp argp = {
 static int open_logs(struct mpl_logs *logs, const struct options *o,
                      const struct mpl_target *target)
 {
-    char usual[NAME_MAX + 64], reason[PATH_MAX + 256];
-    snprintf(usual, sizeof usual, "memprof.%s.%ld", mpl_target_name(target->path), (long)getpid());
-    if (mpl_logs_open(logs, o->directory ? o->directory : usual, !o->directory, reason,
+    char reason[PATH_MAX + 256];
+    if (mpl_logs_open(logs, o->directory, mpl_target_name(target->path), getpid(), reason,
                       sizeof reason) == 0) {
         logs->run = o->run_id;
         return 0;
     }
-    mpl_say("%s%s", reason, o->directory ? "" : "; choose another directory with -o DIR");
+    mpl_say("%s", reason);
     return -1;
 }
 
