@@ -385,10 +385,8 @@ static void release_pool(struct mpr_caching_allocator *a, uint32_t pool)
     for (uint32_t i = first_from(a, a->pool[pool].free, (struct key){ .stream = 0 }), next; i;
          i = next) {
         next = next_in(a, a->pool[pool].free, i);
-        if (at(a, i)->expandable) {
-            MPR_GROW(expandable, count, cap);
-            expandable[count++] = i;
-        } else if (is_whole(at(a, i))) release(a, i);
+        if (at(a, i)->expandable) *MPR_ADD(expandable, count, cap) = i;
+        else if (is_whole(at(a, i))) release(a, i);
     }
     for (uint32_t i = 0; i < count; i++) unmap(a, expandable[i]);
     free(expandable);
@@ -617,8 +615,7 @@ struct mpr_caching_allocator *mpr_caching_new(const struct mpr_caching_settings 
     a->driver = *driver;
     a->capacity = UINT64_MAX;
     a->next_address = UINT64_C(1) << 40;
-    MPR_GROW(a->block, a->blocks, a->block_cap);
-    a->block[a->blocks++] = (struct block){ .used = true };
+    *MPR_ADD(a->block, a->blocks, a->block_cap) = (struct block){ .used = true };
     reach_pool(a, 0);
     return a;
 }

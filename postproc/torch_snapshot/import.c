@@ -78,8 +78,7 @@ static bool take_pieces(uint64_t *pieces, uint64_t size)
 static void add_old(struct snapshot *s, struct old old)
 {
     if (!old.size) return;
-    MPR_GROW(s->old, s->olds, s->old_cap);
-    s->old[s->olds++] = old;
+    *MPR_ADD(s->old, s->olds, s->old_cap) = old;
 }
 
 /* ---- memory that is older than the traces */

@@ -75,8 +75,7 @@ static int read_number(struct machine *m, unsigned bytes, uint64_t *number)
 static int push(struct machine *m, struct value value)
 {
     if (m->depth == DEPTH_MAX) return fail(m, "too many values");
-    MPR_GROW(m->stack, m->depth, m->stack_cap);
-    m->stack[m->depth++] = value;
+    *MPR_ADD(m->stack, m->depth, m->stack_cap) = value;
     return 0;
 }
 
@@ -91,9 +90,9 @@ static size_t newest_mark(const struct machine *m)
 static int push_object(struct machine *m, enum kind kind)
 {
     struct mpr_pickle *p = m->out;
-    MPR_GROW(p->object, p->objects, p->object_cap);
-    p->object[p->objects] = (struct mpr_pickle_object){ .kind = (uint8_t)kind };
-    return push(m, (struct value){ .type = OBJECT, .number = p->objects++ });
+    *MPR_ADD(p->object, p->objects, p->object_cap) =
+        (struct mpr_pickle_object){ .kind = (uint8_t)kind };
+    return push(m, (struct value){ .type = OBJECT, .number = p->objects - 1 });
 }
 
 static int memoize(struct machine *m, uint64_t place)
@@ -129,9 +128,8 @@ static uint32_t new_list(struct mpr_pickle *p)
         p->list[number].objects = 0;
         return number;
     }
-    MPR_GROW(p->list, p->lists, p->list_cap);
-    p->list[p->lists] = (struct mpr_pickle_list){ .objects = 0 };
-    return p->lists++;
+    *MPR_ADD(p->list, p->lists, p->list_cap) = (struct mpr_pickle_list){ .objects = 0 };
+    return p->lists - 1;
 }
 
 static int append(struct machine *m, const struct value *list, const struct value *value,
@@ -145,8 +143,7 @@ static int append(struct machine *m, const struct value *list, const struct valu
     struct mpr_pickle_list *l = &p->list[o->row];
     for (size_t i = 0; i < count; i++) {
         if (value[i].type != OBJECT) continue;
-        MPR_GROW(l->object, l->objects, l->cap);
-        l->object[l->objects++] = (uint32_t)value[i].number;
+        *MPR_ADD(l->object, l->objects, l->cap) = (uint32_t)value[i].number;
     }
     return 0;
 }
@@ -169,10 +166,8 @@ static uint32_t intern_stack(struct machine *m, const uint32_t *frame, uint32_t 
         if (is_stack(p, number, frame, frames)) return number;
     MPR_GROW(p->stack, p->stacks, p->stack_cap);
     p->stack[p->stacks] = (struct mpr_pickle_stack){ p->stack_frames, frames };
-    for (uint32_t i = 0; i < frames; i++) {
-        MPR_GROW(p->stack_frame, p->stack_frames, p->stack_frame_cap);
-        p->stack_frame[p->stack_frames++] = frame[i];
-    }
+    for (uint32_t i = 0; i < frames; i++)
+        *MPR_ADD(p->stack_frame, p->stack_frames, p->stack_frame_cap) = frame[i];
     mpr_index_add(&m->stack_of, hash, p->stacks);
     return p->stacks++;
 }
@@ -300,18 +295,17 @@ static uint32_t add_entry(struct machine *m, const struct fields *f)
         .stack = frames_of(m, f),
         .action = (uint8_t)action_of(m, f->at[KEY_action]),
     };
-    MPR_GROW(p->entry, p->entries, p->entry_cap);
-    p->entry[p->entries] = e;
-    return p->entries++;
+    *MPR_ADD(p->entry, p->entries, p->entry_cap) = e;
+    return p->entries - 1;
 }
 
 static uint32_t add_frame(struct machine *m, const struct fields *f)
 {
     struct mpr_pickle *p = m->out;
-    MPR_GROW(p->frame, p->frames, p->frame_cap);
-    p->frame[p->frames] = (struct mpr_pickle_frame){ text_of(f, KEY_name), text_of(f, KEY_filename),
-                                                     number_of(f, KEY_line) };
-    return p->frames++;
+    *MPR_ADD(p->frame, p->frames, p->frame_cap) =
+        (struct mpr_pickle_frame){ text_of(f, KEY_name), text_of(f, KEY_filename),
+                                   number_of(f, KEY_line) };
+    return p->frames - 1;
 }
 
 static uint32_t add_block(struct machine *m, const struct fields *f)
@@ -324,9 +318,8 @@ static uint32_t add_block(struct machine *m, const struct fields *f)
         .stack = frames_of(m, f),
         .allocated = is_text(m, f->at[KEY_state], "active_allocated"),
     };
-    MPR_GROW(p->block, p->blocks, p->block_cap);
-    p->block[p->blocks] = b;
-    return p->blocks++;
+    *MPR_ADD(p->block, p->blocks, p->block_cap) = b;
+    return p->blocks - 1;
 }
 
 static uint32_t add_segment(struct machine *m, const struct fields *f)
@@ -343,19 +336,17 @@ static uint32_t add_segment(struct machine *m, const struct fields *f)
         .list = list_of(m, f, KEY_blocks),
     };
     if (pool && pool->type == PAIR) memcpy(s.pool, &m->pair[2 * pool->number], sizeof s.pool);
-    MPR_GROW(p->segment, p->segments, p->segment_cap);
-    p->segment[p->segments] = s;
-    return p->segments++;
+    *MPR_ADD(p->segment, p->segments, p->segment_cap) = s;
+    return p->segments - 1;
 }
 
 static uint32_t add_annotation(struct machine *m, const struct fields *f)
 {
     struct mpr_pickle *p = m->out;
-    MPR_GROW(p->annotation, p->annotations, p->annotation_cap);
-    p->annotation[p->annotations] =
+    *MPR_ADD(p->annotation, p->annotations, p->annotation_cap) =
         (struct mpr_pickle_annotation){ text_of(f, KEY_name), number_or(f, KEY_time_us, UINT64_MAX),
                                         is_text(m, f->at[KEY_stage], "START") };
-    return p->annotations++;
+    return p->annotations - 1;
 }
 
 static void note_outermost(struct machine *m, const struct fields *f)
@@ -470,12 +461,9 @@ static int make_tuple(struct machine *m, size_t count)
     if (count > m->depth) return fail(m, "a tuple without values");
     const struct value *at = count ? &m->stack[m->depth - count] : NULL;
     if (count == 2 && at[0].type == INTEGER && at[1].type == INTEGER) {
-        const uint64_t first = at[0].number, second = at[1].number;
         v = (struct value){ .type = PAIR, .number = m->pairs / 2 };
-        MPR_GROW(m->pair, m->pairs, m->pair_cap);
-        m->pair[m->pairs++] = first;
-        MPR_GROW(m->pair, m->pairs, m->pair_cap);
-        m->pair[m->pairs++] = second;
+        *MPR_ADD(m->pair, m->pairs, m->pair_cap) = at[0].number;
+        *MPR_ADD(m->pair, m->pairs, m->pair_cap) = at[1].number;
     }
     m->depth -= count;
     return push(m, v);
@@ -596,26 +584,22 @@ static int run(struct machine *m, struct mpr_map *map)
                     m->path);
 }
 
-/* Row 0 of each table is empty and unused. */
-#define SKIP_FIRST(array, count, cap)                                                              \
-    do {                                                                                           \
-        MPR_GROW((array), (count), (cap));                                                         \
-        memset(&(array)[(count)++], 0, sizeof *(array));                                           \
-    } while (0)
-
 int mpr_pickle_read(struct mpr_pickle *pickle, struct mpr_map *map, const char *path,
                     struct mpr_error *error)
 {
     struct machine m = { .out = pickle, .path = path, .error = error };
     *pickle = (struct mpr_pickle){ .data = map->data, .bytes = map->size };
-    SKIP_FIRST(pickle->frame, pickle->frames, pickle->frame_cap);
-    SKIP_FIRST(pickle->stack, pickle->stacks, pickle->stack_cap);
-    SKIP_FIRST(pickle->entry, pickle->entries, pickle->entry_cap);
-    SKIP_FIRST(pickle->block, pickle->blocks, pickle->block_cap);
-    SKIP_FIRST(pickle->segment, pickle->segments, pickle->segment_cap);
-    SKIP_FIRST(pickle->annotation, pickle->annotations, pickle->annotation_cap);
-    SKIP_FIRST(pickle->list, pickle->lists, pickle->list_cap);
-    SKIP_FIRST(pickle->object, pickle->objects, pickle->object_cap);
+    /* row 0 of each table is empty and unused */
+    *MPR_ADD(pickle->frame, pickle->frames, pickle->frame_cap) = (struct mpr_pickle_frame){ 0 };
+    *MPR_ADD(pickle->stack, pickle->stacks, pickle->stack_cap) = (struct mpr_pickle_stack){ 0 };
+    *MPR_ADD(pickle->entry, pickle->entries, pickle->entry_cap) = (struct mpr_pickle_entry){ 0 };
+    *MPR_ADD(pickle->block, pickle->blocks, pickle->block_cap) = (struct mpr_pickle_block){ 0 };
+    *MPR_ADD(pickle->segment, pickle->segments, pickle->segment_cap) =
+        (struct mpr_pickle_segment){ 0 };
+    *MPR_ADD(pickle->annotation, pickle->annotations, pickle->annotation_cap) =
+        (struct mpr_pickle_annotation){ 0 };
+    *MPR_ADD(pickle->list, pickle->lists, pickle->list_cap) = (struct mpr_pickle_list){ 0 };
+    *MPR_ADD(pickle->object, pickle->objects, pickle->object_cap) = (struct mpr_pickle_object){ 0 };
     const int status = run(&m, map);
     free(m.stack);
     free(m.memo);

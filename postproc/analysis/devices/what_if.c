@@ -193,8 +193,7 @@ static void on_segment(struct replays *r, const struct mpr_torch_entry *e, bool 
         r->out->recorded.time = r->now;
     }
     if (e->pool) mpr_index_set(&r->pool_of, e->addr, e->pool + 1);
-    MPR_GROW(r->pending, r->pendings, r->pending_cap);
-    r->pending[r->pendings++] = (struct segment){ e->addr, e->size };
+    *MPR_ADD(r->pending, r->pendings, r->pending_cap) = (struct segment){ e->addr, e->size };
 }
 
 static void on_segment_free(struct replays *r, const struct mpr_torch_entry *e)
@@ -436,11 +435,7 @@ static void on_oom(struct replays *r, const struct mpr_torch_entry *e)
     r->is_refused = false;
     if (r->out->refused) return;
     ask_again(r, e, most, &oom);
-    if (r->out->ooms == r->oom_cap) {
-        r->oom_cap = r->oom_cap ? 2 * r->oom_cap : 4;
-        r->out->oom = mpr_resize(r->out->oom, r->oom_cap, sizeof *r->out->oom);
-    }
-    r->out->oom[r->out->ooms++] = oom;
+    *MPR_ADD(r->out->oom, r->out->ooms, r->oom_cap) = oom;
 }
 
 /* ---- entries */

@@ -66,8 +66,7 @@ static void note_extent(void *arg, uint64_t key, const struct mpr_live_block *bl
         if (end > e->end) e->end = end;
         return;
     }
-    MPR_GROW(t->extent, t->extents, t->extent_cap);
-    t->extent[t->extents++] = (struct heap_extent){ heap, addr, end };
+    *MPR_ADD(t->extent, t->extents, t->extent_cap) = (struct heap_extent){ heap, addr, end };
     mpr_index_set(&t->number, heap, (uint32_t)t->extents);
 }
 
