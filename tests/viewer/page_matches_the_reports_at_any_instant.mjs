@@ -13,9 +13,6 @@ after(() => shop.close());
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
 const GOLDEN_LOGS = readdirSync(GOLDEN, { recursive: true, encoding: 'utf8' })
   .filter((name) => /^(workers\/)?[^/]*\.zst$/.test(name))
-  // Known defects of the page: by size the row "(allocated before the attach)" is named 0 B, and by library a
-  // standard error of an estimated log is half of the report's.
-  .filter((name) => !/^host-(attached|estimated)\.zst$/.test(name))
   .sort();
 /** Firefox tests only a few of each kind, because all browsers run the same script. */
 const COMPARED = CHROMIUM_ONLY

@@ -20,15 +20,15 @@ const MEAN = 64,
 const log = { ...made, best: 'auto', libraries: ['', 'libc'], stacks: [[], ['one'], ['two']] };
 const sum = (numbers) => numbers.reduce((all, number) => all + number, 0);
 
-/** @param {number[]} own @param {number[]} samples by group @param {number[]} rest */
-function estimated(own, samples, rest) {
+/** @param {number[]} own @param {number[]} samples by group @param {number[]} rest @param {boolean} [sumIsEstimated] */
+function estimated(own, samples, rest, sumIsEstimated = false) {
   const parts = partsOf(own.length),
     to = { bytes: new Float64Array(own.length), errors: new Float64Array(own.length) };
   parts.own.set(own);
   parts.more.set(samples.map((n) => n * MEAN));
   parts.variance.set(samples.map((n) => n * 4096));
   parts.rest.set(rest);
-  estimate(parts, sumsOf(parts), MEAN, to);
+  estimate(parts, sumsOf(parts), { sampleMean: MEAN, sumIsEstimated }, to);
   return { bytes: [...to.bytes], errors: [...to.errors] };
 }
 
@@ -49,6 +49,11 @@ test('estimates that differ from the known rest by chance are scaled to it, up o
 test('a stack that is all of the sample has nearly no error after scaling', () => {
   const { errors } = estimated([0, 4 * MEAN], [4, 0], [0, 4 * MEAN]);
   assert.ok(errors[0] <= MEAN, `${errors[0]}`);
+});
+
+test('a sum that is only that of the samples corrects no error', () => {
+  const { bytes, errors } = estimated([0, 4 * MEAN], [4, 0], [0, 4 * MEAN], true);
+  assert.deepEqual([bytes[0], errors[0]], [4 * MEAN, Math.sqrt(4 * ALONE)]);
 });
 
 test('without a rest samples represent nothing', () => {

@@ -7,10 +7,11 @@
  *   the bits above it for the number of its first names
  * @typedef {{ name: string, peakBytes: number, peakTime: number, peakBlocks: number, about: boolean, endBytes: number,
  *   allocations: number, frees: number, failures: number, width: number, exact: [number, number][], bands: Band[],
- *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, sampleMean: number, linesAtPeak: number, places: import('./columns.js').Places, changeMore:
- *   Float64Array, changeVariance: Float64Array, holders: Holder[], lines:
+ *   spans: Spans, changeBand: Float64Array, changeBytes: Float64Array, sampleMean: number, sumIsEstimated: boolean,
+ *   linesAtPeak: number, places: import('./columns.js').Places, changeMore: Float64Array, changeVariance: Float64Array, holders: Holder[], lines:
  *   Record<string, import('./folds.js').View>, blocks: import('./blocks.js').Blocks, flows: import('./flows.js').Flows
  *   }} Heap about: its peak is approximate; sampleMean: bytes between samples, 0 without estimates;
+ *   sumIsEstimated: its sum is that of the samples;
  *   places: at the peak, ranges with their call stacks; linesAtPeak: how many lines have bytes then;
  *   changeMore, changeVariance: bytes that the samples of a band represent, and their variance (estimates.js); blocks and flows exist once the log is
  *   opened; lines are read on first use; width: of a span; exact: from the first time to before the second, every
@@ -205,8 +206,8 @@ function readStacks(c, frames) {
   return Array.from(depths, (depth) => Array.from(all.subarray(at, (at += depth)), (frame) => frames[frame]));
 }
 
-/** @param {any} raw @param {string[]} frames @param {Columns} c */
-function readHeap(raw, frames, c) {
+/** @param {any} raw @param {string[]} frames @param {Columns} c @param {boolean} hostIsEstimated */
+function readHeap(raw, frames, c, hostIsEstimated) {
   const spans = readSpans(c);
   const changes = readChanges(c, raw.bands.length),
     estimates = raw.sampling ? readEstimates(c, changes, raw.sampling) : { changeMore: NONE, changeVariance: NONE };
@@ -225,6 +226,7 @@ function readHeap(raw, frames, c) {
     bands: raw.bands.map(readBand),
     spans,
     sampleMean: raw.sample_mean,
+    sumIsEstimated: hostIsEstimated && raw.heap === 'host/heap',
     linesAtPeak: raw.lines_at_peak,
     ...changes,
     ...estimates,
@@ -414,7 +416,7 @@ async function readLog(index, page, levels) {
   if (raw.schema !== 'memprof.page/1') throw new Error(`data of ${raw.schema} is not known`);
   const c = await levels,
     frames = raw.frames.map(readFrame),
-    heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, frames, c)),
+    heaps = raw.heaps.map((/** @type {any} */ heap) => readHeap(heap, frames, c, raw.host_sums === 'estimated')),
     instances = readColumns(c, INSTANCES),
     accounts = raw.accounts.map((/** @type {any} */ account) => readDeviceAccount(account, c)),
     stacks = readStacks(c, frames);

@@ -79,9 +79,10 @@ function isByChance(known, estimated, variance) {
 }
 
 /** Returns the bytes of each group with the estimates, and their standard errors. They add up to the groups' own bytes.
- *  @param {Parts} parts @param {Sums} sums @param {number} mean bytes between samples @param {{ bytes: Float64Array,
- *  errors: Float64Array }} to */
-export function estimate({ own, more, variance, rest }, sums, mean, { bytes, errors }) {
+ *  If the sum itself is only that of the samples, it corrects no estimate.
+ *  @param {Parts} parts @param {Sums} sums @param {Pick<Heap, 'sampleMean' | 'sumIsEstimated'>} heap
+ *  @param {{ bytes: Float64Array, errors: Float64Array }} to */
+export function estimate({ own, more, variance, rest }, sums, { sampleMean: mean, sumIsEstimated }, { bytes, errors }) {
   const unit = (mean * mean) / UNITS,
     all = sums.variance * unit,
     scaled = isByChance(sums.rest, sums.more, all),
@@ -97,7 +98,9 @@ export function estimate({ own, more, variance, rest }, sums, mean, { bytes, err
     errors[i] =
       rest[i] && !scaled
         ? Math.sqrt(all)
-        : Math.sqrt(Math.max(0, (1 - 2 * part) * alone + part * part * (all + mean * mean))) * factor;
+        : sumIsEstimated
+          ? Math.sqrt(alone)
+          : Math.sqrt(Math.max(0, (1 - 2 * part) * alone + part * part * (all + mean * mean))) * factor;
   }
 }
 
@@ -122,7 +125,7 @@ export class Walk {
   /** Advances to the end of a span. @param {number} span */
   to(span) {
     this.skipTo(span);
-    if (this.parts) estimate(this.parts, this.sums, this.heap.sampleMean, this);
+    if (this.parts) estimate(this.parts, this.sums, this.heap, this);
   }
 
   /** Returns about the bytes of a group after skipTo, without scaling. @param {number} group */

@@ -88,8 +88,8 @@ function piecesAtPeak(log, heap, unfolded, renamed) {
     parts = { own: bytes, more, variance, rest: bytes.map((own, i) => (isRestOf(bands[i]) ? own : 0)) },
     to = { bytes: new Float64Array(bands.length), errors: new Float64Array(bands.length) },
     wholly = hasSampledBlocks(log, heap);
-  estimate(parts, sumsOf(parts), heap.sampleMean, to);
-  if (!wholly) scaleByRange({ parts, ...to }, domains(bands), heap.sampleMean);
+  estimate(parts, sumsOf(parts), heap, to);
+  if (!wholly) scaleByRange({ parts, ...to }, domains(bands), heap);
   return all.map((place, i) => ({ place, bytes: to.bytes[i], error: to.errors[i], wholly }));
 }
 
@@ -114,14 +114,14 @@ function piecesOfBands(log, heap, all, span) {
   const walk = new Walk(heap, Int32Array.from(all.keys()), bands, roles),
     wholly = hasSampledBlocks(log, heap);
   walk.to(span);
-  if (!wholly) scaleByRange(walk, domains(heap.bands), heap.sampleMean);
+  if (!wholly) scaleByRange(walk, domains(heap.bands), heap);
   return all.map((place, i) => ({ place, bytes: walk.bytes[i], error: walk.errors[i], wholly }));
 }
 
 /** Scales the estimates of each range's bands to the rest of that range. @param {{ parts: import('./estimates.js').Parts | null, bytes:
  *  Float64Array, errors: Float64Array }} all by band
- *  @param {number[]} nodes of the bands, -1 for all other bands @param {number} mean */
-function scaleByRange({ parts, bytes, errors }, nodes, mean) {
+ *  @param {number[]} nodes of the bands, -1 for all other bands @param {Heap} heap */
+function scaleByRange({ parts, bytes, errors }, nodes, heap) {
   if (!parts) return;
   /** @type {Map<number, number[]>} */
   const bandsOf = new Map();
@@ -135,7 +135,7 @@ function scaleByRange({ parts, bytes, errors }, nodes, mean) {
       to = { bytes: new Float64Array(bands.length), errors: new Float64Array(bands.length) };
     for (const part of /** @type {(keyof typeof own)[]} */ (Object.keys(own)))
       bands.forEach((band, i) => (own[part][i] = parts[part][band]));
-    estimate(own, sumsOf(own), mean, to);
+    estimate(own, sumsOf(own), heap, to);
     bands.forEach((band, i) => {
       bytes[band] = to.bytes[i];
       errors[band] = to.errors[i];

@@ -242,11 +242,17 @@ const char *mpr_label_thread(struct mpr_arena *arena, const struct mpr_replay *r
     return mpr_arena_format(arena, "%s (%" PRIu64 ")", thread_name(t), t->tid);
 }
 
+const char *mpr_label_unrecorded(struct mpr_arena *arena, const struct mpr_replay *r)
+{
+    return r->totals.known   ? mpr_arena_text(arena, r->options.rest_name)
+           : r->before.known ? mpr_arena_text(arena, MPR_BEFORE_NAME)
+                             : NULL;
+}
+
 const char *mpr_label_owner(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number)
 {
-    if (!number && r->totals.known) return mpr_arena_text(arena, r->options.rest_name);
-    if (!number && r->before.known) return mpr_arena_text(arena, MPR_BEFORE_NAME);
-    return mpr_label_thread(arena, r, number);
+    const char *unrecorded = number ? NULL : mpr_label_unrecorded(arena, r);
+    return unrecorded ? unrecorded : mpr_label_thread(arena, r, number);
 }
 
 const struct mpr_frame *mpr_label_owner_frame(struct mpr_arena *arena, const struct mpr_replay *r,

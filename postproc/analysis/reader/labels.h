@@ -46,6 +46,9 @@ const struct mpr_frame *mpr_label_frame(struct mpr_arena *arena, const struct mp
 const char *mpr_label_comm(struct mpr_arena *arena, const struct mpr_comm *comm);
 /* "over 1 KiB to 2 KiB". */
 const char *mpr_label_size(struct mpr_arena *arena, uint32_t class);
+/* Returns the name of blocks that the log only has as sums: those that were counted, or those from
+ * before an attach. NULL without such blocks. */
+const char *mpr_label_unrecorded(struct mpr_arena *arena, const struct mpr_replay *r);
 /* Returns the owner of the blocks in the cell of a thread: the thread's name. The cell of thread
  * 0, memprof itself, has the blocks that were counted but not recorded. */
 const char *mpr_label_owner(struct mpr_arena *arena, const struct mpr_replay *r, uint32_t number);

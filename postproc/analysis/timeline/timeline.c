@@ -179,8 +179,8 @@ static void fill_page(struct mpr_timeline *t, const struct mpr_reader *reader,
     t->size_name = mpr_arena_alloc(&t->arena, CLASSES * sizeof *t->size_name);
     for (; t->sizes < CLASSES; t->sizes++)
         t->size_name[t->sizes] = mpr_label_size(&t->arena, (uint32_t)t->sizes);
-    /* blocks that were only counted are in the class of 0 bytes */
-    if (r->totals.known) t->size_name[0] = mpr_arena_text(&t->arena, r->options.rest_name);
+    const char *unrecorded = mpr_label_unrecorded(&t->arena, r); /* in the class of 0 bytes */
+    if (unrecorded) t->size_name[0] = unrecorded;
     t->library = mpr_arena_alloc(&t->arena, libraries * sizeof *t->library);
     t->library[t->libraries++] = &mpr_frame_none;
     for (; t->libraries < libraries; t->libraries++)
