@@ -78,10 +78,11 @@ static unsigned starting_helper(void)
 static void run_helper(void)
 {
     const unsigned number = starting_helper();
+    uint32_t followed = 0;
     begin(number);
     while (state_of(0) == MP_ENCODER_RUNS && state_of(number) == MP_ENCODER_RUNS) {
         const uint32_t woken = __atomic_load_n(&mp_process->wake, __ATOMIC_ACQUIRE);
-        mp_ids_follow();
+        mp_ids_follow(&followed);
         if (a_frame_waits() && mp_epoch_run(number)) continue;
         if (state_of(0) == MP_ENCODER_RUNS &&
             !mp_sys_futex_wait(&mp_process->wake, woken, UINT64_C(3600) * 1000000000u))
@@ -136,8 +137,8 @@ bool mp_encoder_is_alone(void)
     return true;
 }
 
-/* Begins a period. */
-static void tick(uint64_t now)
+/* Begins a period. @followed: for mp_ids_follow */
+static void tick(uint64_t now, uint32_t *followed)
 {
     mp_clock_next_turns();
     mp_journal_beat(now);
@@ -145,7 +146,7 @@ static void tick(uint64_t now)
         mp_encoder_wake();
         mp_worker_wake();
     }
-    mp_ids_follow();
+    mp_ids_follow(followed);
     start_helper();
 }
 
@@ -154,6 +155,7 @@ static void tick(uint64_t now)
 static void encode(void)
 {
     uint64_t next = 0;
+    uint32_t followed = 0;
     bool more = false;
     begin(0);
     while (state_of(0) == MP_ENCODER_RUNS) {
@@ -162,7 +164,7 @@ static void encode(void)
         const bool due = !now || now >= next; /* 0: a filter of the program refuses the clock */
         if (due) {
             next = now + PERIOD_NS;
-            tick(now);
+            tick(now, &followed);
             if (mp_encoder_is_alone()) break;
         }
         if (mp_pool_wanted()) start_helper();

@@ -23,8 +23,6 @@ struct ids {
 };
 
 static uint32_t version; /* number of changes of the program's IDs seen so far */
-/* The change that the calling thread has followed. */
-static __thread uint32_t followed __attribute__((tls_model("initial-exec")));
 
 /* ---- reading */
 
@@ -123,12 +121,12 @@ static void take(const struct ids *ids)
     if (dumpable == 1) mp_sys3(SYS_prctl, PR_SET_DUMPABLE, 1, 0);
 }
 
-void mp_ids_follow(void)
+void mp_ids_follow(uint32_t *followed)
 {
     enum { LOOKS = 3 };
     bool is_zombie;
     const uint32_t now = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
-    if (now == followed) return;
+    if (now == *followed) return;
     const uint64_t signals = mp_lock(&look.lock);
     for (int i = 0; i < LOOKS; i++) {
         if (!read_program(&look.program) ||
@@ -139,7 +137,7 @@ void mp_ids_follow(void)
         break;
     }
     mp_unlock(&look.lock, signals);
-    followed = now;
+    *followed = now;
 }
 
 void mp_ids_reset(void)

@@ -8,12 +8,14 @@
 #define MP_IDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Returns true if the program's IDs changed since the last call. The caller then wakes memprof's
  * other threads. Called by the first encoder, once per period. */
 bool mp_ids_changed(void);
-/* Gives the calling memprof thread the program's IDs if they changed since its last call. */
-void mp_ids_follow(void);
+/* Gives the calling memprof thread the program's IDs if they changed since its last call.
+ * @followed: the change that the thread has followed, 0 at first */
+void mp_ids_follow(uint32_t *followed);
 /* Called in a forked child, where nothing has been read yet. */
 void mp_ids_reset(void);
 

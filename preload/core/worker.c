@@ -83,12 +83,13 @@ static void start_encoder(struct mp_worker *w)
 static void serve(void)
 {
     struct mp_worker *w = &mp_process->worker;
+    uint32_t followed = 0;
     mp_thread_own();
     mp_sys3(SYS_prctl, PR_SET_NAME, (long)"memprof", 0);
     leave_makers_schedule();
     mp_logfile_keep_open();
     for (uint32_t state; (state = __atomic_load_n(&w->state, __ATOMIC_ACQUIRE)) != NONE;) {
-        mp_ids_follow();
+        mp_ids_follow(&followed);
         if (state == POSTED) finish_job(w);
         else {
             mp_sys_futex_wait(&w->state, IDLE, LOOK_NS);
