@@ -25,6 +25,7 @@
 #include "settings.h"
 #include "target.h"
 #include "tell.h"
+#include "utf8.h"
 
 /* ---- options */
 
@@ -206,11 +207,23 @@ static bool begin_recording(struct mpl_injection *i, const struct options *o,
 
 static bool uses_cuda(pid_t pid) { return mpl_proc_maps(pid, "libcuda.so") == 1; }
 
+/* The process wrote them, so they may have control characters. */
+static void tell_messages(const char *messages)
+{
+    char *copy = strdup(messages), *rest = copy;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        if (*line) {
+            mpr_utf8_write_escaped(stderr, line);
+            fputc('\n', stderr);
+        }
+    free(copy);
+}
+
 static void tell_attached(const struct mpl_injection *i, const struct options *o)
 {
     mpl_say("recording process %ld into %s; a thread was stopped for at most %lu.%02lu ms",
             (long)o->pid, i->status.log, i->longest_us / 1000, i->longest_us / 10 % 100);
-    if (*i->status.message) fprintf(stderr, "%s", i->status.message);
+    tell_messages(i->status.message);
     if (uses_cuda(o->pid))
         mpl_say(
             "process %ld uses CUDA: its GPU memory is not recorded, because memprof was attached",
@@ -340,8 +353,13 @@ static void tell_process(pid_t pid)
     if (mpl_proc_maps(pid, "libmemprof.so") != 1 || !mpl_injection_open(&i, pid)) return;
     const unsigned state = i.status.state;
     mpl_proc_name(pid, name, sizeof name);
-    if (state < sizeof words / sizeof *words && words[state])
-        printf("%ld  %s  %s  %s\n", (long)pid, name, words[state], i.status.log);
+    if (state < sizeof words / sizeof *words && words[state]) {
+        printf("%ld  ", (long)pid);
+        mpr_utf8_write_escaped(stdout, name);
+        printf("  %s  ", words[state]);
+        mpr_utf8_write_escaped(stdout, i.status.log);
+        putchar('\n');
+    }
     mpl_injection_close(&i);
 }
 

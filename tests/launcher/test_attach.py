@@ -4,6 +4,7 @@ import os
 import platform
 import random
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -239,6 +240,18 @@ def test_status_lists_attached_processes():
     mp.check(f"{target.pid}  attach_target  attached  {log().path}\n" in memprof("status").stdout, memprof("status").stdout)
     detach(target)
     mp.check(f"{target.pid}  attach_target  detached  " in memprof("status").stdout, memprof("status").stdout)
+    target.end()
+
+
+def test_status_escapes_what_a_process_says_of_itself():
+    path = os.path.join(mp.folder, "\033[31mred")
+    shutil.copy(mp.victim("attach_target"), path)
+    target = Target(path)
+    target.tell("drop")
+    attach(target)
+    lines = memprof("status").stdout
+    mp.check(f"{target.pid}  " in lines and "[31mred" in lines and "\033" not in lines, repr(lines))
+    detach(target)
     target.end()
 
 
