@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures anew what docs/BENCHMARKS.md shows, and prints its tables.
+"""Measures the figures of docs/BENCHMARKS.md, and prints its tables.
 
   figures.py [--rounds N] [--gpu ROUNDS] [PART ...]     PART: time instructions hook launch report gpu (default: all but gpu)
 
-Programs and inputs are those of the target `bench` of a release build, $MEMPROF_BUILD (default build/release). A part whose
-program is not installed says so. Ratios are within rounds, in which all modes take turns with a bare run before each."""
+Programs and inputs are those of the target `bench` of a release build, $MEMPROF_BUILD (default build/release). If a program
+is not installed, its part is a message. Ratios are within rounds, in which all modes take turns with a bare run before each."""
 import argparse
 import datetime
 import json
