@@ -13,16 +13,7 @@
 #include "core/threads.h"
 #include "real/real.h"
 #include "recording.h"
-
-/* The bit of the flags register that makes the processor stop after each instruction. Only x86 has
- * it. */
-#if defined(__x86_64__)
-#define STEPS_BEGIN "pushfq; orq $0x100, (%%rsp); popfq"
-#define STEPS_END   "pushfq; xorq $0x100, (%%rsp); popfq"
-#else
-#define STEPS_BEGIN ""
-#define STEPS_END   ""
-#endif
+#include "single_steps.h"
 
 enum { BLOCK = 24, OTHER = 1000 };
 

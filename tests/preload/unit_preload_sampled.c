@@ -13,6 +13,7 @@
 #include "core/process.h"
 #include "real/real.h"
 #include "recording.h"
+#include "single_steps.h"
 
 enum { MEAN = 65536, SIGMAS = 4, SEEDS = 4 };
 
@@ -204,14 +205,6 @@ static void each_free_is_recorded_once(void **state)
 }
 
 /* ---- signal handlers */
-
-#if defined(__x86_64__)
-#define STEPS_BEGIN "pushfq; orq $0x100, (%%rsp); popfq"
-#define STEPS_END   "pushfq; xorq $0x100, (%%rsp); popfq"
-#else
-#define STEPS_BEGIN ""
-#define STEPS_END   ""
-#endif
 
 enum { LEFT = 100000, BLOCK = 24, OTHER = 1000 };
 static uint64_t handled;

@@ -25,8 +25,7 @@ static void add(struct mpr_known_sizes *known, uint32_t site, uint64_t bytes)
         const struct mpr_known_size *k = &known->at[number - 1];
         if ((k->site == site && k->bytes == bytes) || ++count == SIZES_MAX) return;
     }
-    MPR_GROW(known->at, known->count, known->cap);
-    known->at[known->count++] = (struct mpr_known_size){ bytes, site };
+    *MPR_ADD(known->at, known->count, known->cap) = (struct mpr_known_size){ bytes, site };
     mpr_index_add(&known->of, key, known->count);
 }
 
